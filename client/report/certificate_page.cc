@@ -47,6 +47,15 @@ std::string Words(const Json& verdict) {
   return html;
 }
 
+Figure SignatureFigure(const Json& verdict) {
+  const std::string state = verdict.value("signature", "");
+  if (state == "unsigned") return {"Signed by the curator", "no", "nothing shows who made it"};
+  if (state == "unpinned")
+    return {"Signed", "yes", "by a key that was not compared with the curator's"};
+  if (state == "valid") return {"Signed by the curator", "yes", ""};
+  return {"Signed by the curator", "no", "do not use this model"};
+}
+
 std::string Facts(const Json& verdict) {
   std::vector<Figure> figures;
   if (verdict.contains("epsilon")) {
@@ -54,11 +63,13 @@ std::string Facts(const Json& verdict) {
   }
   figures.push_back({"δ, by how much that bound may fail",
                      verdict.contains("delta") ? Plain(verdict["delta"]) : "0", ""});
-  if (verdict.contains("verified")) {
-    const bool verified = verdict["verified"].is_boolean() && verdict["verified"].get<bool>();
-    figures.push_back({"The parts add up to the whole", verified ? "yes" : "no",
-                       verified ? "checked when this page was written" : "do not use this model"});
+  if (verdict.contains("consistent")) {
+    const bool consistent = verdict["consistent"].is_boolean() && verdict["consistent"].get<bool>();
+    figures.push_back(
+        {"The parts add up to the whole", consistent ? "yes" : "no",
+         consistent ? "checked when this page was written" : "do not use this model"});
   }
+  if (verdict.contains("signature")) figures.push_back(SignatureFigure(verdict));
   return RenderFigures(figures);
 }
 

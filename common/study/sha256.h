@@ -1,4 +1,4 @@
-// SHA-256 of a few byte strings, one after another.
+// SHA-256 of byte strings, one after another.
 //
 // OpenSSL's default provider does not fail at this. Should it be configured away, the digest is all
 // zeros: then no ticket and no channel of that process works either, so nothing rests on it.
@@ -9,12 +9,32 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 
 #include "absl/strings/string_view.h"
+
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace coppice {
 
 using Sha256Digest = std::array<uint8_t, 32>;
+
+// Of what comes in pieces, as Add() is given them.
+//
+// Threads    one at a time.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+
+  void Add(absl::string_view bytes);
+  // Once, at the end.
+  Sha256Digest Finish();
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+  bool good_;
+};
+
 Sha256Digest Sha256(std::initializer_list<absl::string_view> parts);
 
 }  // namespace coppice

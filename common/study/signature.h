@@ -27,6 +27,7 @@ using KeyId = std::array<uint8_t, 16>;
 KeyId KeyIdOf(const PublicKey& key);
 
 inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
+inline constexpr absl::string_view kModelDomain("coppice.v1.model\0", 17);
 inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
 // A challenge that the caller draws, so that the answer proves who has the key.
 inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);

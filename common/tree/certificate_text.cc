@@ -226,8 +226,8 @@ constexpr char kPeopleAlike[] =
     "What the model says of people who are alike can be concluded about each of them, whether they "
     "took part or not; and what is private of one row is less so of several rows that tell of one "
     "another.";
-constexpr char kUnsigned[] =
-    "This certificate is checked for consistency, and not signed: it does not prove what was run.";
+constexpr char kNoProof[] =
+    "This certificate is checked for consistency: neither that nor a signature proves what was run.";
 
 void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
   sentences.push_back(absl::StrCat(
@@ -269,7 +269,7 @@ Section NotCovered(const Certificate& certificate) {
       break;
   }
   if (PromiseOf(certificate) != Promise::kNone) sentences.emplace_back(kPeopleAlike);
-  sentences.emplace_back(kUnsigned);
+  sentences.emplace_back(kNoProof);
   return section;
 }
 

@@ -83,32 +83,86 @@ std::vector<PathStep> StepsOf(const render_internal::TreeView& view, RowView row
   return steps;
 }
 
+// By node. Each mean is a convex sum of its children's, so it is no greater than the greatest leaf.
+std::vector<double> MeansOfLeavesBelow(const Model& model, uint32_t number, uint32_t label) {
+  const Tree& tree = model.forest()[number];
+  const auto leaves_below = [&](uint32_t node) {
+    return static_cast<double>(tree.end_leaf(node) - tree.first_leaf(node));
+  };
+  std::vector<double> means(tree.nodes().size());
+  for (auto node = static_cast<uint32_t>(means.size()); node-- > 0;) {  // children before parents
+    const Node& split = tree.nodes()[node];
+    if (split.kind == SplitKind::kLeaf) {
+      means[node] = ContributionOf(model, model.leaves()[number][tree.first_leaf(node)], label);
+      continue;
+    }
+    const double left = leaves_below(split.left) / leaves_below(node);
+    means[node] = left * means[split.left] + (1 - left) * means[split.right];
+  }
+  return means;
+}
+
+template <typename Contribution>
+void SortByContribution(std::vector<Contribution>& contributions) {
+  std::stable_sort(contributions.begin(), contributions.end(),
+                   [](const Contribution& a, const Contribution& b) {
+                     return std::abs(a.contribution) > std::abs(b.contribution);
+                   });
+}
+
 }  // namespace
 
-Explanation Explain(const Model& model, const ReadableCuts& cuts, RowView row, size_t most_trees) {
-  const Row extended = ExtendRow(model.schema(), model.derived(), row);
-  const uint32_t label = model.Predict(row).label;
-  Explanation explanation{.unit = UnitOf(model), .base = AnswerWithoutTrees(model)};
+const Explainer::NodeMeans& Explainer::MeansFor(uint32_t label) {
+  const auto [found, is_new] = means_.try_emplace(label);
+  if (!is_new) return found->second;
+  for (uint32_t t = 0; t < model_.forest().size(); ++t) {
+    found->second.push_back(MeansOfLeavesBelow(model_, t, label));
+  }
+  return found->second;
+}
+
+void Explainer::AddFeatures(RowView extended, uint32_t label, Explanation& explanation) {
+  const NodeMeans& means = MeansFor(label);
+  std::map<uint32_t, double> contributions;
+  explanation.bias = explanation.base;
+  for (size_t t = 0; t < means.size(); ++t) {
+    const Tree& tree = model_.forest()[t];
+    const std::vector<uint32_t> path = tree.Path(extended);
+    explanation.bias += means[t][path.front()];
+    for (size_t i = 1; i < path.size(); ++i) {
+      contributions[tree.nodes()[path[i - 1]].feature] += means[t][path[i]] - means[t][path[i - 1]];
+    }
+  }
+  for (const auto& [feature, contribution] : contributions) {
+    explanation.features.push_back(
+        {.feature = feature, .value = extended[feature], .contribution = contribution});
+  }
+  SortByContribution(explanation.features);
+}
+
+Explanation Explainer::Explain(RowView row, size_t most_trees) {
+  const Row extended = ExtendRow(model_.schema(), model_.derived(), row);
+  const uint32_t label = model_.Predict(row).label;
+  Explanation explanation{.unit = UnitOf(model_), .base = AnswerWithoutTrees(model_)};
+  AddFeatures(extended, label, explanation);
   std::vector<TreePath>& trees = explanation.trees;
-  for (uint32_t t = 0; t < model.forest().size(); ++t) {
-    const uint32_t leaf = model.forest()[t].FindLeaf(extended);
+  for (uint32_t t = 0; t < model_.forest().size(); ++t) {
+    const uint32_t leaf = model_.forest()[t].FindLeaf(extended);
     trees.push_back({.tree = t,
-                     .contribution = ContributionOf(model, model.leaves()[t][leaf], label),
+                     .contribution = ContributionOf(model_, model_.leaves()[t][leaf], label),
                      .leaf = leaf});
   }
-  std::stable_sort(trees.begin(), trees.end(), [](const TreePath& a, const TreePath& b) {
-    return std::abs(a.contribution) > std::abs(b.contribution);
-  });
+  SortByContribution(trees);
   if (most_trees > 0 && most_trees < trees.size()) trees.resize(most_trees);
   for (TreePath& path : trees) {
-    path.steps = StepsOf({.model = model, .number = path.tree, .cuts = cuts}, extended);
-    path.prediction = model.leaves()[path.tree][path.leaf];
+    path.steps = StepsOf({.model = model_, .number = path.tree, .cuts = cuts_}, extended);
+    path.prediction = model_.leaves()[path.tree][path.leaf];
   }
   return explanation;
 }
 
 Explanation Explain(const Model& model, RowView row, size_t most_trees) {
-  return Explain(model, ReadableCuts(model), row, most_trees);
+  return Explainer(model).Explain(row, most_trees);
 }
 
 }  // namespace coppice

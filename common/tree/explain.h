@@ -5,7 +5,14 @@
 // before it is cut to where it belongs: to [0, 1], or to the target's range. Where there is one
 // tree the answer is that tree's alone.
 //
+// The bias plus the contributions of all features is the same answer. A node stands for the mean of
+// what the leaves below it contribute, each leaf counted alike; a split contributes to its feature
+// how far it moves the row from that mean. How many rows a leaf covers would be the weight
+// elsewhere: here it is private, and a weight that was never released cannot be used
+// (docs/mechanisms.md#contributions-of-features).
+//
 // Guarantee  a row's path is the one that Model::Predict() takes.
+// Source     Saabas, "Interpreting random forests" (2014), with leaves in place of covers.
 // Threads    plain functions and values.
 
 #ifndef COPPICE_COMMON_TREE_EXPLAIN_H_
@@ -13,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,17 +69,46 @@ struct TreePath {
   LeafPrediction prediction{};
 };
 
+// What the splits of one feature contribute, over all trees.
+struct FeatureContribution {
+  uint32_t feature = 0;  // of the tree schema: a derived feature counts as one of its own
+  double value = 0;      // the row's
+  double contribution = 0;
+};
+
 struct Explanation {
   ContributionUnit unit = ContributionUnit::kProbability;
   double base = 0;
   std::vector<TreePath> trees{};  // the largest contribution, either way, first
+  double bias = 0;  // the base, and what all trees contribute before their first split
+  // Those that the row's ways through all trees split, the largest contribution, either way, first.
+  // All others contribute nothing.
+  std::vector<FeatureContribution> features{};
 };
 
-// At most `most_trees` trees, those that contribute most; 0: all. `row` must fit the schema, and
-// `cuts` be the model's.
-Explanation Explain(const Model& model, const ReadableCuts& cuts, RowView row,
-                    size_t most_trees = 0);
-// The same for one row, with the cuts of its model found for it alone.
+// Explains rows by one model, and keeps what does not depend on the row.
+//
+// Threads    one call at a time.
+class Explainer {
+ public:
+  // The model must outlive it.
+  explicit Explainer(const Model& model) : model_(model), cuts_(model) {}
+
+  // At most `most_trees` trees, those that contribute most; 0: all. `row` must fit the schema.
+  Explanation Explain(RowView row, size_t most_trees = 0);
+
+ private:
+  // By tree and node: what the leaves below contribute to the answer `label`, in the mean.
+  using NodeMeans = std::vector<std::vector<double>>;
+  const NodeMeans& MeansFor(uint32_t label);
+  void AddFeatures(RowView extended, uint32_t label, Explanation& explanation);
+
+  const Model& model_;
+  const ReadableCuts cuts_;
+  std::map<uint32_t, NodeMeans> means_;  // by label
+};
+
+// The same for one row alone.
 Explanation Explain(const Model& model, RowView row, size_t most_trees = 0);
 
 }  // namespace coppice

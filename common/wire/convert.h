@@ -6,8 +6,10 @@
 #ifndef COPPICE_COMMON_WIRE_CONVERT_H_
 #define COPPICE_COMMON_WIRE_CONVERT_H_
 
+#include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/ldp/local_mechanism.h"
@@ -50,12 +52,21 @@ std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Rele
 v1::Certificate ToProto(const Certificate& certificate);
 Certificate FromProto(const v1::Certificate& proto);  // unchecked: CheckCertificate()
 
-// Everything but the name, study and time, which belong to the curator's record of the model.
+// The format of models that is written and read here, and the earliest reader that understands what
+// is written (docs/protocol.md#versions-of-a-model).
+inline constexpr uint32_t kModelVersion = 1;
+inline constexpr uint32_t kModelMinReader = 1;
+// InvalidArgument, which says to upgrade, if the model asks for a later reader.
+absl::Status CheckReadable(const v1::Model& proto);
+
+// Everything but the name, study, time and signature, which belong to the curator's record of the
+// model.
 v1::Model ToProto(const Model& model);
 absl::StatusOr<Model> FromProto(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
-v1::Explanation ToProto(const Explanation& explanation);
+// `tree_schema` is the explained model's.
+v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema);
 
 // "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
 inline constexpr absl::string_view kStudies = "studies";

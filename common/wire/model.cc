@@ -155,6 +155,8 @@ v1::Certificate ToProto(const Certificate& certificate) {
 
 v1::Model ToProto(const Model& model) {
   v1::Model proto;
+  proto.set_version(kModelVersion);
+  proto.set_min_reader(kModelMinReader);
   *proto.mutable_schema() = ToProto(model.schema());
   *proto.mutable_forest() = ToProto(model.forest());
   for (const std::vector<LeafPrediction>& leaves : model.leaves()) {
@@ -201,9 +203,27 @@ absl::Status CheckLeafCounts(const v1::Model& proto) {
   return absl::OkStatus();
 }
 
+// "0.2.0"; or words, since whoever wrote the file may have put in what a user should not read.
+std::string WriterOf(const v1::Model& proto) {
+  const std::string& version = proto.certificate().code_version();
+  const bool is_version = !version.empty() && version.size() <= 16 &&
+                          version.find_first_not_of("0123456789.") == std::string::npos;
+  return is_version ? absl::StrCat(version, ", which made it") : "the version that made it";
+}
+
 }  // namespace
 
+absl::Status CheckReadable(const v1::Model& proto) {
+  if (proto.min_reader() <= kModelVersion) return absl::OkStatus();
+  return FieldError(
+      "model.min_reader",
+      absl::StrCat("the model is in format ", proto.version(), " and needs a reader of format ",
+                   proto.min_reader(), ", this program reads format ", kModelVersion,
+                   ": upgrade Coppice to ", WriterOf(proto), ", or later"));
+}
+
 absl::StatusOr<Model> FromProto(const v1::Model& proto) {
+  COPPICE_RETURN_IF_ERROR(CheckReadable(proto));
   if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
     return FieldError("model.leaf_kind", "is none that this version knows");
   }
@@ -252,7 +272,7 @@ v1::PathStep ToProto(const PathStep& step) {
 
 }  // namespace
 
-v1::Explanation ToProto(const Explanation& explanation) {
+v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema) {
   v1::Explanation proto;
   proto.set_unit(static_cast<v1::ContributionUnit>(explanation.unit));
   proto.set_base(explanation.base);
@@ -263,6 +283,14 @@ v1::Explanation ToProto(const Explanation& explanation) {
     for (const PathStep& step : path.steps) *added.add_steps() = ToProto(step);
     added.set_leaf(path.leaf);
     *added.mutable_prediction() = ToProto(path.prediction);
+  }
+  proto.set_bias(explanation.bias);
+  for (const FeatureContribution& of_feature : explanation.features) {
+    v1::FeatureContribution& added = *proto.add_features();
+    added.set_feature(of_feature.feature);
+    added.set_name(tree_schema.features()[of_feature.feature].name);
+    added.set_value(of_feature.value);
+    added.set_contribution(of_feature.contribution);
   }
   return proto;
 }

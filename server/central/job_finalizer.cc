@@ -35,6 +35,7 @@ absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>&
                          .source = MakeName(kJobs, job.id),
                          .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
                          .model = model};
+  COPPICE_RETURN_IF_ERROR(models_.Sign(made));
   storage::StoreBatch batch;
   models::Models::Put(made, batch);
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/tree/model.h"
+#include "common/wire/model_signature.h"
 
 namespace coppice::models {
 
@@ -16,6 +18,7 @@ struct ModelInfo {
   std::string source;  // "studies/ID" or "jobs/ID"
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Model> model;
+  std::optional<ModelSignature> signature{};  // none: made before models were signed
 };
 
 }  // namespace coppice::models

@@ -36,6 +36,7 @@ void SetModelRecord(const ModelInfo& info, v1::Model& proto) {
 v1::Model ToProto(const ModelInfo& info) {
   v1::Model proto = ToProto(*info.model);
   SetModelRecord(info, proto);
+  if (info.signature) *proto.mutable_signature() = ToProto(*info.signature);
   return proto;
 }
 
@@ -49,10 +50,15 @@ absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view b
   }
   absl::StatusOr<Model> model = FromProto(proto);
   if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
-  return ModelInfo{.id = *id,
-                   .source = source,
-                   .created_unix_seconds = proto.created_unix_seconds(),
-                   .model = std::make_shared<const Model>(*std::move(model))};
+  ModelInfo info{.id = *id,
+                 .source = source,
+                 .created_unix_seconds = proto.created_unix_seconds(),
+                 .model = std::make_shared<const Model>(*std::move(model))};
+  if (!proto.has_signature()) return info;
+  const absl::StatusOr<ModelSignature> signature = FromProto(proto.signature());
+  if (!signature.ok()) return storage::CorruptRecord(key, signature.status().message());
+  info.signature = *signature;
+  return info;
 }
 
 }  // namespace coppice::models

@@ -38,6 +38,31 @@ absl::Status Models::Load(const storage::Store& store) {
   return absl::OkStatus();
 }
 
+absl::Status Models::SignAnew(storage::Store& store, const PublicKey& before,
+                              const ModelSigner& signer) {
+  const auto sign = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+    v1::Model model;
+    // Load() says what is wrong with a record.
+    if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<ModelSignature> signature = FromProto(model.signature());
+    const bool is_signed = signature.ok() && signature->key == before &&
+                           CheckModelSignature(model, before, /*now_unix_seconds=*/0).ok();
+    if (!is_signed) return absl::OkStatus();
+    COPPICE_ASSIGN_OR_RETURN(const std::string signed_bytes, SignedModelBytes(model));
+    COPPICE_ASSIGN_OR_RETURN(const ModelSignature anew, signer(signed_bytes));
+    *model.mutable_signature() = ToProto(anew);
+    storage::StoreBatch batch;
+    batch.Put(std::string(key), model.SerializeAsString());
+    return store.Apply(batch);
+  };
+  for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
+    COPPICE_RETURN_IF_ERROR(store.Scan(prefix, sign));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
   const MutexLock lock(mutex_);
   const auto it = models_.find(id);
@@ -112,6 +137,13 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   // If its source was deleted meanwhile the model is gone, and perhaps made anew.
   const auto it = models_.find(id);
   if (it != models_.end() && it->second.model == info.model) models_.erase(it);
+  return absl::OkStatus();
+}
+
+absl::Status Models::Sign(ModelInfo& info) const {
+  if (!signer_) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, SignedModelBytes(ToProto(info)));
+  COPPICE_ASSIGN_OR_RETURN(info.signature, signer_(bytes));
   return absl::OkStatus();
 }
 

@@ -55,12 +55,21 @@ class ModelClaim {
 // Errors     Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
 //            Delete(), ClaimRemovalOf(): FailedPrecondition, naming who serves which model.
 //            Save(), Delete(): what the Store returns; then nothing has changed.
-// Threads    safe to share; Load() before that.
+// Threads    safe to share; Load() and SignWith() before that.
 class Models {
  public:
   absl::Status Load(const storage::Store& store);
 
   absl::StatusOr<ModelClaim> Claim(absl::string_view id);
+
+  // From then on models are signed as they are made.
+  void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
+  // Signs anew each stored model whose signature by the key `before` checks, and no other: one that
+  // was changed, that nobody signed, or that another key did stays as it is. Before Load().
+  static absl::Status SignAnew(storage::Store& store, const PublicKey& before,
+                               const ModelSigner& signer);
+  // Signs a model that was made, before it is put or saved; does nothing without a signer.
+  absl::Status Sign(ModelInfo& info) const;
 
   static void Put(const ModelInfo& info, storage::StoreBatch& batch);
   void Publish(ModelInfo info);
@@ -93,6 +102,7 @@ class Models {
   // `what` as in removals_.
   ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  ModelSigner signer_;
   mutable Mutex mutex_;
   ById models_ ABSL_GUARDED_BY(mutex_);
   absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);

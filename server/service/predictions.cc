@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kQuickLookUps = 1024;  // of a row in a tree: about 0.1 µs each
 
-absl::Status ExplainRow(const Model& model, const ReadableCuts& cuts, RowView row,
+absl::Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
                         const v1::PredictRequest& request, size_t& bytes,
                         v1::PredictResponse& response) {
   v1::Explanation& added = *response.add_explanations();
-  added = ToProto(Explain(model, cuts, row, request.explain_trees()));
+  added = ToProto(explainer.Explain(row, request.explain_trees()), model.tree_schema());
   bytes += added.ByteSizeLong();
   if (bytes <= kMaxExplanationBytes) return absl::OkStatus();
   return FieldError("explain", absl::StrCat("would take more than ", kMaxExplanationBytes,
@@ -67,11 +67,11 @@ absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictR
   SetAnsweringModel(served, response);
   COPPICE_RETURN_IF_ERROR(PredictRows(model, request.rows(), *response.mutable_predictions()));
   if (!request.explain()) return absl::OkStatus();
-  const ReadableCuts cuts(model);
+  Explainer explainer(model);
   size_t bytes = 0;
   for (const v1::Row& row : request.rows()) {
     const Row values(row.values().begin(), row.values().end());
-    COPPICE_RETURN_IF_ERROR(ExplainRow(model, cuts, values, request, bytes, response));
+    COPPICE_RETURN_IF_ERROR(ExplainRow(model, explainer, values, request, bytes, response));
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,10 @@
-// A model file. One that is accepted predicts for rows at the ends of its schema.
+// A model file. One that is accepted predicts for rows at the ends of its schema, and explains
+// that.
 
 #include <cmath>
 
 #include "common/wire/convert.h"
+#include "common/wire/model_signature.h"
 #include "tests/fuzz/fuzz_input.h"
 
 using coppice::testing::Require;
@@ -28,6 +30,7 @@ coppice::Row RowAtEnds(const coppice::Schema& schema, int which) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   coppice::v1::Model proto;
   if (!proto.ParseFromArray(data, static_cast<int>(size))) return 0;
+  (void)coppice::CheckModelSignature(proto, std::nullopt, 0);
   const auto model = coppice::FromProto(proto);
   if (!model.ok()) return 0;
   for (int which = 0; which < 3; ++which) {
@@ -38,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       Require(std::isfinite(probability), "a probability is not finite");
     }
     (void)coppice::Confidence(prediction);
+    Require(coppice::Explain(*model, row).trees.size() == model->forest().size(),
+            "a tree is not explained");
   }
   (void)coppice::CheckCertificate(model->certificate());
   return 0;

@@ -261,6 +261,11 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
       {"model", "explain", "--endpoint", "best", "--data", unlabelled, "--row", "7"});
   EXPECT_EQ(explained["row"], 7);
   EXPECT_EQ(explained["trees"].size(), 1u);
+  double answer = explained["bias"];
+  for (const auto& one : explained["contributions"]) answer += one["contribution"].get<double>();
+  EXPECT_NEAR(answer,
+              explained["base"].get<double>() + explained["trees"][0]["contribution"].get<double>(),
+              1e-9);
   daemon_.CoppiceJson(
       {"model", "build", "--study", "seen", "--model", "second", "--estimator", "smooth"});
   EXPECT_EQ(daemon_.CoppiceJson(

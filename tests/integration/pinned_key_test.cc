@@ -12,6 +12,7 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RunProgram;
@@ -116,6 +117,90 @@ TEST_F(ManifestTest, ARotationWithAnEndorsementIsFollowed) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
   SavePin("broken.pem");
   EXPECT_OK(Fetch("broken.pem"));
+}
+
+TEST_F(ManifestTest, ModelsAreVerifiedByThePinOverARotation) {
+  daemon_.CoppiceJson({"collect", "simulate", "--study", "signed", "--data",
+                       Path("rows/private.csv"), "--journal", Path("devices.journal")});
+  const auto build = [&](const std::string& id) {
+    daemon_.CoppiceJson({"model", "build", "--study", "signed", "--model", id});
+    daemon_.CoppiceJson({"model", "export", "--model", id, "--output", Path(id + ".json")});
+  };
+  const auto verify = [&](const std::string& file, const std::string& pin) {
+    return RunProgram({BinaryPath("coppice"), "model", "verify", "--json", "--file", Path(file),
+                       "--curator-key", Path(pin)});
+  };
+  build("before");
+  daemon_.CoppiceJson({"dataset", "create", "--dataset", "d", "--data", Path("rows/private.csv"),
+                       "--schema", Path("rows/schema.json"), "--epsilon-total", "4"});
+  daemon_.CoppiceJson({"train", "submit", "--dataset", "d", "--algorithm", "spe", "--job",
+                       "trained", "--epsilon", "1"});
+  EXPECT_EQ(daemon_.Coppice({"train", "watch", "--job", "trained"}).exit_code, 0);
+  for (const char* model : {"before", "trained"}) {
+    const auto verified = daemon_.CoppiceJson(
+        {"model", "verify", "--model", model, "--curator-key", Path("curator.pem")});
+    EXPECT_EQ(verified["signature"], "valid") << model;
+  }
+  MakeKey("next.key");
+  ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));
+  SavePin("next.pem");
+  build("after");
+  // What is stored is signed anew; a file keeps its signature. The pin leads on, and a later key
+  // does not vouch for a file from before it.
+  for (const char* model : {"before", "trained"}) {
+    for (const char* pin : {"curator.pem", "next.pem"}) {
+      EXPECT_EQ(daemon_.CoppiceJson(
+                    {"model", "verify", "--model", model, "--curator-key", Path(pin)})["signature"],
+                "valid")
+          << model << pin;
+    }
+  }
+  EXPECT_EQ(verify("before.json", "curator.pem").exit_code, 0);
+  EXPECT_EQ(verify("after.json", "curator.pem").exit_code, 0);
+  EXPECT_EQ(verify("after.json", "next.pem").exit_code, 0);
+  const Outcome earlier = verify("before.json", "next.pem");
+  EXPECT_EQ(earlier.exit_code, 1);
+  EXPECT_THAT(earlier.err, HasSubstr("changed its key since"));
+}
+
+// By whoever keeps the file, or publishes it.
+TEST_F(ManifestTest, AnEditedModelFileIsRefused) {
+  daemon_.CoppiceJson({"collect", "simulate", "--study", "signed", "--data",
+                       Path("rows/private.csv"), "--journal", Path("devices.journal")});
+  daemon_.CoppiceJson({"model", "build", "--study", "signed", "--model", "m"});
+  daemon_.CoppiceJson({"model", "export", "--model", "m", "--output", Path("m.json")});
+  const auto model = nlohmann::json::parse(std::ifstream(Path("m.json")));
+  const auto verify = [&](const nlohmann::json& edited, bool pinned) {
+    std::ofstream(Path("edited.json")) << edited;
+    std::vector<std::string> command = {BinaryPath("coppice"), "model", "verify", "--file",
+                                        Path("edited.json")};
+    if (pinned) command.insert(command.end(), {"--curator-key", Path("curator.pem")});
+    return RunProgram(command);
+  };
+  EXPECT_EQ(verify(model, true).exit_code, 0);
+  std::vector<nlohmann::json> edits(6, model);
+  auto& leaf = edits[0]["predictions"][0]["leaves"][0];
+  leaf["standard_error"] = leaf["standard_error"].get<double>() / 2;
+  edits[1]["certificate"]["epsilon_nanos"] =
+      edits[1]["certificate"]["releases"][0]["epsilon_nanos"] = "1000000";
+  edits[2]["certificate"]["releases"][0]["what"] = "nothing";
+  edits[3]["schema"]["features"][0]["name"] = "renamed";
+  edits[4]["name"] = "models/other";
+  edits[5]["certificate"]["fingerprint"] = "00";
+  for (const nlohmann::json& edited : edits) {
+    for (const bool pinned : {false, true}) {
+      const Outcome outcome = verify(edited, pinned);
+      EXPECT_EQ(outcome.exit_code, 1);
+      EXPECT_THAT(outcome.err,
+                  AllOf(HasSubstr("do not use"), HasSubstr("changed after it was signed")));
+    }
+  }
+  nlohmann::json stripped = edits[1];
+  stripped.erase("signature");
+  EXPECT_THAT(verify(stripped, false).out, HasSubstr("unsigned"));
+  const Outcome refused = verify(stripped, true);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("not signed"));
 }
 
 TEST_F(ManifestTest, ADaemonDoesNotStartWithAKeyThatDevicesWouldRefuse) {

@@ -51,14 +51,23 @@ std::string LabelText(const Schema& schema, uint32_t label) {
   return label < schema.num_classes() ? Printable(schema.classes()[label]) : "?";
 }
 
-// What the row has: a number, a category by name, "other", or "missing".
-std::string ValueText(const v1::PathStep& step, const Schema& schema) {
-  if (std::isnan(step.value())) return "missing";
-  if (step.feature() >= schema.num_features()) return ReadableNumber(step.value());
-  const Feature& feature = schema.features()[step.feature()];
-  if (feature.type == FeatureType::kNumeric) return ReadableNumber(step.value());
-  const bool known = step.value() >= 0 && step.value() < feature.other();
-  return known ? Printable(feature.values[static_cast<size_t>(step.value())]) : "other";
+// What the row has: a number, a category by name, "other", or "missing". `has` is a step of a path
+// or a feature's contribution.
+template <typename HasValue>
+std::string ValueText(const HasValue& has, const Schema& schema) {
+  if (std::isnan(has.value())) return "missing";
+  if (has.feature() >= schema.num_features()) return ReadableNumber(has.value());
+  const Feature& feature = schema.features()[has.feature()];
+  if (feature.type == FeatureType::kNumeric) return ReadableNumber(has.value());
+  const bool known = has.value() >= 0 && has.value() < feature.other();
+  return known ? Printable(feature.values[static_cast<size_t>(has.value())]) : "other";
+}
+
+// A curator of an earlier version says nothing of features.
+bool TellsFeatures(const v1::Explanation& explanation) {
+  return explanation.features_size() > 0 ||
+         std::all_of(explanation.trees().begin(), explanation.trees().end(),
+                     [](const v1::TreePath& path) { return path.steps().empty(); });
 }
 
 // "yes 0.83 ± 0.02": what the leaf alone says, if it says a probability.
@@ -105,11 +114,23 @@ Json DescribeStep(const v1::PathStep& step, const Schema& schema) {
   return json;
 }
 
-// One object a row: the prediction, and every tree with its path.
+void DescribeFeatures(const v1::Explanation& explanation, const Schema& schema, Json& json) {
+  if (!TellsFeatures(explanation)) return;
+  json["bias"] = explanation.bias();
+  json["contributions"] = Json::array();
+  for (const v1::FeatureContribution& of_feature : explanation.features()) {
+    json["contributions"].push_back({{"feature", Printable(of_feature.name())},
+                                     {"value", ValueText(of_feature, schema)},
+                                     {"contribution", of_feature.contribution()}});
+  }
+}
+
+// One object a row: the prediction, what each feature adds, and every tree with its path.
 Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
                          const v1::Explanation& explanation, const Schema& schema) {
   Json json = DescribePrediction(row - 1, prediction, schema, 0.5);
   json["unit"] = UnitText(explanation.unit());
+  DescribeFeatures(explanation, schema, json);
   json["base"] = explanation.base();
   json["trees"] = Json::array();
   for (const v1::TreePath& path : explanation.trees()) {
@@ -128,12 +149,45 @@ Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
   return json;
 }
 
+// "age = 37", and what that adds, a line each; of many features the first.
+std::string FeaturesText(const v1::Explanation& explanation, const Schema& schema) {
+  constexpr int kShownFeatures = 10;
+  if (explanation.features().empty()) return "";
+  std::string text =
+      absl::StrFormat("%s before any split: %.4g; what each feature adds, most first\n",
+                      UnitText(explanation.unit()), explanation.bias());
+  std::vector<std::string> lines;
+  double rest = 0;
+  size_t width = 0;
+  for (int i = 0; i < explanation.features_size(); ++i) {
+    const v1::FeatureContribution& of_feature = explanation.features(i);
+    if (i >= kShownFeatures) {
+      rest += of_feature.contribution();
+      continue;
+    }
+    lines.push_back(
+        absl::StrCat(Printable(of_feature.name()), " = ", ValueText(of_feature, schema)));
+    width = std::max(width, CharacterCount(lines.back()));
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    absl::StrAppend(
+        &text, "    ", lines[i], std::string(width - CharacterCount(lines[i]) + 2, ' '),
+        absl::StrFormat("%+.4g\n", explanation.features(static_cast<int>(i)).contribution()));
+  }
+  if (explanation.features_size() > kShownFeatures) {
+    absl::StrAppendFormat(&text, "    %d more features: %+.4g\n",
+                          explanation.features_size() - kShownFeatures, rest);
+  }
+  return text + "\n";
+}
+
 // The same for people.
 std::string ExplanationText(size_t row, const v1::Prediction& prediction,
                             const v1::Explanation& explanation, const ModelSource& source) {
   const Schema& schema = *source.schema();
   const std::string unit = UnitText(explanation.unit());
   std::string text = absl::StrFormat("row %d: %s\n", row, AnswerText(prediction, schema));
+  text += FeaturesText(explanation, schema);
   absl::StrAppendFormat(&text, "%s without any tree: %.4g; what each tree adds, most first\n", unit,
                         explanation.base());
   for (const v1::TreePath& path : explanation.trees()) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -13,6 +14,7 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/report/pages.h"
+#include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -248,12 +250,17 @@ void AddDelete(const Command& noun) {
 
 struct VerifyFlags : ModelOrFileFlags {
   std::string html_file;
+  std::string curator_key;
   bool force = false;
 };
 
 absl::Status Verify(const VerifyFlags& flags) {
+  std::optional<PublicKey> curator_key;
+  if (!flags.curator_key.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(curator_key, ReadCuratorKey(flags.curator_key));
+  }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
-  Verdict verdict = VerifyModel(model);
+  Verdict verdict = VerifyModel(model, curator_key);
   if (!flags.html_file.empty()) {
     COPPICE_RETURN_IF_ERROR(
         WriteResult(flags.html_file, report::CertificatePage(verdict.json), flags.force));
@@ -275,8 +282,14 @@ void AddVerify(const Command& noun) {
   const auto flags = std::make_shared<VerifyFlags>();
   const Command verb = noun.AddCommand(
       "verify",
-      "List what a model released, check that it adds up to its epsilon, and say what that means",
-      "coppice model verify --model m-91c0");
+      "List what a model released, check that it adds up to its epsilon and who signed it, and say "
+      "what that means",
+      "coppice model verify --model m-91c0 --curator-key curator.pem");
+  verb.Add("--curator-key", flags->curator_key,
+           "Public key of the curator, as `coppice study key --pem` prints it: refuse a model that "
+           "neither it nor a key that it leads to has signed")
+      .Takes("FILE")
+      .ExistingFile();
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");

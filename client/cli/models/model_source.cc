@@ -31,11 +31,11 @@ class LocalSource final : public ModelSource {
 
   absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     COPPICE_RETURN_IF_ERROR(PredictRows(request.rows(), *response.mutable_predictions()));
-    const ReadableCuts cuts(model_);
+    Explainer explainer(model_);
     for (const v1::Row& row : request.rows()) {
       const Row values(row.values().begin(), row.values().end());
       *response.add_explanations() =
-          ToProto(coppice::Explain(model_, cuts, values, request.explain_trees()));
+          ToProto(explainer.Explain(values, request.explain_trees()), model_.tree_schema());
     }
     return absl::OkStatus();
   }
@@ -135,7 +135,8 @@ absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) 
   v1::GetModelRequest request;
   request.set_name(MakeName(kModels, id));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetModelResponse>(request));
-  return std::move(*response.mutable_model());
+  if (response.model().name() == request.name()) return std::move(*response.mutable_model());
+  return absl::DataLossError(absl::StrCat("the curator sent another model than ", id));
 }
 
 void AddModelFlags(const Command& verb, ModelFlags& flags) {
@@ -204,6 +205,7 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
     COPPICE_ASSIGN_OR_RETURN(id, ServedBy(remote, flags.endpoint));
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
+  COPPICE_RETURN_IF_ERROR(CheckReadable(model));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
   return std::make_unique<RemoteSource>(
       std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),

@@ -4,13 +4,31 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal/describe.h"
+#include "client/trust.h"
 #include "common/tree/certificate.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+#include "common/wire/model_signature.h"
 
 namespace coppice::cli {
+
+namespace {
+
+// A later version may have written what this one does not know: that is passed over. In a file of
+// this version a name that is unknown is a mistake.
+bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  model.Clear();
+  return google::protobuf::util::JsonStringToMessage(text, &model, options).ok() &&
+         model.version() > kModelVersion;
+}
+
+}  // namespace
 
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
   std::ifstream stream(path, std::ios::binary);
@@ -33,17 +51,66 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
   v1::Model model;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
   if (status.ok()) return model;
+  if (ReadsAsLaterVersion(text, model)) return model;
   return absl::InvalidArgumentError(absl::StrCat(
       path, " is no model as `coppice model export` writes it: ", std::string(status.message())));
 }
 
-Verdict VerifyModel(const v1::Model& model) {
+namespace {
+
+// One word for scripts.
+const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
+  switch (signature.code()) {
+    case absl::StatusCode::kOk:
+      return is_pinned ? "valid" : "unpinned";
+    case absl::StatusCode::kNotFound:
+      return "unsigned";
+    case absl::StatusCode::kFailedPrecondition:
+      return "other_key";
+    case absl::StatusCode::kUnimplemented:
+      return "unknown";
+    default:
+      return "invalid";
+  }
+}
+
+std::string WhoSigned(const std::string& pin, bool is_pinned) {
+  if (pin.empty()) {
+    return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
+           "was made.";
+  }
+  return absl::StrCat("The model and this certificate are as the holder of the key ", pin,
+                      " signed them, ",
+                      is_pinned ? "which is the given key or one that it leads to."
+                                : "whoever that is: --curator-key FILE says whose it must be.");
+}
+
+// Says who signed the model. Returns why it is refused because of that.
+absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
+                          Verdict& verdict) {
+  const absl::Status signature = CheckModelSignature(model, curator_key, SystemSeconds());
+  verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
+  std::string pin;  // of whom the signature is, even if that is somebody else
+  if (signature.ok() || absl::IsFailedPrecondition(signature)) {
+    pin = ToPin(*ParsePublicKeyBytes(model.signature().key()));
+    verdict.json["signed_by"] = pin;
+  }
+  const bool may_be_unsigned = !curator_key.has_value();
+  if (!signature.ok() && !(absl::IsNotFound(signature) && may_be_unsigned)) return signature;
+  verdict.words.sections.push_back({"Who signed it", {WhoSigned(pin, curator_key.has_value())}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
   const Certificate certificate = FromProto(model.certificate());
   const absl::StatusOr<uint64_t> cost = TotalCost(certificate.releases);
   Verdict verdict;
   verdict.status = cost.ok() ? FromProto(model).status() : cost.status();
   verdict.json = {{"model", IdOf(model.name())},
                   {"verified", verdict.status.ok()},
+                  {"consistent", verdict.status.ok()},
                   {"epsilon", EpsilonNumber(certificate.epsilon_nanos)},
                   {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()}};
   if (certificate.delta_atto > 0) verdict.json["delta"] = DeltaNumber(certificate.delta_atto);
@@ -53,6 +120,9 @@ Verdict VerifyModel(const v1::Model& model) {
     verdict.json["releases"].push_back(DescribeRelease(release));
   }
   if (verdict.status.ok()) verdict.words = DescribeCertificate(certificate);
+  verdict.status.Update(AddSignature(model, curator_key, verdict));
+  if (!verdict.status.ok()) verdict.words.sections.clear();
+  verdict.json["verified"] = verdict.status.ok();
   verdict.json["words"] = Json::array();
   for (const CertificateText::Section& section : verdict.words.sections) {
     verdict.json["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});

@@ -264,11 +264,11 @@ absl::Status ShowKey(const KeyFlags& flags) {
 
 void AddKey(const Command& noun) {
   const auto flags = std::make_shared<KeyFlags>();
-  const Command verb = noun.AddCommand(
-      "key",
-      "Show the key that signs what studies offer, for devices to pin; run it where the connection "
-      "to the curator can be trusted",
-      "coppice study key --pem > curator.pem");
+  const Command verb = noun.AddCommand("key",
+                                       "Show the key that signs what studies offer, and models, "
+                                       "for devices and `model verify` to pin; "
+                                       "run it where the connection to the curator can be trusted",
+                                       "coppice study key --pem > curator.pem");
   verb.AddSwitch("--pem", flags->pem, "The key alone, as a PEM file");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);

@@ -147,8 +147,10 @@ absl::Status ManifestAuthority::CheckStored(const storage::Store& store) {
   return LoadKey(store).status();
 }
 
-absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
-    storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
+absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(storage::Store& store,
+                                                                           const SigningKeys& given,
+                                                                           int64_t now_unix_seconds,
+                                                                           Rotation rotation) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));
   const auto opened = [](const SigningKey& signer, const StoredKey& from) {
     return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(signer, from.endorsements));
@@ -169,9 +171,11 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
   COPPICE_ASSIGN_OR_RETURN(const SigningKey key, WholeKeyOf(*stored, given));
   if (!given.next.has_value()) return opened(key, *stored);
   COPPICE_ASSIGN_OR_RETURN(stored, Rotate(*stored, key, *given.next, now_unix_seconds));
+  std::unique_ptr<ManifestAuthority> next = opened(*given.next, *stored);
+  COPPICE_RETURN_IF_ERROR(rotation(key.public_key(), next->SignerOfModels()));
   COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
   COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
-  return opened(*given.next, *stored);
+  return next;
 }
 
 absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
@@ -186,6 +190,14 @@ absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Ma
                                                                .key = keys_.key,
                                                                .endorsements = keys_.endorsements});
   return kept;
+}
+
+ModelSigner ManifestAuthority::SignerOfModels() const {
+  return [key = key_, keys = keys_](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+    COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kModelDomain, bytes));
+    return ModelSignature{
+        .signature = signature, .key = keys.key, .endorsements = keys.endorsements};
+  };
 }
 
 void ManifestAuthority::Forget(absl::string_view study) {

@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/study/key_chain.h"
 #include "common/study/manifest.h"
 #include "common/study/signature.h"
+#include "common/wire/model_signature.h"
 #include "server/storage/store.h"
 
 namespace coppice::curator {
@@ -34,7 +37,8 @@ struct CuratorKeys {
   KeyChain endorsements;
 };
 
-// Signs the manifests of a curator's studies, and remembers the chain of keys that led to its own.
+// Signs the manifests of a curator's studies and its models, and remembers the chain of keys that
+// led to its own.
 //
 // The key is Ed25519. It is made at the first start and kept in the store, or given in a file and
 // then never stored. It changes by an endorsement of the old key, or by the operator's word that
@@ -46,11 +50,19 @@ struct CuratorKeys {
 // Threads    safe to share.
 class ManifestAuthority {
  public:
+  // Called at a rotation with the key so far and what signs by the next, before the store has that:
+  // what it signs is good after a crash too, by the endorsement that it carries.
+  using Rotation =
+      absl::FunctionRef<absl::Status(const PublicKey& before, const ModelSigner& next)>;
+  static absl::Status SignNothingAnew(const PublicKey&, const ModelSigner&) {
+    return absl::OkStatus();
+  }
+
   // Finds the key in the store or among `given`, or makes one. A rotation is done once, so the same
   // keys may be given at every start.
-  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(storage::Store& store,
-                                                                 const SigningKeys& given,
-                                                                 int64_t now_unix_seconds);
+  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(
+      storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds,
+      Rotation rotation = SignNothingAnew);
 
   // DataLoss if the store's record does not parse or fit. Changes nothing.
   static absl::Status CheckStored(const storage::Store& store);
@@ -61,6 +73,8 @@ class ManifestAuthority {
   absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
     return key_.Sign(kCuratorDomain, challenge);
   }
+  // Signs models that this curator made. May outlive the authority.
+  ModelSigner SignerOfModels() const;
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Drops the manifest of a study that is deleted.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -380,6 +381,7 @@ class StoredStudies final : public Studies {
                            .source = MakeName(kStudies, study.id()),
                            .created_unix_seconds = clock_(),
                            .model = std::make_shared<const Model>(std::move(model))};
+    COPPICE_RETURN_IF_ERROR(models_.Sign(info));
     if (life.state == StudyState::kOpen || options.where) {
       COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
       return info;
@@ -435,8 +437,10 @@ absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store,
                                                        const StudiesLimits& limits) {
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
+  const auto sign_anew = std::bind_front(models::Models::SignAnew, std::ref(store));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
-                           ManifestAuthority::Open(store, signing_keys, clock()));
+                           ManifestAuthority::Open(store, signing_keys, clock(), sign_anew));
+  models.SignWith(manifests->SignerOfModels());
   auto studies = std::make_unique<StoredStudies>(
       store, models, std::move(clock), std::move(authority), std::move(manifests), limits);
   COPPICE_RETURN_IF_ERROR(studies->Load());

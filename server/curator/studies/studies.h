@@ -79,8 +79,9 @@ struct StudyCounts {
 class Studies {
  public:
   // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
-  // what is built, and must outlive the studies. `clock` returns seconds since 1970: it dates
-  // records, and says when a study's time is over.
+  // what is built, are signed from now on by this curator's key, and must outlive the studies. A
+  // key that is changed signs the stored models anew: load `models` after this. `clock` returns
+  // seconds since 1970: it dates records, and says when a study's time is over.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(storage::Store& store,
                                                        models::Models& models,
                                                        std::function<int64_t()> clock,

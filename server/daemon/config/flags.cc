@@ -89,7 +89,8 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("FILE");
   app.add_option(
          "--signing-key", flags.signing_key,
-         "Ed25519 key that signs what studies offer, PKCS#8 PEM (default: one in --data-dir)")
+         "Ed25519 key that signs what studies offer, and models, PKCS#8 PEM (default: one in "
+         "--data-dir)")
       ->type_name("FILE");
   app.add_option("--next-signing-key", flags.next_signing_key,
                  "Key that the signing key endorses, and that signs from now on")

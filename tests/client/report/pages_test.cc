@@ -226,7 +226,7 @@ TEST(PagesTest, ACertificateThatDoesNotAddUpSaysSo) {
   Json verdict = SampleVerdict();
   EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("do not use")));
   EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("one by one"))) << "the words tell them";
-  verdict["verified"] = false;
+  verdict["verified"] = verdict["consistent"] = false;
   verdict["words"] = Json::array();  // as `model verify` has it then
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("Releases one by one"));
@@ -298,6 +298,16 @@ TEST(PagesTest, ARecordHasATableOfItsMembersAndOneOfEachList) {
   EXPECT_THAT(page, Not(HasSubstr("expires"))) << "null is left out";
   EXPECT_THAT(page, Not(HasSubstr("choice"))) << "so is what is empty";
   EXPECT_THAT(RecordPage("Job", "Job j", Json::object()), HasSubstr("<h1>Job j</h1>"));
+
+TEST(PagesTest, ACertificateSaysWhetherTheCuratorSignedIt) {
+  Json verdict = SampleVerdict();
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("<dt>Signed by the curator</dt><dd><b>yes</b>"));
+  verdict["signature"] = "unpinned";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("not compared with the curator"));
+  verdict["signature"] = "unsigned";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("nothing shows who made it"));
+  verdict["signature"] = "invalid";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
 }
 
 }  // namespace

@@ -219,6 +219,8 @@ inline SampleJson SampleVerdict() {
        .epsilon_nanos = 1'980'000'000}};
   SampleJson verdict = {{"model", "m-91c0"},
                         {"verified", true},
+                        {"consistent", true},
+                        {"signature", "valid"},
                         {"epsilon", 2.0},
                         {"epsilon_of_releases", 2.0},
                         {"neighbouring", certificate.neighbouring}};

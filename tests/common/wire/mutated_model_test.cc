@@ -13,6 +13,7 @@
 #include "common/tree/render.h"
 #include "common/tree/summary.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_signature.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
 
@@ -153,6 +154,38 @@ TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
   EXPECT_GT(accepted, 500u);
   EXPECT_GT(refused, 500u);
   EXPECT_GT(no_message, 500u);
+}
+
+// A signature that checks is of the very model that was signed, whatever was done to its bytes.
+TEST(MutatedModelTest, WhatChecksIsWhatWasSigned) {
+  const google::protobuf::LogSilencer quiet;
+  const SigningKey key = *SigningKey::FromSeed({7});
+  Mutator mutator(20'240'602);
+  size_t checked = 0, changed = 0;
+  for (const Model& model : {MakeModel(), MakeNumberModel()}) {
+    v1::Model original = ToProto(model);
+    original.set_name("models/m");
+    original.set_study("studies/s");
+    *original.mutable_signature() =
+        ToProto(ModelSignature{.signature = *key.Sign(kModelDomain, *SignedModelBytes(original)),
+                               .key = key.public_key()});
+    const std::string valid = original.SerializeAsString();
+    for (int i = 0; i < 5'000; ++i) {
+      v1::Model proto;
+      if (!proto.ParseFromString(mutator.Mutate(valid))) continue;
+      if (!CheckModelSignature(proto, key.public_key(), 0).ok()) {
+        ++changed;
+        continue;
+      }
+      ++checked;
+      if (!CheckReadable(proto).ok()) continue;  // what is not signed
+      ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+      ASSERT_EQ(read, model) << i;
+      ASSERT_EQ(proto.name() + proto.study() + proto.job(), "models/mstudies/s") << i;
+    }
+  }
+  EXPECT_GT(checked, 10u);
+  EXPECT_GT(changed, 1000u);
 }
 
 }  // namespace

@@ -65,6 +65,32 @@ TEST_F(ManifestAuthorityTest, SignsWithItsKeyAndTheSameBytesAgain) {
   EXPECT_EQ((*authority->Sign(SampleManifest()))->signature, made->signature);
 }
 
+// What is signed anew comes first: if that fails the key is the one so far.
+TEST_F(ManifestAuthorityTest, ARotationSignsAnewBeforeItCounts) {
+  const PublicKey before = KeysWith().key;
+  const auto refuse = [](const PublicKey&, const ModelSigner&) {
+    return absl::UnavailableError("the disk");
+  };
+  EXPECT_THAT(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, refuse),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk")));
+  EXPECT_EQ(KeysWith().key, before);
+  std::optional<ModelSignature> anew;
+  const auto sign = [&](const PublicKey& old_key, const ModelSigner& next) -> absl::Status {
+    EXPECT_EQ(old_key, before);
+    anew = *next("bytes");
+    return absl::OkStatus();
+  };
+  ASSERT_OK(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, sign));
+  ASSERT_TRUE(anew.has_value());
+  EXPECT_EQ(anew->key, Public(7));
+  EXPECT_TRUE(IsSignedBy(anew->key, kModelDomain, "bytes", anew->signature));
+  EXPECT_OK(FollowChain(before, anew->endorsements, anew->key, kNow));
+  // The rotation is over.
+  anew.reset();
+  ASSERT_OK(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, sign));
+  EXPECT_FALSE(anew.has_value());
+}
+
 TEST_F(ManifestAuthorityTest, SignsAnewWhatHasChanged) {
   ASSERT_OK_AND_ASSIGN(const auto authority, Open());
   ASSERT_OK_AND_ASSIGN(const auto before, authority->Sign(SampleManifest()));

@@ -15,6 +15,7 @@ using ::coppice::testing::IsOk;
 using ::coppice::testing::MemoryStore;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -54,6 +55,86 @@ TEST_F(ModelsTest, ModelsOfStudiesAndJobsSurviveUnderKeysOfTheirOwn) {
     EXPECT_EQ(info.created_unix_seconds, 7);
     EXPECT_EQ(*info.model, *Info(id, "").model);
   }
+}
+
+TEST_F(ModelsTest, ASignatureStaysWithItsModel) {
+  const SigningKey key = *SigningKey::FromSeed({1, 2, 3});
+  ModelInfo info = Info("a", "jobs/j");
+  ASSERT_OK(models_.Sign(info));
+  EXPECT_FALSE(info.signature.has_value()) << "nobody signs yet";
+  models_.SignWith([&](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+    return ModelSignature{.signature = *key.Sign(kModelDomain, bytes), .key = key.public_key()};
+  });
+  ASSERT_OK(models_.Sign(info));
+  ASSERT_OK(models_.Save(store_, info));
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  ASSERT_OK_AND_ASSIGN(const ModelInfo loaded, again.Get("a"));
+  EXPECT_EQ(loaded.signature, info.signature);
+  EXPECT_OK(CheckModelSignature(ToProto(loaded), key.public_key(), 0));
+  ModelInfo renamed = loaded;
+  renamed.id = "b";
+  EXPECT_THAT(CheckModelSignature(ToProto(renamed), key.public_key(), 0),
+              StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+// When the key is changed: the next one signs what the key so far had signed, and vouches for
+// nothing that it had not.
+TEST_F(ModelsTest, TheNextKeySignsWhatTheKeyBeforeHadSigned) {
+  const SigningKey before = *SigningKey::FromSeed({1}), next = *SigningKey::FromSeed({2}),
+                   stranger = *SigningKey::FromSeed({3});
+  const auto signer = [](const SigningKey& key) -> ModelSigner {
+    return [key](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+      return ModelSignature{.signature = *key.Sign(kModelDomain, bytes), .key = key.public_key()};
+    };
+  };
+  const auto save = [&](const std::string& id, const std::string& source, const SigningKey* key) {
+    models_.SignWith(key == nullptr ? ModelSigner() : signer(*key));
+    ModelInfo info = Info(id, source);
+    ASSERT_OK(models_.Sign(info));
+    ASSERT_OK(models_.Save(store_, info));
+  };
+  save("study", "studies/s", &before);
+  save("job", "jobs/j", &before);
+  save("unsigned", "jobs/j", nullptr);
+  save("strange", "jobs/j", &stranger);
+  ModelInfo changed = *models_.Get("job");
+  changed.id = "changed";
+  ASSERT_OK(models_.Save(store_, changed));
+  storage::StoreBatch damage;
+  damage.Put("trained/j/damaged", "\xff\xff");
+  ASSERT_OK(store_.Apply(damage));
+
+  ASSERT_OK(Models::SignAnew(store_, before.public_key(), signer(next)));
+  const auto check = [&](const std::string& key) {
+    v1::Model model;
+    EXPECT_TRUE(model.ParseFromString(**store_.Get(key)));
+    return CheckModelSignature(model, next.public_key(), 0);
+  };
+  EXPECT_OK(check("model/s/study"));
+  EXPECT_OK(check("trained/j/job"));
+  EXPECT_THAT(check("trained/j/unsigned"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(check("trained/j/strange"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(check("trained/j/changed"), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_EQ(**store_.Get("trained/j/damaged"), "\xff\xff");
+}
+
+TEST_F(ModelsTest, AModelThatCannotBeSignedIsNotMade) {
+  models_.SignWith([](absl::string_view) -> absl::StatusOr<ModelSignature> {
+    return absl::InternalError("no signature");
+  });
+  ModelInfo info = Info("a", "jobs/j");
+  EXPECT_THAT(models_.Sign(info), StatusIs(absl::StatusCode::kInternal, "no signature"));
+}
+
+TEST_F(ModelsTest, ASignatureOfAWrongLengthIsACorruptRecord) {
+  v1::Model record = ToProto(Info("a", "jobs/j"));
+  record.mutable_signature()->set_signature("short");
+  storage::StoreBatch batch;
+  batch.Put("trained/j/a", record.SerializeAsString());
+  ASSERT_OK(store_.Apply(batch));
+  EXPECT_THAT(models_.Load(store_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("must have 64 bytes")));
 }
 
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {

@@ -333,6 +333,13 @@ TEST_F(ServingTest, AnExplanationTellsTheWayThroughEachTree) {
   EXPECT_TRUE(step.missing_left());
   EXPECT_TRUE(std::isnan(predicted_.explanations(1).trees(0).steps(0).value()));
   EXPECT_FALSE(predicted_.explanations(2).trees(0).steps(0).holds());
+  // The mean of the two leaves, and what the one split adds to it.
+  EXPECT_EQ(first.bias(), 0.5);
+  ASSERT_THAT(first.features(), SizeIs(1));
+  EXPECT_EQ(first.features(0).feature(), 0u);
+  EXPECT_EQ(first.features(0).name(), "age");
+  EXPECT_EQ(first.features(0).value(), 30);
+  EXPECT_EQ(first.features(0).contribution(), 0.25);
 }
 
 TEST_F(ServingTest, ExplanationsHaveALimitOfRowsTreesAndBytes) {
