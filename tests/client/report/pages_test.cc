@@ -298,6 +298,7 @@ TEST(PagesTest, ARecordHasATableOfItsMembersAndOneOfEachList) {
   EXPECT_THAT(page, Not(HasSubstr("expires"))) << "null is left out";
   EXPECT_THAT(page, Not(HasSubstr("choice"))) << "so is what is empty";
   EXPECT_THAT(RecordPage("Job", "Job j", Json::object()), HasSubstr("<h1>Job j</h1>"));
+}
 
 TEST(PagesTest, ACertificateSaysWhetherTheCuratorSignedIt) {
   Json verdict = SampleVerdict();
