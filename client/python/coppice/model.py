@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +100,49 @@ class Model:
         if self.schema.target is not None:
             raise AttributeError("this model predicts a number, not a class")
         return self.predict_arrays(X)["probabilities"]
+
+    def explain(self, X: Any) -> Any:
+        """Say what each feature added to each row's answer.
+
+        Contributions are along the ways that a row takes through the trees, by released numbers alone
+        (docs/mechanisms.md): a split adds what its side's leaves say in the mean beyond those of both
+        sides. A row's bias and contributions add up to its answer, in the unit of `attrs["unit"]`:
+        "score", "probability" or "weight" of the label that is predicted, or "value".
+
+        Returns
+        -------
+        DataFrame
+            A column "bias", then one per feature. Features that follow from several have columns of
+            their own.
+        """
+        import pandas
+
+        explained = self._core.explain(_rows.columns_of(X, self.schema))
+        index = X.index if _rows.is_frame(X) else None
+        frame = pandas.DataFrame(
+            explained["contributions"], index=index, columns=explained["names"]
+        )
+        frame.insert(0, "bias", explained["bias"], allow_duplicates=True)
+        frame.attrs["unit"] = explained["unit"]
+        return frame
+
+    def check_signature(self, curator_key: Optional[Path] = None) -> None:
+        """Check that a curator signed the model, and that nothing in it was changed since.
+
+        Parameters
+        ----------
+        curator_key : path, optional
+            A file with the key that must have signed, or have led to the one that did, as
+            `coppice study key --pem` prints it. Without one any key's signature is taken.
+
+        Raises
+        ------
+        LookupError
+            If nobody signed it; models that were trained in this process have no signature.
+        CoppiceError
+            If it was changed, or another key signed it.
+        """
+        self._core.check_signature(None if curator_key is None else os.fspath(curator_key))
 
     def render(self, tree: int = 0, format: str = "text") -> str:
         """Draw a tree as "text", "dot" or "svg"."""

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,13 +17,16 @@
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/trained_model.h"
+#include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/read_file.h"
 #include "common/base/write_file.h"
 #include "common/tree/certificate_text.h"
+#include "common/tree/explain.h"
 #include "common/tree/render.h"
 #include "common/tree/summary.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_signature.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::python {
@@ -165,6 +169,53 @@ py::dict Predict(const TrainedModel& self, std::vector<py::array_t<double>> arra
   return result;
 }
 
+// ---- explaining
+
+const char* UnitName(ContributionUnit unit) {
+  switch (unit) {
+    case ContributionUnit::kProbability:
+      return "probability";
+    case ContributionUnit::kWeight:
+      return "weight";
+    case ContributionUnit::kScore:
+      return "score";
+    case ContributionUnit::kValue:
+      return "value";
+  }
+  return "";
+}
+
+// What each feature contributes to each row's answer, one column per feature of the trees.
+py::dict ExplainRows(const TrainedModel& self, std::vector<py::array_t<double>> arrays) {
+  const Model& model = *self.model;
+  const Columns columns(std::make_shared<Schema>(model.schema()), std::move(arrays));
+  const size_t rows = columns.num_rows(), features = model.tree_schema().num_features();
+  py::array_t<double> bias(static_cast<py::ssize_t>(rows)), contributions({rows, features});
+  std::fill_n(contributions.mutable_data(), contributions.size(), 0.0);
+  Explainer explainer(model);
+  Row row(model.schema().num_features());
+  ReadNotes notes;
+  const char* unit = "";
+  for (size_t i = 0; i < rows; ++i) {
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    RaiseIfError(columns.EncodeRow(i, row, notes));
+    const Explanation explanation = explainer.Explain(row);
+    unit = UnitName(explanation.unit);
+    bias.mutable_at(i) = explanation.bias;
+    for (const FeatureContribution& feature : explanation.features) {
+      contributions.mutable_at(i, feature.feature) = feature.contribution;
+    }
+  }
+  std::vector<std::string> names;
+  for (const Feature& feature : model.tree_schema().features()) names.push_back(feature.name);
+  py::dict result;
+  result["unit"] = unit;
+  result["bias"] = bias;
+  result["contributions"] = contributions;
+  result["names"] = names;
+  return result;
+}
+
 // ---- describing
 
 py::dict DescribeRelease(const Release& release) {
@@ -225,6 +276,12 @@ std::vector<double> ImportancesOf(const Model& model) {
   return importances;
 }
 
+void CheckSignature(const TrainedModel& self, const std::optional<std::string>& curator_key) {
+  std::optional<PublicKey> key;
+  if (curator_key.has_value()) key = ValueOrRaise(ReadCuratorKey(*curator_key));
+  RaiseIfError(CheckModelSignature(self.message, key, SystemSeconds()));
+}
+
 }  // namespace
 
 TrainedModel WithoutRecord(Model model) {
@@ -258,6 +315,8 @@ void BindModel(py::module_& module) {
           },
           py::arg("tree") = 0, py::arg("format") = "text")
       .def("predict", Predict, py::arg("columns"))
+      .def("explain", ExplainRows, py::arg("columns"))
+      .def("check_signature", CheckSignature, py::arg("curator_key") = py::none())
       .def("__eq__",
            [](const TrainedModel& a, const py::object& b) {
              return py::isinstance<TrainedModel>(b) &&

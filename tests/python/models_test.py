@@ -1,0 +1,110 @@
+"""Models as Python holds them: what they explain, who signed them, and what other runtimes make of them."""
+
+import subprocess
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coppice
+from curator import BIN, SCHEMA, Curator, customers
+
+FEATURES = ["age", "plan", "member"]
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return coppice.PrivateTreeClassifier(
+            epsilon=4,
+            bounds={"age": (18, 90)},
+            categories={"plan": ["basic", "plus", "gold"]},
+            classes=["leaves", "stays"],
+        ).fit(people[FEATURES], people["label"])
+
+
+class TestExplaining:
+    def test_contributions_add_up_to_the_score(self, fitted, people):
+        rows = people[FEATURES][:200].set_axis(range(1000, 1200))
+        explained = fitted.model_.explain(rows)
+        assert list(explained.index) == list(rows.index)
+        assert explained.attrs["unit"] == "score"
+        assert set(FEATURES) <= set(explained.columns)
+        # Of two classes a label's score, less their mean, is half of its log-odds.
+        probabilities = fitted.predict_proba(rows)
+        label = probabilities.max(axis=1)
+        assert np.allclose(explained.sum(axis=1), np.log(label / (1 - label)) / 2, atol=1e-9)
+
+    def test_numbers(self, people):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = coppice.PrivateTreeRegressor(
+                epsilon=9, bounds={"age": (18, 90)}, target_bounds=(0, 120), algorithm="spe"
+            ).fit(people[["age"]], people["spends"])
+        explained = estimator.model_.explain(people[["age"]][:50])
+        assert explained.attrs["unit"] == "value"
+        assert np.allclose(explained.sum(axis=1), estimator.predict(people[["age"]][:50]), atol=1e-6)
+
+    def test_no_rows(self, fitted, people):
+        assert len(fitted.model_.explain(people[FEATURES][:0])) == 0
+
+
+class TestSignature:
+    @pytest.fixture(scope="class")
+    def curator(self):
+        started = Curator()
+        yield started
+        started.end()
+
+    def test_a_curators_model_is_signed(self, curator, tmp_path):
+        with coppice.connect(curator.server, ca=curator.ca, token=curator.tokens["owner"]) as client:
+            data = client.datasets.create("signed", schema=SCHEMA, epsilon_total=5)
+            data.upload(customers(2000))
+            model = data.train("auto", epsilon=2).wait(progress=False).model().download()
+        pem = subprocess.run(
+            [BIN / "coppice", "study", "key", "--pem", "--server", curator.server, "--ca", curator.ca],
+            check=True, capture_output=True,
+        ).stdout
+        key = tmp_path / "curator.pem"
+        key.write_bytes(pem)
+        model.check_signature(key)
+        model.save(tmp_path / "model.json")
+        loaded = coppice.Model.load(tmp_path / "model.json")
+        loaded.check_signature(key)
+
+        text = (tmp_path / "model.json").read_text()
+        edited = text.replace('"feature": 2', '"feature": 0', 1).replace('"age"', '"aged"', 1)
+        assert edited != text
+        (tmp_path / "edited.json").write_text(edited)
+        with pytest.raises((coppice.CoppiceError, ValueError)):
+            coppice.Model.load(tmp_path / "edited.json").check_signature(key)
+
+    def test_a_model_of_this_process_is_not(self, fitted):
+        with pytest.raises(LookupError):
+            fitted.model_.check_signature()
+
+
+def test_files_that_are_no_models(tmp_path):
+    for name, text in (("empty", ""), ("text", "{"), ("list", "[]"), ("other", '{"colour": "red"}')):
+        (tmp_path / name).write_text(text)
+        with pytest.raises((ValueError, LookupError)):
+            coppice.Model.load(tmp_path / name)
+    with pytest.raises(LookupError, match="nowhere"):
+        coppice.Model.load(tmp_path / "nowhere")
+    with pytest.raises(ValueError):
+        coppice.Model.from_bytes(b"\xff\xff")
+
+
+def test_drawings_and_pages(fitted):
+    assert "plan" in fitted.model_.render() or "age" in fitted.model_.render()
+    assert fitted.model_.render(format="svg").startswith("<svg")
+    with pytest.raises(ValueError):
+        fitted.model_.render(tree=10**6)
+    with pytest.raises(ValueError, match="svg"):
+        fitted.model_.render(format="png")
+    for shown in (fitted, fitted.model_, fitted.privacy_):
+        assert "<iframe" in shown._repr_html_()
+    assert isinstance(repr(fitted.model_), str)
+    assert isinstance(pd.DataFrame(fitted.privacy_.releases), pd.DataFrame)
