@@ -8,7 +8,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 staged=$1 package=$2 version=$3 maintainer=$4 build=$5
 documents="$staged/usr/share/doc/$package"
 pages="$staged/usr/share/man/man1"
-mapfile -t programs < <(find "$staged/usr/bin" -type f 2> /dev/null | sort)
+# Programs, and modules of Python.
+mapfile -t programs < <(find "$staged/usr/bin" "$staged/usr/lib/python3" -type f \( -path '*/bin/*' -o -name '*.so' \) 2> /dev/null | sort)
 
 gzip -9n > "$documents/changelog.gz" << CHANGELOG
 coppice ($version) bookworm; urgency=medium

@@ -18,7 +18,7 @@ import tempfile
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-PACKAGES = {"coppice", "coppiced", "libcoppice-dev"}
+PACKAGES = {"coppice", "coppiced", "libcoppice-dev", "python3-coppice"}
 WORK = tempfile.mkdtemp(prefix="coppice-packages-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
@@ -137,7 +137,8 @@ class PackagesTest(unittest.TestCase):
     def test_the_bills_of_materials_have_spdx_shape_and_name_what_is_linked(self):
         expected = {"coppice": {"libgrpc++1.51": "DYNAMIC_LINK", "libcli11-dev": "STATIC_LINK"},
                     "coppiced": {"libssl3": "DYNAMIC_LINK", "librocksdb-dev": "STATIC_LINK"},
-                    "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"}}
+                    "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"},
+                    "python3-coppice": {"libssl3": "DYNAMIC_LINK", "pybind11-dev": "STATIC_LINK"}}
         for name, materials in expected.items():
             with self.subTest(name):
                 bill = json.loads(read(deb(name).removesuffix(".deb") + ".spdx.json"))
@@ -193,6 +194,16 @@ class PackagesTest(unittest.TestCase):
         system.checked("cmake -S /root/device -B /root/build -DEXAMPLE=/root/example.cc; cmake --build /root/build --target example")
         self.assertIn("usage: ", system.run("/root/build/example").stdout)
 
+    def test_python_trains_and_simulates_from_its_package_and_what_that_recommends(self):
+        system = System.copied("python")
+        system.install("/packages/python3-coppice_*.deb")
+        self.assertNotIn("python3-sklearn", system.checked("dpkg-query -W -f '${Package}\n'"))
+        self.assertRegex(system.checked("cd /; python3 -c 'import coppice; print(coppice.__version__)'"), r"^\d+\.\d+\.\d+$")
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' python3-coppice")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        shutil.copy(os.path.join(SOURCE, "tests/deploy/packaged_fit.py"), system.path("root"))
+        self.assertIn("fitted and simulated", system.checked("cd /root; python3 packaged_fit.py"))
+
     def test_the_last_stage_of_the_container_runs_step_by_step(self):
         text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
         build, final = text.split("FROM debian:12-slim\n")
@@ -230,6 +241,8 @@ class PackagesTest(unittest.TestCase):
 
 
 def main():
+    if "COPPICE_PYTHON:BOOL=ON" not in read(BUILD, "CMakeCache.txt"):
+        skip("the Python package is not built here: deploy/build.sh release python")
     if os.geteuid() != 0:
         skip("only root can make a system of its own")
     installed = run(os.path.join(SOURCE, "deploy/install-packages.sh"), os.path.join(SOURCE, "tests/deploy/packages.txt"))
