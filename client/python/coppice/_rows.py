@@ -94,26 +94,32 @@ def _column(values: Any, feature: Feature) -> Column:
 
 
 def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
-    """Return codes: `len(vocabulary)` for a value that is not in it, NaN where there is none."""
+    """Return codes: `len(vocabulary)` for a value that is not in it, NaN where there is none.
+
+    Each distinct value is looked up once.
+    """
     position = {text: float(i) for i, text in enumerate(vocabulary)}
-    other = float(len(vocabulary))
-    if hasattr(values, "cat"):  # a Series of categories: one look-up per category
-        by_code = [position.get(text_of(value), other) for value in values.cat.categories]
-        with_missing: Column = np.array([*by_code, np.nan])  # pandas' code of a missing value is -1
-        return np.asarray(with_missing[values.cat.codes.to_numpy()])
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    if array.dtype.kind == "b" and "True" not in position:
-        array = array.astype(int)  # True is 1, where 1 is what was declared
-    if array.dtype.kind == "O":
-        return np.fromiter(
-            (np.nan if is_missing(v) else position.get(text_of(v), other) for v in array),
-            dtype=np.float64,
-            count=len(array),
-        )
-    distinct, inverse = np.unique(array, return_inverse=True)
-    by_value = [np.nan if is_missing(v) else position.get(text_of(v), other) for v in distinct.tolist()]
-    codes: Column = np.array(by_value, dtype=np.float64)[inverse]
-    return codes
+
+    def code_of(value: Any) -> float:
+        if is_missing(value):
+            return np.nan
+        text = text_of(value)
+        if text in ("True", "False") and text not in position:
+            text = str(int(text == "True"))  # where 1 and 0 are what was declared
+        return position.get(text, float(len(vocabulary)))
+
+    if hasattr(values, "cat"):
+        places, distinct = values.cat.codes.to_numpy(), values.cat.categories
+    elif hasattr(values, "factorize"):
+        places, distinct = values.factorize()
+    else:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            return np.fromiter((code_of(value) for value in array), np.float64, len(array))
+        distinct, places = np.unique(array, return_inverse=True)
+    # A Series has -1 where a value is missing: the last of these.
+    codes: Column = np.array([*(code_of(value) for value in distinct), np.nan])
+    return np.asarray(codes[places])
 
 
 def is_missing(value: Any) -> bool:
