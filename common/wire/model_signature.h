@@ -9,8 +9,8 @@
 // alone and not on how they were serialized: a model may travel as JSON, and be stored anew by a
 // later version.
 //
-// Guarantee  Two models with the same signed bytes differ in nothing but in what is left out above,
-//            and in nothing that this version reads.
+// Guarantee  two models with the same signed bytes are the same to every reader, but for what is
+//            left out above.
 // Errors     InvalidArgument that names the field, as convert.h. CheckModelSignature() as stated.
 // Threads    plain functions and values.
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -152,33 +153,31 @@ Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
 // "age = 37", and what that adds, a line each; of many features the first.
 std::string FeaturesText(const v1::Explanation& explanation, const Schema& schema) {
   constexpr int kShownFeatures = 10;
-  if (explanation.features().empty()) return "";
+  const auto& features = explanation.features();
+  if (features.empty()) return "";
+  const int shown = std::min(features.size(), kShownFeatures);
+  std::vector<std::string> names;
+  size_t width = 0;
+  for (int i = 0; i < shown; ++i) {
+    names.push_back(
+        absl::StrCat(Printable(features[i].name()), " = ", ValueText(features[i], schema)));
+    width = std::max(width, CharacterCount(names.back()));
+  }
   std::string text =
       absl::StrFormat("%s before any split: %.4g; what each feature adds, most first\n",
                       UnitText(explanation.unit()), explanation.bias());
-  std::vector<std::string> lines;
-  double rest = 0;
-  size_t width = 0;
-  for (int i = 0; i < explanation.features_size(); ++i) {
-    const v1::FeatureContribution& of_feature = explanation.features(i);
-    if (i >= kShownFeatures) {
-      rest += of_feature.contribution();
-      continue;
-    }
-    lines.push_back(
-        absl::StrCat(Printable(of_feature.name()), " = ", ValueText(of_feature, schema)));
-    width = std::max(width, CharacterCount(lines.back()));
+  for (int i = 0; i < shown; ++i) {
+    const std::string& name = names[static_cast<size_t>(i)];
+    absl::StrAppendFormat(&text, "    %s%s%+.4g\n", name,
+                          std::string(width - CharacterCount(name) + 2, ' '),
+                          features[i].contribution());
   }
-  for (size_t i = 0; i < lines.size(); ++i) {
-    absl::StrAppend(
-        &text, "    ", lines[i], std::string(width - CharacterCount(lines[i]) + 2, ' '),
-        absl::StrFormat("%+.4g\n", explanation.features(static_cast<int>(i)).contribution()));
-  }
-  if (explanation.features_size() > kShownFeatures) {
-    absl::StrAppendFormat(&text, "    %d more features: %+.4g\n",
-                          explanation.features_size() - kShownFeatures, rest);
-  }
-  return text + "\n";
+  if (shown == features.size()) return text + "\n";
+  const double rest = std::accumulate(
+      features.begin() + shown, features.end(), 0.0,
+      [](double sum, const v1::FeatureContribution& one) { return sum + one.contribution(); });
+  absl::StrAppendFormat(&text, "    %d more features: %+.4g\n\n", features.size() - shown, rest);
+  return text;
 }
 
 // The same for people.
