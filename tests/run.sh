@@ -5,6 +5,7 @@
 #   tests/run.sh mutation    whether the tests notice each change of the privacy code; a quarter of an hour
 #   tests/run.sh fast        leaves out the tests labelled slow
 #   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
+#   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
 #
@@ -36,12 +37,16 @@ case "${1:-all}" in
     "$root/deploy/build.sh" release
     ctest --preset release -L browser
     ;;
+  runtimes)
+    "$root/deploy/build.sh" release
+    ctest --preset release -L runtimes
+    ;;
   sanitize)
     sanitize asan unit_tests
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
