@@ -2,7 +2,6 @@
 // docs/export.md#onnx says how to feed it.
 
 #include <limits>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,18 +34,14 @@ std::string AddGather(const std::string& from, const std::string& indices, int64
   return graph.Add(Operator("Gather", {from, indices}, output).Int("axis", axis), output);
 }
 
-std::string AddCast(const std::string& from, Element to, const std::string& output, Graph& graph) {
-  return graph.Add(Operator("Cast", {from}, output).Int("to", static_cast<int64_t>(to)), output);
-}
-
 // Parts of their total; if that is 0, nothing is known.
 std::string AddShares(const Model& model, const std::string& parts, const std::string& output,
                       Graph& graph) {
   const std::string columns = graph.Constant("columns", std::vector<int64_t>{1});
-  const std::string none = graph.Constant("none", 0.0f);
-  const std::string any = graph.Constant("any", 1.0f);
+  const std::string none = graph.Constant("none", 0.0);
+  const std::string any = graph.Constant("any", 1.0);
   const std::string equal =
-      graph.Constant("equal", 1 / static_cast<float>(model.schema().num_outputs()));
+      graph.Constant("equal", 1 / static_cast<double>(model.schema().num_outputs()));
   const std::string total = graph.Add("ReduceSum", {parts, columns}, "total");
   const std::string has_total = graph.Add("Greater", {total, none}, "has_total");
   const std::string divisor = graph.Add("Where", {has_total, total, any}, "divisor");
@@ -64,8 +59,8 @@ std::string AddProbabilities(const Model& model, const std::string& sums, const 
     case LeafKind::kWeights:
       return AddShares(model, graph.Add("Relu", {sums}, "cut"), output, graph);
     case LeafKind::kAdditive:
-      graph.Constant(low, 0.0f);
-      graph.Constant(high, 1.0f);
+      graph.Constant(low, 0.0);
+      graph.Constant(high, 1.0);
       return AddShares(model, graph.Add("Clip", {sums, low, high}, "cut"), output, graph);
     case LeafKind::kScores:
       break;
@@ -73,8 +68,8 @@ std::string AddProbabilities(const Model& model, const std::string& sums, const 
   if (!model.schema().target()) {
     return graph.Add(Operator("Softmax", {sums}, output).Int("axis", 1), output);
   }
-  graph.Constant(low, 0.0f);
-  graph.Constant(high, 1.0f);
+  graph.Constant(low, 0.0);
+  graph.Constant(high, 1.0);
   return graph.Add("Clip", {sums, low, high}, output);
 }
 
@@ -87,35 +82,27 @@ void AddValue(const Model& model, const std::string& sums, Graph& graph) {
   }
   const std::string width = graph.Constant("target_width", target.span());
   const std::string from = graph.Constant("target_from", target.min);
-  const std::string precise = AddCast(place, Element::kDouble, "precise_place", graph);
-  const std::string height = graph.Add("Mul", {precise, width}, "height");
-  graph.Add("Add", {height, from}, "value");
+  graph.Add("Add", {graph.Add("Mul", {place, width}, "height"), from}, "value");
   graph.AddOutput(onnx::ValueInfo("value", Element::kDouble, 1));
 }
 
-// The leaf's label, the last column, or the class with the largest sum, the lower one on a tie.
-std::string AddLabelNumber(const Model& model, const std::string& sums, Graph& graph) {
+// The leaf's label, or the class with the largest sum, the lower one on a tie.
+std::string AddLabelNumber(const onnx::ForestSums& forest, Graph& graph) {
   const std::string number = "label_number";
-  if (!LeafDecides(model)) {
-    return graph.Add(Operator("ArgMax", {sums}, number).Int("axis", 1).Int("keepdims", 0), number);
+  if (forest.label.empty()) {
+    return graph.Add(Operator("ArgMax", {forest.sums}, number).Int("axis", 1).Int("keepdims", 0),
+                     number);
   }
-  const std::string last =
-      graph.Constant("label_column", std::vector<int64_t>{model.schema().num_outputs()});
-  const std::string column = AddGather(sums, last, 1, "label_column_values", graph);
-  const std::string flat = graph.Add(
-      "Reshape", {column, graph.Constant("flat", std::vector<int64_t>{-1})}, "flat_label");
-  return AddCast(flat, Element::kInt64, number, graph);
+  const std::string all = graph.Constant("all_rows", std::vector<int64_t>{-1});
+  const std::string flat = graph.Add("Reshape", {forest.label, all}, "flat_label");
+  return onnx::AddCast(flat, Element::kInt64, number, graph);
 }
 
-void AddClasses(const Model& model, std::string sums, Graph& graph) {
+void AddClasses(const Model& model, const onnx::ForestSums& forest, Graph& graph) {
   const std::string names = graph.Constant("class_names", model.schema().classes());
-  AddGather(names, AddLabelNumber(model, sums, graph), 0, "label", graph);
-  if (LeafDecides(model)) {
-    std::vector<int64_t> outputs(model.schema().num_outputs());
-    std::iota(outputs.begin(), outputs.end(), 0);
-    sums = AddGather(sums, graph.Constant("outputs", outputs), 1, "leaf_probabilities", graph);
-  }
-  AddProbabilities(model, sums, "probabilities", graph);
+  AddGather(names, AddLabelNumber(forest, graph), 0, "label", graph);
+  const std::string precise = AddProbabilities(model, forest.sums, "precise", graph);
+  onnx::AddCast(precise, Element::kFloat, "probabilities", graph);
   graph.AddOutput(onnx::ValueInfo("label", Element::kString, 0));
   graph.AddOutput(onnx::ValueInfo("probabilities", Element::kFloat, model.schema().num_outputs()));
 }
@@ -138,11 +125,11 @@ Message Property(absl::string_view key, absl::string_view value) {
 
 absl::StatusOr<std::string> ToOnnx(const Model& model, absl::string_view id) {
   Graph graph;
-  const std::string sums = onnx::AddTreeSums(model, onnx::AddEncodedRows(model, graph), graph);
+  const onnx::ForestSums forest = onnx::AddForest(model, onnx::AddEncodedRows(model, graph), graph);
   if (model.schema().target()) {
-    AddValue(model, sums, graph);
+    AddValue(model, forest.sums, graph);
   } else {
-    AddClasses(model, sums, graph);
+    AddClasses(model, forest, graph);
   }
   Message file;
   file.AddInt(1, kIrVersion);

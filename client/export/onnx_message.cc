@@ -61,11 +61,6 @@ void Message::AddBytes(int field, absl::string_view bytes) {
   bytes_.append(bytes.data(), bytes.size());
 }
 
-Message FloatTensor(absl::Span<const float> values, const std::vector<int64_t>& shape,
-                    absl::string_view name) {
-  return Tensor(Element::kFloat, values, shape, name);
-}
-
 Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>& shape,
                      absl::string_view name) {
   return Tensor(Element::kDouble, values, shape, name);
@@ -148,11 +143,6 @@ std::string Graph::Constant(absl::string_view name, double value) {
   return std::string(name);
 }
 
-std::string Graph::Constant(absl::string_view name, float value) {
-  message_.AddMessage(kInitializer, FloatTensor({&value, 1}, {}, name));
-  return std::string(name);
-}
-
 std::string Graph::Constant(absl::string_view name, absl::Span<const double> values) {
   message_.AddMessage(kInitializer, DoubleTensor(values, ShapeOf(values.size()), name));
   return std::string(name);
@@ -176,6 +166,10 @@ std::string Graph::Add(absl::string_view type, absl::Span<const std::string> inp
 std::string Graph::Add(const Operator& op, absl::string_view output) {
   message_.AddMessage(kNode, op.message());
   return std::string(output);
+}
+
+std::string AddCast(const std::string& from, Element to, const std::string& output, Graph& graph) {
+  return graph.Add(Operator("Cast", {from}, output).Int("to", static_cast<int64_t>(to)), output);
 }
 
 Message Graph::Finish(absl::string_view name) {

@@ -34,8 +34,6 @@ class Message {
 // The type of a tensor's elements: TensorProto.DataType.
 enum class Element : int64_t { kFloat = 1, kInt64 = 7, kString = 8, kDouble = 11 };
 
-Message FloatTensor(absl::Span<const float> values, const std::vector<int64_t>& shape,
-                    absl::string_view name);
 Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>& shape,
                      absl::string_view name);
 Message IntTensor(absl::Span<const int64_t> values, absl::string_view name);
@@ -67,7 +65,6 @@ class Graph {
  public:
   // A constant. Returns its name.
   std::string Constant(absl::string_view name, double value);  // double
-  std::string Constant(absl::string_view name, float value);
   std::string Constant(absl::string_view name, absl::Span<const double> values);
   std::string Constant(absl::string_view name, absl::Span<const int64_t> values);
   std::string Constant(absl::string_view name, absl::Span<const std::string> values);
@@ -84,6 +81,9 @@ class Graph {
  private:
   Message message_;
 };
+
+// Adds a cast. Returns `output`.
+std::string AddCast(const std::string& from, Element to, const std::string& output, Graph& graph);
 
 }  // namespace coppice::formats::onnx
 

@@ -19,10 +19,18 @@ namespace coppice::formats::onnx {
 // tensor's name.
 std::string AddEncodedRows(const Model& model, Graph& graph);
 
-// Adds the forest. Returns the name of its sums, in float32 because the operator has no other: one
-// column per output, or the mean of the trees' where leaves hold probabilities; for a number by
-// scores the second output alone. Where a leaf's own label decides, the label is one column more.
-std::string AddTreeSums(const Model& model, const std::string& rows, Graph& graph);
+// Tensors with a row per row.
+struct ForestSums {
+  std::string sums;   // in double, a column per output: the second alone for a number by scores
+  std::string label;  // the leaf's own, where that decides; else empty
+};
+
+// Adds the forest. Where leaves hold probabilities or terms of them, sums are means.
+//
+// The operator's sums are float32, whatever its terms are. So each term is a coarse part, a
+// multiple of a power of two that keeps all sums exact in float32, and a fine rest, whose sum is so
+// small that its rounding does not matter.
+ForestSums AddForest(const Model& model, const std::string& rows, Graph& graph);
 
 }  // namespace coppice::formats::onnx
 

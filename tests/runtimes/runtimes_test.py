@@ -8,8 +8,7 @@ onnxruntime into TOOLS by npm, and compares every answer with ours. What is miss
 tests/runtimes/packages.txt is installed; where that, or npm's registry, cannot be had, the test is
 skipped (exit 77), except in continuous integration.
 
-Labels must be equal where the label leads the runner-up by more than the tolerance of
-probabilities; where a single tree's leaf has the label, everywhere.
+Where a single tree's leaf has the label, labels must be equal everywhere.
 """
 
 import collections
@@ -60,9 +59,13 @@ JSON_ROWS = 200    # a row at a time
 SCHEMA_TREES = 5   # a model: jsonschema takes its time
 CONTRIBUTION_ROWS = 200
 
-# The largest difference of a probability, or of a number as a share of its range.
-TOLERANCE = {"json": 1e-12, "c": 1e-12, "onnxruntime-node": 1e-6, "onnxruntime-web": 1e-6,
-             "xgboost": 1e-6}
+# By runtime: the largest difference of a probability, or of a number as a share of its range; and
+# the lead over the runner-up from which on labels must be equal.
+TOLERANCES = {"json": (1e-12, 1e-12), "c": (1e-12, 1e-12),
+              "onnxruntime-node": (1e-7, 1e-9), "onnxruntime-web": (1e-7, 1e-9),
+              "xgboost": (1e-6, 1e-6),
+              # It adds terms up in float32: sums of thousands have errors of that times 2^-24.
+              "xgboost, large": (1e-4, 1e-4)}
 STRICT_C = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffreestanding"]
 
 
@@ -121,17 +124,18 @@ class Runtimes(unittest.TestCase):
     def compare(self, runtime, sample, ours, theirs):
         """Rows of a label and probabilities, or of a number."""
         self.assertEqual(len(ours), len(theirs))
+        tolerance, clear_lead = TOLERANCES[runtime]
         if sample.is_number:
             target = sample.model["target"]
             difference = numpy.abs(ours - theirs).max() / (target["max"] - target["min"])
         else:
             difference = numpy.abs(ours[:, 1:] - theirs[:, 1:]).max()
             ordered = numpy.sort(ours[:, 1:], axis=1)
-            clear = ordered[:, -1] - ordered[:, -2] > TOLERANCE[runtime]
+            clear = ordered[:, -1] - ordered[:, -2] > clear_lead
             wrong = (ours[:, 0] != theirs[:, 0]) & (clear | sample.leaf_decides())
             self.assertEqual(wrong.sum(), 0, "rows with another label")
         self.worst[runtime] = max(self.worst[runtime], (difference, sample.name))
-        self.assertLessEqual(difference, TOLERANCE[runtime])
+        self.assertLessEqual(difference, tolerance)
 
     def test_json(self):
         schema = json.loads((SOURCE / "docs/model.schema.json").read_text(encoding="utf-8"))
@@ -193,13 +197,14 @@ class Runtimes(unittest.TestCase):
             with self.subTest(sample.name):
                 booster = xgboost.Booster(model_file=str(sample.folder / "model.xgboost.json"))
                 rows = matrix(booster, sample.rows["single"])
-                self.compare("xgboost", sample, sample.answers["single"],
-                             answers_of(booster, rows, sample))
+                is_large = sample.name.startswith("random-large")
+                self.compare("xgboost, large" if is_large else "xgboost", sample,
+                             sample.answers["single"], answers_of(booster, rows, sample))
                 self.check_contributions(booster, sample)
         self.assertGreater(compared, 10)
 
     def check_contributions(self, booster, sample):
-        """Both kinds add up to the margin, and Saabas' are ours by numbers of leaves."""
+        """TreeSHAP's and Saabas' add up to the margin."""
         rows = matrix(booster, sample.rows["single"][:CONTRIBUTION_ROWS])
         margin = booster.predict(rows, output_margin=True)
         scale = max(1.0, numpy.abs(margin).max())
