@@ -57,7 +57,7 @@ ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
 WEB_ROWS = 10_000  # the same code, compiled for browsers
 JSON_ROWS = 200    # a row at a time
 SCHEMA_TREES = 5   # a model: jsonschema takes its time
-CONTRIBUTION_ROWS = 200
+CONTRIBUTION_ROWS = 20
 
 # By runtime: the largest difference of a probability, or of a number as a share of its range; and
 # the lead over the runner-up from which on labels must be equal.
@@ -204,13 +204,59 @@ class Runtimes(unittest.TestCase):
         self.assertGreater(compared, 10)
 
     def check_contributions(self, booster, sample):
-        """TreeSHAP's and Saabas' add up to the margin."""
+        """TreeSHAP's and Saabas' add up to the margin, and Saabas' follow from the trees alone."""
         rows = matrix(booster, sample.rows["single"][:CONTRIBUTION_ROWS])
         margin = booster.predict(rows, output_margin=True)
         scale = max(1.0, numpy.abs(margin).max())
         for approximate in (False, True):
             parts = booster.predict(rows, pred_contribs=True, approx_contribs=approximate)
             self.assertLessEqual(numpy.abs(parts.sum(axis=-1) - margin).max() / scale, 1e-4)
+        means = [means_of(sample.model, tree["nodes"]) for tree in sample.model["trees"]]
+        ours = numpy.array([contributions(sample.model, means, texts(sample.model, row))
+                            for row in sample.rows["single"][:CONTRIBUTION_ROWS]])
+        theirs = parts[..., :-1].reshape(ours.shape)  # the last column is the base
+        self.assertLessEqual(numpy.abs(ours - theirs).max() / scale, 1e-4)
+
+
+def terms_of(model, leaf):
+    """What a leaf adds to XGBoost's margins: one, or one for each of several classes."""
+    outputs, trees = leaf["outputs"], len(model["trees"])
+    if "target" in model:
+        width = model["target"]["max"] - model["target"]["min"]
+        return [width * outputs[1] / (1 if model["leaf_kind"] == "scores" else trees)]
+    if model["leaf_kind"] != "scores":
+        return [outputs[1] / trees]
+    return [outputs[1] - outputs[0]] if len(outputs) == 2 else outputs
+
+
+def means_of(model, nodes):
+    """By node: the mean over the leaves below it."""
+    sums, leaves = {}, {}
+    for number in reversed(range(len(nodes))):  # children come after their parent
+        node = nodes[number]
+        if "outputs" in node:
+            sums[number], leaves[number] = numpy.array(terms_of(model, node)), 1
+        else:
+            sums[number] = sums[node["left"]] + sums[node["right"]]
+            leaves[number] = leaves[node["left"]] + leaves[node["right"]]
+    return {number: sums[number] / leaves[number] for number in sums}
+
+
+def contributions(model, means, values):
+    """By margin and feature: how the mean over the leaves below changes along a row's paths."""
+    features = {feature["name"]: feature for feature in model["features"]}
+    row = {name: json_reader.encode(feature, values[name]) for name, feature in features.items()}
+    names = list(features)
+    sums = numpy.zeros((len(means[0][0]), len(names)))
+    for tree, mean in zip(model["trees"], means):
+        nodes, number = tree["nodes"], 0
+        while "outputs" not in nodes[number]:
+            node = nodes[number]
+            left = json_reader.goes_left(node, row[node["feature"]], features)
+            child = node["left" if left else "right"]
+            sums[:, names.index(node["feature"])] += mean[child] - mean[number]
+            number = child
+    return sums
 
 
 def texts(model, row):
