@@ -21,7 +21,7 @@ using onnx::Graph;
 using onnx::Message;
 using onnx::Operator;
 
-// Versions that runtimes have read since 2022: onnxruntime 1.11, onnx 1.11.
+// The oldest that have what the graph needs: docs/export.md says which runtimes read them.
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOpset = 15;
 constexpr int64_t kMlOpset = 3;
