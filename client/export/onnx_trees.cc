@@ -47,7 +47,8 @@ double StepOf(const Model& model) {
     for (size_t k = 0; k < largest.size(); ++k) largest[k] += in_tree[k];
   }
   const double sum = *std::max_element(largest.begin(), largest.end());
-  return sum > 0 ? std::ldexp(1, std::ilogb(sum) - 22) : 1;
+  constexpr int kLeastExponent = -1000;  // smaller sums are nothing, and the step must not be 0
+  return std::ldexp(1, std::max(sum > 0 ? std::ilogb(sum) : 0, kLeastExponent) - 22);
 }
 
 // The attributes of TreeEnsembleRegressor: a column each, a row per node or per number of a leaf.

@@ -28,6 +28,7 @@ namespace {
 // No float32 is below it, so nothing but a missing value goes left.
 constexpr float kNothingBelow = std::numeric_limits<float>::lowest();
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
+constexpr double kMaxTarget = kMaxFloat / 1e10;     // a score may be 1e9 times the range
 constexpr size_t kMaxCategories = size_t{1} << 24;  // XGBoost's own
 constexpr uint32_t kRootParent = std::numeric_limits<int32_t>::max();
 
@@ -122,10 +123,10 @@ absl::StatusOr<Objective> ObjectiveOf(const Model& model) {
   }
   if (model.schema().target()) {
     const Target& target = *model.schema().target();
-    if (std::max(std::abs(target.min), std::abs(target.max)) <= kMaxFloat) {
+    if (std::max(std::abs(target.min), std::abs(target.max)) <= kMaxTarget) {
       return NumberObjective(model);
     }
-    return CannotExpress("the target's bounds are beyond float32");
+    return CannotExpress("the target's bounds are too large for float32");
   }
   if (model.leaf_kind() == LeafKind::kScores) {
     return model.schema().num_classes() == 2 ? TwoClassScores(model) : ManyClassScores(model);

@@ -4,6 +4,8 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,20 @@ std::vector<std::string> Each(const std::vector<std::string>& messages, int numb
 
 std::string GraphOf(const Model& model) { return ValuesOf(*ToOnnx(model, "m1"), 7)[0]; }
 
+// What leaves hold, coarse and fine.
+std::vector<double> WeightsOf(const Model& model) {
+  std::vector<double> weights;
+  for (const std::string& op : ValuesOf(GraphOf(model), 1)) {
+    for (const std::string& attribute : ValuesOf(op, 5)) {
+      if (ValuesOf(attribute, 1)[0] != "target_weights_as_tensor") continue;
+      const std::string raw = ValuesOf(ValuesOf(attribute, 5)[0], 9)[0];
+      weights.resize(raw.size() / sizeof(double));
+      std::memcpy(weights.data(), raw.data(), raw.size());
+    }
+  }
+  return weights;
+}
+
 TEST(OnnxMessageTest, IsAProtocolBuffer) {
   onnx::Message inner, message;
   inner.AddInt(1, -1);
@@ -77,6 +93,17 @@ TEST(OnnxTest, HasOneInputAndClassesOrANumber) {
       GraphOf(OneSplit(ExportedRegression(), NumericSplit(0, 0.5), {0, 1}, {0, 0.5}));
   EXPECT_THAT(Each(ValuesOf(number, 12), 1), ElementsAre("value"));
   EXPECT_THAT(Each(ValuesOf(number, 1), 4), Not(Contains("Softmax")));
+}
+
+// Of 1e9, a step of float32 is 64, and of 1e-320 there is none.
+TEST(OnnxTest, TakesTermsOfAnySize) {
+  for (const double size : {1e9, 1.0, 1e-310, 0.0}) {
+    const std::vector<double> weights = WeightsOf(
+        OneSplit(ExportedSchema(), NumericSplit(0, 0.5), {size / 3, -1}, {-size, 0.1 * size}));
+    ASSERT_FALSE(weights.empty());
+    EXPECT_THAT(weights,
+                ::testing::Each(::testing::Truly([](double x) { return std::isfinite(x); })));
+  }
 }
 
 TEST(OnnxTest, AsksTheLeafOfASingleTreeForItsLabel) {

@@ -143,6 +143,9 @@ TEST(XgboostTest, RefusesWhatItCannotSay) {
   EXPECT_THAT(refusal(OneSplit(ExportedSchema(), NumericSplit(3, 0.5), {1, 0}, {0, 1},
                                LeafKind::kScores, {SumOfTwo()})),
               HasSubstr("sums of features"));
+  const Schema vast = *Schema::CreateRegression(coppice::testing::ExportedFeatures(), "price",
+                                                {.min = -1e30, .max = 1e30});
+  EXPECT_THAT(refusal(OneSplit(vast, split, {0, 1}, {0, 0})), HasSubstr("target's bounds"));
   // Its right leaf votes for the first class too.
   EXPECT_THAT(refusal(OneSplit(ExportedSchema(), split, {1, 0}, {0, 1}, LeafKind::kProbabilities)),
               HasSubstr("most probable"));
