@@ -11,8 +11,8 @@ namespace {
 
 std::string Describe(const Feature& feature) {
   if (feature.type == FeatureType::kCategorical) return "a code of the enumeration below";
-  return absl::StrCat(feature.integer ? "whole, " : "", ShortestNumber(feature.min), " to ",
-                      ShortestNumber(feature.max), feature.unit.empty() ? "" : " ",
+  return absl::StrCat(feature.integer ? "whole, " : "", ReadableNumber(feature.min), " to ",
+                      ReadableNumber(feature.max), feature.unit.empty() ? "" : " ",
                       CComment(feature.unit));
 }
 
@@ -44,6 +44,7 @@ class EnumerationWriter {
 
   void AddCodes(const Feature& feature, size_t number) {
     const std::string prefix = absl::StrCat(capitals_, "_", CWord(feature.name));
+    absl::StrAppend(&text_, "\n/* Codes of ", CString(feature.name), ". */");
     Begin(absl::StrCat("feature_", number));
     for (size_t code = 0; code < feature.values.size(); ++code) {
       Add(prefix, feature.values[code], code, CString(feature.values[code]));
@@ -93,11 +94,13 @@ std::string CCertificate(const Model& model, absl::string_view id) {
   for (const std::string& input : certificate.public_inputs) {
     absl::StrAppend(&text, "     public: ", CComment(input), "\n");
   }
-  absl::StrAppend(&text, "   Estimator: ", CComment(certificate.estimator),
-                  "\n   Fingerprint: ", CComment(certificate.fingerprint), "\n\n");
+  absl::StrAppend(&text, "   Estimator: ", CComment(certificate.estimator), "\n");
+  if (!certificate.fingerprint.empty()) {
+    absl::StrAppend(&text, "   Fingerprint: ", CComment(certificate.fingerprint), "\n");
+  }
   return absl::StrCat(
       text,
-      "   A row has one double a feature, in the order of the enumeration. A missing value is\n",
+      "\n   A row has one double a feature, in the order of the enumeration. A missing value is\n",
       "   a NaN, so do not compile with -ffast-math. */\n");
 }
 
