@@ -35,7 +35,7 @@ set(COPPICE_COMPUTING_ROOMS
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Rooms of command lines, which wait for people: that saves a good part of their compilation.
-set(COPPICE_WAITING_ROOMS command_line report cli/terminal cli/studies cli/models cli/central cli/tables cli)
+set(COPPICE_WAITING_ROOMS command_line report export cli/terminal cli/studies cli/models cli/central cli/tables cli)
 
 # Rooms whose sources use little but their own: each compiled by itself. The sources of other rooms are compiled together
 # under a sanitizer and with COPPICE_UNITY: most of the time would go into reading the same headers again. The release

@@ -7,6 +7,7 @@
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
 #   tests/run.sh long        what takes longer than everything else together has time for
 #   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
+#   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
 #
@@ -41,18 +42,22 @@ case "${1:-all}" in
     ;;
   fast)
     "$root/deploy/build.sh" release
-    ctest --preset release -j2 -LE 'slow|mutation|python|long'
+    ctest --preset release -j2 -LE 'slow|mutation|python|runtimes|long'
     ;;
   browser)
     "$root/deploy/build.sh" release
     ctest --preset release -L browser
+    ;;
+  runtimes)
+    "$root/deploy/build.sh" release
+    ctest --preset release -L runtimes
     ;;
   sanitize)
     sanitize asan unit_tests
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -13,6 +13,7 @@ void AddPredict(const Command& model);
 void AddEvaluate(const Command& model);
 void AddShow(const Command& model);
 void AddExplain(const Command& model);
+void AddExport(const Command& model);
 
 // coppice endpoint: set, rollback, show, list, delete.
 void AddEndpointCommands(CommandLine& line);

@@ -1,5 +1,3 @@
-#include <google/protobuf/util/json_util.h>
-
 #include <cmath>
 #include <map>
 #include <optional>
@@ -180,47 +178,6 @@ void AddListModels(const Command& noun) {
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, ListModels);
-}
-
-// ---- export
-
-struct ExportFlags : ModelFlags {
-  std::string output_file;
-  bool force = false;
-};
-
-absl::StatusOr<std::string> ToJsonText(const v1::Model& model) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
-  if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
-  return text;
-}
-
-absl::Status Export(const ExportFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ToJsonText(model));
-  COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
-  if (flags.output_file == "-") return absl::OkStatus();
-  PrintObject({{"model", flags.model}, {"output", flags.output_file}, {"bytes", text.size()}},
-              flags.output.json);
-  return absl::OkStatus();
-}
-
-void AddExport(const Command& noun) {
-  const auto flags = std::make_shared<ExportFlags>();
-  const Command verb = noun.AddCommand("export", "Write a model to a file, complete, as JSON",
-                                       "coppice model export --model m-91c0 --output model.json");
-  verb.Add("--output", flags->output_file, "File to write to; - is stdout")
-      .Takes("FILE")
-      .Required();
-  verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
-  AddModelFlags(verb, *flags);
-  SetAction(verb, flags, Export);
 }
 
 // ---- delete

@@ -1,0 +1,74 @@
+#include <google/protobuf/util/json_util.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/models/commands.h"
+#include "client/cli/models/model_source.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/export/formats.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/model.pb.h"
+
+namespace coppice::cli {
+namespace {
+
+struct ExportFlags : ModelOrFileFlags {
+  std::string format, output_file;
+  bool force = false;
+};
+
+// Our own file, which `--file` of every command takes.
+absl::StatusOr<std::string> ToOwnFile(const v1::Model& model) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
+  if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
+  return text;
+}
+
+absl::StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
+  if (format.empty()) return ToOwnFile(proto);
+  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  return formats::ExportModel(model, IdOf(proto.name()), format);
+}
+
+absl::Status Export(const ExportFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ToFile(model, flags.format));
+  COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, bytes, flags.force));
+  if (flags.output_file == "-") return absl::OkStatus();
+  Json json = {{"model", IdOf(model.name())}};
+  if (!flags.format.empty()) json["format"] = flags.format;
+  json["output"] = flags.output_file;
+  json["bytes"] = bytes.size();
+  PrintObject(json, flags.output.json);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddExport(const Command& noun) {
+  const auto flags = std::make_shared<ExportFlags>();
+  const Command verb =
+      noun.AddCommand("export", "Write a model to a file: complete, as JSON, or for other programs",
+                      "coppice model export --model m-91c0 --format onnx --output model.onnx");
+  verb.Add("--format", flags->format,
+           "For programs without Coppice: json (documented, by names), onnx, xgboost (its JSON) or "
+           "c (one header); see docs/export.md. Default: the file that --file takes")
+      .OneOf(formats::FormatNames());
+  verb.Add("--output", flags->output_file, "File to write to; - is stdout")
+      .Takes("FILE")
+      .Required();
+  verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
+  AddModelOrFileFlags(verb, flags);
+  SetAction(verb, flags, Export);
+}
+
+}  // namespace coppice::cli

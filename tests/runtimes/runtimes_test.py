@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Exported models answer in other runtimes as they do in ours.
+
+    runtimes_test.py SAMPLE_MODELS SOURCE_DIR FOLDER TOOLS [ROWS]
+
+Runs SAMPLE_MODELS into FOLDER (ROWS rows a model and set, 100,000 unless said), installs
+onnxruntime into TOOLS by npm, and compares every answer with ours. What is missing of
+tests/runtimes/packages.txt is installed; where that, or npm's registry, cannot be had, the test is
+skipped (exit 77).
+
+Where a single tree's leaf has the label, labels must be equal everywhere.
+"""
+
+import collections
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def skip(reason):
+    print(reason, file=sys.stderr)
+    sys.exit(77)
+
+
+SAMPLE_MODELS, SOURCE, FOLDER, TOOLS = (pathlib.Path(argument) for argument in sys.argv[1:5])
+
+
+def install_packages():
+    if all(importlib.util.find_spec(name) for name in ("jsonschema", "numpy", "onnx", "xgboost")):
+        return
+    install = [SOURCE / "deploy/install-packages.sh", SOURCE / "tests/runtimes/packages.txt"]
+    installed = subprocess.run(install, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               check=False)
+    if installed.returncode != 0:
+        last = (installed.stdout.strip().splitlines() or ["no word from apt"])[-1].strip()
+        skip("the packages of tests/runtimes are not installed: " + last)
+    importlib.invalidate_caches()
+
+
+install_packages()
+
+import jsonschema
+import numpy
+import onnx
+import xgboost
+
+import json_reader  # beside this file
+
+ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
+WEB_ROWS = 10_000  # the same code, compiled for browsers
+JSON_ROWS = 200    # a row at a time
+SCHEMA_TREES = 5   # a model: jsonschema takes its time
+CONTRIBUTION_ROWS = 20
+
+# By runtime: the largest difference of a probability, or of a number as a share of its range; and
+# the lead over the runner-up from which on labels must be equal.
+TOLERANCES = {"json": (1e-12, 1e-12), "c": (1e-12, 1e-12),
+              "onnxruntime-node": (1e-7, 1e-9), "onnxruntime-web": (1e-7, 1e-9),
+              "xgboost": (1e-6, 1e-6),
+              # It adds terms up in float32: sums of thousands have errors of that times 2^-24.
+              "xgboost, large": (1e-4, 1e-4)}
+STRICT_C = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffreestanding"]
+
+
+class Sample:
+    """A model's folder: what it is, its rows, and our answers."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.name = folder.name
+        self.model = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        self.features = len(self.model["features"])
+        self.is_number = "target" in self.model
+        self.columns = 1 if self.is_number else 1 + len(self.model["classes"])
+        self.rows = {name: self.read(name + ".rows", self.features) for name in ("exact", "single")}
+        self.answers = {name: self.read(name + ".answers", self.columns)
+                        for name in ("exact", "single")}
+
+    def read(self, name, columns):
+        return numpy.fromfile(self.folder / name).reshape(-1, columns)
+
+    def leaf_decides(self):
+        return self.model["leaf_kind"] == "probabilities" and len(self.model["trees"]) == 1
+
+
+def samples():
+    return [Sample(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
+
+
+def install_onnxruntime():
+    if (TOOLS / "node_modules/onnxruntime-node/package.json").exists():
+        return
+    if not (shutil.which("node") and shutil.which("npm")):
+        skip("node and npm are not installed: no onnxruntime")
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, TOOLS / name)
+    if subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
+                      cwd=TOOLS, check=False).returncode:
+        skip("the npm registry cannot be reached: no onnxruntime")
+
+
+def run_onnxruntime(runtime, name, rows):
+    folders = [str(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
+    subprocess.run(["node", str(HERE / "onnx_reader.js"), runtime, name, str(rows), *folders],
+                   check=True, env={**os.environ, "NODE_PATH": str(TOOLS / "node_modules")})
+
+
+class Runtimes(unittest.TestCase):
+    worst = collections.defaultdict(lambda: (0.0, ""))
+
+    @classmethod
+    def tearDownClass(cls):
+        for runtime, (difference, model) in sorted(cls.worst.items()):
+            print(f"{runtime:18} differs by at most {difference:.2e} ({model})")
+
+    def compare(self, runtime, sample, ours, theirs):
+        """Rows of a label and probabilities, or of a number."""
+        self.assertEqual(len(ours), len(theirs))
+        tolerance, clear_lead = TOLERANCES[runtime]
+        if sample.is_number:
+            target = sample.model["target"]
+            difference = numpy.abs(ours - theirs).max() / (target["max"] - target["min"])
+        else:
+            difference = numpy.abs(ours[:, 1:] - theirs[:, 1:]).max()
+            ordered = numpy.sort(ours[:, 1:], axis=1)
+            clear = ordered[:, -1] - ordered[:, -2] > clear_lead
+            wrong = (ours[:, 0] != theirs[:, 0]) & (clear | sample.leaf_decides())
+            self.assertEqual(wrong.sum(), 0, "rows with another label")
+        self.worst[runtime] = max(self.worst[runtime], (difference, sample.name))
+        self.assertLessEqual(difference, tolerance)
+
+    def test_json(self):
+        schema = json.loads((SOURCE / "docs/model.schema.json").read_text(encoding="utf-8"))
+        for sample in samples():
+            with self.subTest(sample.name):
+                jsonschema.Draft7Validator(schema).validate(
+                    {**sample.model, "trees": sample.model["trees"][:SCHEMA_TREES]})
+                theirs = []
+                for row in sample.rows["exact"][:JSON_ROWS]:
+                    answer = json_reader.predict(sample.model, texts(sample.model, row))
+                    theirs.append([answer] if sample.is_number else
+                                  [sample.model["classes"].index(answer[0]), *answer[1]])
+                self.compare("json", sample, sample.answers["exact"][:JSON_ROWS],
+                             numpy.array(theirs))
+
+    def test_c(self):
+        for sample in samples():
+            with self.subTest(sample.name):
+                program = sample.folder / "c_reader"
+                subprocess.run(
+                    ["gcc", *STRICT_C, f'-DHEADER="{sample.folder / "model.h"}"',
+                     *(["-DNUMBER"] if sample.is_number else []),
+                     str(HERE / "c_reader.c"), "-o", str(program)], check=True)
+                for name, ours in sample.answers.items():
+                    with open(sample.folder / (name + ".rows"), "rb") as rows:
+                        output = subprocess.run([str(program)], stdin=rows, check=True,
+                                                capture_output=True).stdout
+                    self.compare("c", sample, ours,
+                                 numpy.frombuffer(output).reshape(-1, sample.columns))
+
+    def test_onnx_checker(self):
+        for sample in samples():
+            with self.subTest(sample.name):
+                model = onnx.load(str(sample.folder / "model.onnx"))
+                onnx.checker.check_model(model, full_check=True)
+                metadata = {entry.key: entry.value for entry in model.metadata_props}
+                self.assertEqual(json.loads(metadata["coppice.certificate"]),
+                                 sample.model["certificate"])
+                self.assertEqual(json.loads(metadata["coppice.schema"])["features"],
+                                 sample.model["features"])
+
+    def test_onnxruntime(self):
+        install_onnxruntime()
+        for runtime, name, rows in (("onnxruntime-node", "exact", ROWS),
+                                    ("onnxruntime-node", "single", ROWS),
+                                    ("onnxruntime-web", "exact", WEB_ROWS)):
+            run_onnxruntime(runtime, name, rows)
+            for sample in samples():
+                with self.subTest(sample.name, runtime=runtime, rows=name):
+                    self.compare(runtime, sample, sample.answers[name][:rows],
+                                 sample.read(f"{name}.{runtime}", sample.columns))
+
+    def test_xgboost(self):
+        compared = 0
+        for sample in samples():
+            if not (sample.folder / "model.xgboost.json").exists():
+                continue
+            compared += 1
+            with self.subTest(sample.name):
+                booster = xgboost.Booster(model_file=str(sample.folder / "model.xgboost.json"))
+                rows = matrix(booster, sample.rows["single"])
+                is_large = sample.name.startswith("random-large")
+                self.compare("xgboost, large" if is_large else "xgboost", sample,
+                             sample.answers["single"], answers_of(booster, rows, sample))
+                self.check_contributions(booster, sample)
+        self.assertGreater(compared, 10)
+
+    def check_contributions(self, booster, sample):
+        """TreeSHAP's and Saabas' add up to the margin, and Saabas' follow from the trees alone."""
+        rows = matrix(booster, sample.rows["single"][:CONTRIBUTION_ROWS])
+        margin = booster.predict(rows, output_margin=True)
+        scale = max(1.0, numpy.abs(margin).max())
+        for approximate in (False, True):
+            parts = booster.predict(rows, pred_contribs=True, approx_contribs=approximate)
+            self.assertLessEqual(numpy.abs(parts.sum(axis=-1) - margin).max() / scale, 1e-4)
+        means = [means_of(sample.model, tree["nodes"]) for tree in sample.model["trees"]]
+        ours = numpy.array([contributions(sample.model, means, texts(sample.model, row))
+                            for row in sample.rows["single"][:CONTRIBUTION_ROWS]])
+        theirs = parts[..., :-1].reshape(ours.shape)  # the last column is the base
+        self.assertLessEqual(numpy.abs(ours - theirs).max() / scale, 1e-4)
+
+
+def terms_of(model, leaf):
+    """What a leaf adds to XGBoost's margins: one, or one for each of several classes."""
+    outputs, trees = leaf["outputs"], len(model["trees"])
+    if "target" in model:
+        width = model["target"]["max"] - model["target"]["min"]
+        return [width * outputs[1] / (1 if model["leaf_kind"] == "scores" else trees)]
+    if model["leaf_kind"] != "scores":
+        return [outputs[1] / trees]
+    return [outputs[1] - outputs[0]] if len(outputs) == 2 else outputs
+
+
+def means_of(model, nodes):
+    """By node: the mean over the leaves below it."""
+    sums, leaves = {}, {}
+    for number in reversed(range(len(nodes))):  # children come after their parent
+        node = nodes[number]
+        if "outputs" in node:
+            sums[number], leaves[number] = numpy.array(terms_of(model, node)), 1
+        else:
+            sums[number] = sums[node["left"]] + sums[node["right"]]
+            leaves[number] = leaves[node["left"]] + leaves[node["right"]]
+    return {number: sums[number] / leaves[number] for number in sums}
+
+
+def contributions(model, means, values):
+    """By margin and feature: how the mean over the leaves below changes along a row's paths."""
+    features = {feature["name"]: feature for feature in model["features"]}
+    row = {name: json_reader.encode(feature, values[name]) for name, feature in features.items()}
+    names = list(features)
+    sums = numpy.zeros((len(means[0][0]), len(names)))
+    for tree, mean in zip(model["trees"], means):
+        nodes, number = tree["nodes"], 0
+        while "outputs" not in nodes[number]:
+            node = nodes[number]
+            left = json_reader.goes_left(node, row[node["feature"]], features)
+            child = node["left" if left else "right"]
+            sums[:, names.index(node["feature"])] += mean[child] - mean[number]
+            number = child
+    return sums
+
+
+def texts(model, row):
+    """A row as users have it, by names: a code of no category is a word of none."""
+    values = {}
+    for feature, value in zip(model["features"], row):
+        if numpy.isnan(value):
+            values[feature["name"]] = None
+        elif feature["type"] == "numeric":
+            values[feature["name"]] = float(value)
+        elif value in range(len(feature["values"])):
+            values[feature["name"]] = feature["values"][int(value)]
+        else:
+            values[feature["name"]] = "none of the categories"
+    return values
+
+
+def matrix(booster, rows):
+    return xgboost.DMatrix(rows.astype(numpy.float32), feature_names=booster.feature_names,
+                           feature_types=booster.feature_types, enable_categorical=True)
+
+
+def answers_of(booster, rows, sample):
+    output = booster.predict(rows).astype(float)
+    cut = booster.attr("coppice.cut")
+    if cut:
+        output = numpy.clip(output, *json.loads(cut))
+    if sample.is_number:
+        return output.reshape(-1, 1)
+    if output.ndim == 1:
+        output = numpy.stack([1 - output, output], axis=1)
+    return numpy.concatenate([output.argmax(axis=1)[:, None], output], axis=1)
+
+
+def main():
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    subprocess.run([str(SAMPLE_MODELS), str(FOLDER), str(ROWS)], check=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
