@@ -86,6 +86,21 @@ class TestSignature:
             fitted.model_.check_signature()
 
 
+class TestExport:
+    @pytest.mark.parametrize("format, begins", [("json", b"{"), ("c", b"/*"), ("onnx", b"\x08")])
+    def test_formats(self, fitted, tmp_path, format, begins):
+        path = tmp_path / "model"
+        data = fitted.model_.export(format, path)
+        assert data.startswith(begins) and path.read_bytes() == data
+        with pytest.raises(coppice.CoppiceError, match="model"):
+            fitted.model_.export(format, path)
+        fitted.model_.export(format, path, replace=True)
+
+    def test_what_a_format_cannot_say_is_refused(self, fitted, people):
+        with pytest.raises(ValueError, match="onnx"):
+            fitted.model_.export("pickle")
+
+
 def test_files_that_are_no_models(tmp_path):
     for name, text in (("empty", ""), ("text", "{"), ("list", "[]"), ("other", '{"colour": "red"}')):
         (tmp_path / name).write_text(text)

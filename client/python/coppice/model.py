@@ -101,6 +101,30 @@ class Model:
             raise AttributeError("this model predicts a number, not a class")
         return self.predict_arrays(X)["probabilities"]
 
+    def export(self, format: str, path: Optional[Path] = None, *, replace: bool = False) -> bytes:
+        """Write the model for programs without Coppice (docs/export.md).
+
+        Parameters
+        ----------
+        format : {"json", "onnx", "xgboost", "c"}
+        path : path, optional
+            Where to write it; a file that is there is kept, unless `replace` says otherwise.
+
+        Returns
+        -------
+        bytes
+            What the file holds.
+
+        Raises
+        ------
+        CoppiceError
+            If the format cannot say what the model says.
+        """
+        data = self._core.export(format)
+        if path is not None:
+            _core.write_file(os.fspath(path), data, replace)
+        return data
+
     def explain(self, X: Any) -> Any:
         """Say what each feature added to each row's answer.
 

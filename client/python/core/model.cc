@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client/export/formats.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/trained_model.h"
@@ -276,6 +277,11 @@ std::vector<double> ImportancesOf(const Model& model) {
   return importances;
 }
 
+// "ID" of "models/ID"; empty where no curator has a record of it.
+std::string IdOf(const v1::Model& message) {
+  return ParseName(kModels, message.name()).value_or("");
+}
+
 void CheckSignature(const TrainedModel& self, const std::optional<std::string>& curator_key) {
   std::optional<PublicKey> key;
   if (curator_key.has_value()) key = ValueOrRaise(ReadCuratorKey(*curator_key));
@@ -290,6 +296,12 @@ TrainedModel WithoutRecord(Model model) {
 }
 
 void BindModel(py::module_& module) {
+  module.def(
+      "write_file",
+      [](const std::string& path, const std::string& data, bool replace) {
+        RaiseIfError(WriteFileAtomically(path, data, {.replace = replace}));
+      },
+      py::arg("path"), py::arg("data"), py::arg("replace"));
   py::class_<TrainedModel>(module, "Model", "A trained model, with its certificate.")
       .def_static("from_bytes", FromBytes, py::arg("bytes"))
       .def_static("load", Load, py::arg("path"))
@@ -314,6 +326,13 @@ void BindModel(py::module_& module) {
             return ValueOrRaise(Render(*self.model, tree, ValueOrRaise(ParseRenderFormat(format))));
           },
           py::arg("tree") = 0, py::arg("format") = "text")
+      .def(
+          "export",
+          [](const TrainedModel& self, const std::string& format) {
+            return py::bytes(
+                ValueOrRaise(formats::ExportModel(*self.model, IdOf(self.message), format)));
+          },
+          py::arg("format"))
       .def("predict", Predict, py::arg("columns"))
       .def("explain", ExplainRows, py::arg("columns"))
       .def("check_signature", CheckSignature, py::arg("curator_key") = py::none())
