@@ -13,13 +13,22 @@
 namespace coppice::python {
 
 // Raises the Python exception that `status` means: ValueError for what the caller gave,
-// BudgetExhausted where a budget has no room, CoppiceError for everything else, each with the
-// status's message. An exception that a callback raised already goes on as it is.
+// LookupError for what there is not, OSError for what the system refused, BudgetExhausted where a
+// budget has no room, CoppiceError for everything else, each with the status's message. An
+// exception that a callback raised already goes on as it is.
 void RaiseIfError(const absl::Status& status);
+// The same where a file is what there is not.
+void RaiseIfFileError(const absl::Status& status);
 
 template <typename T>
 T ValueOrRaise(absl::StatusOr<T> value) {
   RaiseIfError(value.status());
+  return *std::move(value);
+}
+
+template <typename T>
+T FileValueOrRaise(absl::StatusOr<T> value) {
+  RaiseIfFileError(value.status());
   return *std::move(value);
 }
 

@@ -18,6 +18,8 @@ PyObject* ExceptionFor(absl::StatusCode code) {
       return PyExc_ValueError;
     case absl::StatusCode::kNotFound:
       return PyExc_LookupError;
+    case absl::StatusCode::kAlreadyExists:
+      return PyExc_FileExistsError;
     case absl::StatusCode::kUnavailable:
       return PyExc_OSError;
     case absl::StatusCode::kResourceExhausted:
@@ -27,14 +29,22 @@ PyObject* ExceptionFor(absl::StatusCode code) {
   }
 }
 
+[[noreturn]] void Raise(PyObject* exception, const absl::Status& status) {
+  if (PyErr_Occurred() == nullptr) {
+    PyErr_SetString(exception, std::string(status.message()).c_str());
+  }
+  throw py::error_already_set();
+}
+
 }  // namespace
 
 void RaiseIfError(const absl::Status& status) {
-  if (status.ok()) return;
-  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-  const std::string message(status.message());
-  PyErr_SetString(ExceptionFor(status.code()), message.c_str());
-  throw py::error_already_set();
+  if (!status.ok()) Raise(ExceptionFor(status.code()), status);
+}
+
+void RaiseIfFileError(const absl::Status& status) {
+  if (absl::IsNotFound(status)) Raise(PyExc_FileNotFoundError, status);
+  RaiseIfError(status);
 }
 
 void BindErrors(py::module_& module) {

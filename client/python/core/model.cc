@@ -55,7 +55,7 @@ TrainedModel FromBytes(const std::string& bytes) {
 TrainedModel Load(const std::string& path) {
   v1::Model message;
   const auto status =
-      google::protobuf::util::JsonStringToMessage(ValueOrRaise(ReadFile(path)), &message);
+      google::protobuf::util::JsonStringToMessage(FileValueOrRaise(ReadFile(path)), &message);
   if (!status.ok()) {
     throw py::value_error(path + " is no model as `coppice model export` writes it: " +
                           std::string(status.message()));

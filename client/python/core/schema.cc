@@ -64,7 +64,7 @@ void BindSchema(py::module_& module) {
       .def_static(
           "from_file",
           [](const std::string& path) {
-            return Shared(Schema(*ValueOrRaise(ReadSchema(path)).schema));
+            return Shared(Schema(*FileValueOrRaise(ReadSchema(path)).schema));
           },
           py::arg("path"), "Read a schema file.")
       .def_static("from_bytes", FromBytes, py::arg("bytes"), "Read a serialized message.")
