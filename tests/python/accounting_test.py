@@ -148,7 +148,7 @@ class TestFiles:
                 BudgetAccountant(2, path=path)
         for text in ("", "{", "[]", '{"format": "coppice.budget", "version": 99, "records": {}}'):
             path.write_text(text)
-            with pytest.raises((CoppiceError, LookupError)):
+            with pytest.raises((CoppiceError, OSError)):
                 BudgetAccountant(2, path=path)
 
     def test_a_folder_that_is_not_there(self, tmp_path):

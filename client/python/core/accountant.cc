@@ -62,8 +62,9 @@ class FileLock {
 
 absl::StatusOr<Pairs> ReadPairs(const std::string& path) {
   if (!std::filesystem::exists(path)) return Pairs();
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const nlohmann::json file = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return absl::UnavailableError(text.status().message());
+  const nlohmann::json file = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object() || file.value("format", nlohmann::json()) != kFormat) return Damaged(path);
   if (file.value("version", nlohmann::json()) != kVersion) {
     return absl::FailedPreconditionError(
