@@ -12,6 +12,7 @@
 #include "client/trust.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/process.h"
 #include "tests/support/status_matchers.h"
@@ -20,7 +21,6 @@
 namespace coppice {
 namespace {
 
-using ::coppice::cli::ReadModelFile;
 using ::coppice::cli::Verdict;
 using ::coppice::cli::VerifyModel;
 using ::coppice::testing::SourcePath;

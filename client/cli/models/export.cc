@@ -1,5 +1,3 @@
-#include <google/protobuf/util/json_util.h>
-
 #include <memory>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include "client/export/formats.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_file.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
@@ -21,20 +20,8 @@ struct ExportFlags : ModelOrFileFlags {
   bool force = false;
 };
 
-// Our own file, which `--file` of every command takes.
-absl::StatusOr<std::string> ToOwnFile(const v1::Model& model) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
-  if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
-  return text;
-}
-
 absl::StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
-  if (format.empty()) return ToOwnFile(proto);
+  if (format.empty()) return ModelFileText(proto);  // which --file of every command takes
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
   return formats::ExportModel(model, IdOf(proto.name()), format);
 }

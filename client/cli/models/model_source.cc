@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cli/models/verify.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
 #include "common/tree/explain.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_file.h"
 #include "coppice/v1/model.grpc.pb.h"
 
 namespace coppice::cli {

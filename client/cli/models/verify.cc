@@ -1,8 +1,5 @@
 #include "client/cli/models/verify.h"
 
-#include <google/protobuf/util/json_util.h>
-
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -15,46 +12,6 @@
 #include "common/wire/model_signature.h"
 
 namespace coppice::cli {
-
-namespace {
-
-// A later version may have written what this one does not know: that is passed over. In a file of
-// this version a name that is unknown is a mistake.
-bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
-  model.Clear();
-  return google::protobuf::util::JsonStringToMessage(text, &model, options).ok() &&
-         model.version() > kModelVersion;
-}
-
-}  // namespace
-
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text;
-  constexpr size_t kPiece = size_t{1} << 20;
-  for (size_t read = kPiece; stream.good() && read == kPiece && text.size() <= max_bytes;) {
-    const size_t before = text.size();
-    text.resize(before + kPiece);
-    stream.read(text.data() + before, kPiece);
-    read = static_cast<size_t>(stream.gcount());
-    text.resize(before + read);
-  }
-  if (!stream.good() && !stream.eof()) {
-    return absl::NotFoundError(absl::StrCat("cannot read ", path));
-  }
-  if (text.size() > max_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has more than ", max_bytes, " bytes: it is no model"));
-  }
-  v1::Model model;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
-  if (status.ok()) return model;
-  if (ReadsAsLaterVersion(text, model)) return model;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, " is no model as `coppice model export` writes it: ", std::string(status.message())));
-}
 
 namespace {
 

@@ -3,7 +3,6 @@
 #ifndef COPPICE_CLIENT_CLI_MODELS_VERIFY_H_
 #define COPPICE_CLIENT_CLI_MODELS_VERIFY_H_
 
-#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -15,13 +14,6 @@
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
-
-// Twice what the curator sends of one, written out as JSON.
-inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
-
-// The model in a file that `model export` wrote. InvalidArgument names the file.
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
-                                        size_t max_bytes = kMaxModelFileBytes);
 
 struct Verdict {
   Json json;              // the claim, every release, what they cost in all, and who signed it

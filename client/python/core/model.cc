@@ -1,6 +1,5 @@
 #include "common/tree/model.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -20,13 +19,13 @@
 #include "client/python/core/trained_model.h"
 #include "client/trust.h"
 #include "common/base/mutex.h"
-#include "common/base/read_file.h"
 #include "common/base/write_file.h"
 #include "common/tree/certificate_text.h"
 #include "common/tree/explain.h"
 #include "common/tree/render.h"
 #include "common/tree/summary.h"
 #include "common/wire/convert.h"
+#include "common/wire/model_file.h"
 #include "common/wire/model_signature.h"
 #include "coppice/v1/model.pb.h"
 
@@ -53,23 +52,12 @@ TrainedModel FromBytes(const std::string& bytes) {
 }
 
 TrainedModel Load(const std::string& path) {
-  v1::Model message;
-  const auto status =
-      google::protobuf::util::JsonStringToMessage(FileValueOrRaise(ReadFile(path)), &message);
-  if (!status.ok()) {
-    throw py::value_error(path + " is no model as `coppice model export` writes it: " +
-                          std::string(status.message()));
-  }
-  return FromMessage(std::move(message));
+  return FromMessage(FileValueOrRaise(ReadModelFile(path)));
 }
 
 void Save(const TrainedModel& self, const std::string& path, bool replace) {
-  std::string text;
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  const auto status = google::protobuf::util::MessageToJsonString(self.message, &text, options);
-  if (!status.ok()) throw py::value_error(std::string(status.message()));
-  RaiseIfError(WriteFileAtomically(path, text, {.replace = replace}));
+  RaiseIfError(
+      WriteFileAtomically(path, ValueOrRaise(ModelFileText(self.message)), {.replace = replace}));
 }
 
 // ---- predicting

@@ -1,18 +1,14 @@
 #include "client/cli/models/verify.h"
 
-#include <fstream>
-
 #include "common/wire/convert.h"
 #include "common/wire/model_signature.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::StatusIs;
-using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -128,17 +124,6 @@ TEST(VerifySignatureTest, AnotherKeyOrAChangeIsRefused) {
   EXPECT_TRUE(changed.json["words"].empty());
   EXPECT_THAT(changed.status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                        HasSubstr("changed after it was signed")));
-}
-
-TEST(ReadModelFileTest, NamesAFileThatIsNoModel) {
-  const TempDir folder;
-  const std::string path = folder.path() + "/model.json";
-  EXPECT_THAT(ReadModelFile(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
-  EXPECT_THAT(ReadModelFile("/dev/zero", 3 << 20),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than")));
-  std::ofstream(path) << "{\"certificate\":";
-  EXPECT_THAT(ReadModelFile(path),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no model")));
 }
 
 }  // namespace
