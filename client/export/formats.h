@@ -2,12 +2,13 @@
 // and promises.
 //
 // Guarantee  a file holds what the model holds, its certificate among it, and nothing else: it is
-//            post-processing. A row in the file's own input form gets the model's label, except
-//            where the runtime's float32 sums tie, and its probabilities to within 1e-6; 1e-12 for
-//            C. What a format cannot say that well is refused, never approximated.
-// Errors     InvalidArgument for a name of a format that there is none of, and for a model too
-//            large for the format. FailedPrecondition for a model that the format cannot express.
-//            Both say which format can.
+//            post-processing. A row in the file's own input form gets the model's probabilities to
+//            within 1e-12 (json, c), 1e-7 (onnx) or the rounding of float32 sums (xgboost: 1e-6
+//            unless scores add up to hundreds), and its label where no other is as close. What a
+//            format cannot say that well is refused, never approximated.
+// Errors     InvalidArgument for an unknown format, and for a model too large for its format.
+//            FailedPrecondition for a model that the format cannot express. The last two say which
+//            format can.
 // Threads    plain functions.
 
 #ifndef COPPICE_CLIENT_EXPORT_FORMATS_H_
