@@ -41,11 +41,41 @@ class TestExplaining:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator = coppice.PrivateTreeRegressor(
-                epsilon=9, bounds={"age": (18, 90)}, target_bounds=(0, 120), algorithm="spe"
+                epsilon=9, bounds={"age": (18, 90)}, target_bounds=(0, 120)
             ).fit(people[["age"]], people["spends"])
         explained = estimator.model_.explain(people[["age"]][:50])
         assert explained.attrs["unit"] == "value"
         assert np.allclose(explained.sum(axis=1), estimator.predict(people[["age"]][:50]), atol=1e-6)
+
+    @pytest.mark.parametrize("algorithm", ["dpboost", "logistic"])
+    def test_xgboost_says_the_same_of_an_exported_model(self, algorithm, tmp_path):
+        """Its approximate contributions are along a row's way, weighted by leaves in such a file."""
+        import xgboost
+
+        from coppice import _rows
+
+        rows = customers(2000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = coppice.PrivateTreeClassifier(epsilon=8, schema=SCHEMA, algorithm=algorithm)
+            model = estimator.fit(rows[["age", "plan", "calls"]], rows["left"]).model_
+        model.export("xgboost", tmp_path / "model.json")
+        booster = xgboost.Booster(model_file=tmp_path / "model.json")
+        columns, _ = _rows.encode_features(rows, model.schema)
+        theirs = booster.predict(
+            xgboost.DMatrix(
+                np.column_stack(columns).astype(np.float32),
+                feature_names=booster.feature_names,
+                feature_types=booster.feature_types,
+                enable_categorical=True,
+            ),
+            pred_contribs=True,
+            approx_contribs=True,
+        )
+        # Theirs are of the log-odds of the second class; ours of the label's score, less the mean of both.
+        of_label = np.where(model.predict(rows) == "yes", 0.5, -0.5)
+        ours = model.explain(rows)[["age", "plan", "calls", "bias"]].to_numpy()
+        assert np.abs(theirs * of_label[:, None] - ours).max() < 1e-5
 
     def test_no_rows(self, fitted, people):
         assert len(fitted.model_.explain(people[FEATURES][:0])) == 0
@@ -60,8 +90,7 @@ class TestSignature:
 
     def test_a_curators_model_is_signed(self, curator, tmp_path):
         with coppice.connect(curator.server, ca=curator.ca, token=curator.tokens["owner"]) as client:
-            data = client.datasets.create("signed", schema=SCHEMA, epsilon_total=5)
-            data.upload(customers(2000))
+            data = client.datasets.create(customers(2000), SCHEMA, epsilon_total=5)
             model = data.train("auto", epsilon=2).wait(progress=False).model().download()
         pem = subprocess.run(
             [BIN / "coppice", "study", "key", "--pem", "--server", curator.server, "--ca", curator.ca],
