@@ -44,8 +44,9 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
   if (status.ok()) return model;
   if (ReadsAsLaterVersion(text, model)) return model;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, " is no model as `coppice model export` writes it: ", std::string(status.message())));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, " is no model as `coppice model export` writes it without --format: ",
+                   std::string(status.message())));
 }
 
 absl::StatusOr<std::string> ModelFileText(const v1::Model& model) {
