@@ -77,6 +77,10 @@ for name in coppice-lab coppice-research; do
 done
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
+for module in "$build"/python/coppice/_core.*.so; do  # where the Python package is built
+  [[ -e "$module" ]] || continue
+  expect "$module" "$(contents "$module")" "${client[@]}" std::mersenne_twister_engine
+done
 expect 'the second source' "$(contents "$second_source")" \
   'draws by coppice::(anonymous namespace)::FixedRandom' 'environment COPPICE_SEED' \
   'imports RAND_seed' 'imports rand' 'imports srand' \

@@ -18,7 +18,8 @@ namespace coppice::lab {
 namespace {
 
 constexpr uint64_t kMinTrials = 1000;
-// This part of the trials chooses the pair of inputs, and half of the rest the event.
+// This part of the trials chooses the pair of inputs, and half of the rest the event: a half of
+// these orders the outputs, the other says how many of them to take.
 constexpr uint64_t kPilotPart = 10;
 
 using Counts = std::map<std::string, uint64_t>;  // of each output
@@ -83,36 +84,46 @@ uint64_t CountOf(const Counts& counts, const std::string& output) {
   return found == counts.end() ? 0 : found->second;
 }
 
-// By Neyman and Pearson the best event holds the outputs with the largest ratios of probabilities,
-// down to some ratio: all such events are tried.
-Event ChooseEvent(const Counts& likely, const Counts& unlikely, uint64_t trials,
-                  double confidence) {
-  struct Candidate {
-    const std::string* output;
-    uint64_t likely, unlikely;
-  };
-  std::vector<Candidate> candidates;
-  for (const auto& [output, count] : likely) {
-    candidates.push_back({&output, count, CountOf(unlikely, output)});
+// Outputs of as many trials of one input as of the other.
+struct Sample {
+  Counts likely, unlikely;
+};
+
+// The outputs of `sample`, those with the largest ratios of probabilities first.
+std::vector<std::string> ByRatio(const Sample& sample) {
+  std::vector<std::pair<double, std::string>> outputs;
+  for (const auto& [output, count] : sample.likely) {
+    // Half an occurrence more on each side keeps what was seen once or twice from leading.
+    outputs.emplace_back((static_cast<double>(count) + 0.5) /
+                             (static_cast<double>(CountOf(sample.unlikely, output)) + 1),
+                         output);
   }
-  // Half an occurrence more on each side keeps what was seen once or twice from leading.
-  std::stable_sort(
-      candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-        return (static_cast<double>(a.likely) + 0.5) / (static_cast<double>(a.unlikely) + 1) >
-               (static_cast<double>(b.likely) + 0.5) / (static_cast<double>(b.unlikely) + 1);
-      });
+  std::stable_sort(outputs.begin(), outputs.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> ordered;
+  for (auto& [ratio, output] : outputs) ordered.push_back(std::move(output));
+  return ordered;
+}
+
+// By Neyman and Pearson the best event holds the outputs with the largest ratios of probabilities,
+// down to some ratio: all such events are tried. What orders the outputs does not measure them:
+// thousands of rare outputs that one input happened to have alone would promise what they do not
+// keep.
+Event ChooseEvent(const Sample& ordering, const Sample& measuring, uint64_t trials,
+                  double confidence) {
+  const std::vector<std::string> outputs = ByRatio(ordering);
   Event event;
   size_t taken = 0;
   uint64_t likely_hits = 0, unlikely_hits = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    likely_hits += candidates[i].likely;
-    unlikely_hits += candidates[i].unlikely;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    likely_hits += CountOf(measuring.likely, outputs[i]);
+    unlikely_hits += CountOf(measuring.unlikely, outputs[i]);
     const double promise = BoundOf(likely_hits, unlikely_hits, trials, confidence).epsilon();
     if (promise <= event.promise) continue;
     event.promise = promise;
     taken = i + 1;
   }
-  for (size_t i = 0; i < taken; ++i) event.outputs.insert(*candidates[i].output);
+  event.outputs.insert(outputs.begin(), outputs.begin() + static_cast<ptrdiff_t>(taken));
   return event;
 }
 
@@ -126,17 +137,21 @@ uint64_t HitsOf(const Event& event, const Counts& counts) {
 absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject,
                                                            uint64_t trials, uint32_t threads) {
   constexpr double kConfidence = 0.9;  // that of a guess
-  std::vector<Counts> counts;
+  std::vector<Counts> ordering, measuring;
   for (uint32_t input = 0; input < subject.inputs; ++input) {
-    COPPICE_ASSIGN_OR_RETURN(Counts of_input, RunInParallel(subject, input, trials, threads));
-    counts.push_back(std::move(of_input));
+    for (std::vector<Counts>* counts : {&ordering, &measuring}) {
+      COPPICE_ASSIGN_OR_RETURN(Counts of_input, RunInParallel(subject, input, trials / 2, threads));
+      counts->push_back(std::move(of_input));
+    }
   }
   std::pair<uint32_t, uint32_t> best = {0, 1};
   double best_promise = 0;
   for (uint32_t a = 0; a < subject.inputs; ++a) {
     for (uint32_t b = 0; b < subject.inputs; ++b) {
       if (a == b) continue;
-      const double promise = ChooseEvent(counts[a], counts[b], trials, kConfidence).promise;
+      const double promise = ChooseEvent({ordering[a], ordering[b]}, {measuring[a], measuring[b]},
+                                         trials / 2, kConfidence)
+                                 .promise;
       if (promise <= best_promise) continue;
       best_promise = promise;
       best = {a, b};
@@ -158,16 +173,28 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
     return absl::InvalidArgumentError("an audit needs two inputs and a thread");
   }
   const uint64_t pilot = options.trials / kPilotPart;
-  COPPICE_ASSIGN_OR_RETURN(const auto inputs, ChooseInputs(subject, pilot, options.threads));
+  COPPICE_ASSIGN_OR_RETURN(auto inputs, ChooseInputs(subject, pilot, options.threads));
   const uint64_t half = (options.trials - pilot) / 2;
-  const auto run = [&](uint32_t input) {
-    return RunInParallel(subject, input, half, options.threads);
+  const auto sample = [&](uint64_t trials) -> absl::StatusOr<Sample> {
+    Sample drawn;
+    COPPICE_ASSIGN_OR_RETURN(drawn.likely,
+                             RunInParallel(subject, inputs.first, trials, options.threads));
+    COPPICE_ASSIGN_OR_RETURN(drawn.unlikely,
+                             RunInParallel(subject, inputs.second, trials, options.threads));
+    return drawn;
   };
-  COPPICE_ASSIGN_OR_RETURN(const Counts chosen_on_likely, run(inputs.first));
-  COPPICE_ASSIGN_OR_RETURN(const Counts chosen_on_unlikely, run(inputs.second));
-  const Event event = ChooseEvent(chosen_on_likely, chosen_on_unlikely, half, options.confidence);
-  COPPICE_ASSIGN_OR_RETURN(const Counts likely, run(inputs.first));
-  COPPICE_ASSIGN_OR_RETURN(const Counts unlikely, run(inputs.second));
+  COPPICE_ASSIGN_OR_RETURN(const Sample ordering, sample(half / 2));
+  COPPICE_ASSIGN_OR_RETURN(const Sample measuring, sample(half - half / 2));
+  Event event = ChooseEvent(ordering, measuring, half - half / 2, options.confidence);
+  // A pilot so short may have mistaken which of the two is the likely one.
+  Event other_way =
+      ChooseEvent({ordering.unlikely, ordering.likely}, {measuring.unlikely, measuring.likely},
+                  half - half / 2, options.confidence);
+  if (other_way.promise > event.promise) {
+    std::swap(inputs.first, inputs.second);
+    event = std::move(other_way);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Sample tested, sample(half));
 
   AuditResult result;
   result.confidence = options.confidence;
@@ -175,8 +202,8 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
   result.likely_input = inputs.first;
   result.unlikely_input = inputs.second;
   result.tested = half;
-  result.likely_hits = HitsOf(event, likely);
-  result.unlikely_hits = HitsOf(event, unlikely);
+  result.likely_hits = HitsOf(event, tested.likely);
+  result.unlikely_hits = HitsOf(event, tested.unlikely);
   result.epsilon_lower_bound =
       BoundOf(result.likely_hits, result.unlikely_hits, half, options.confidence).epsilon();
   return result;

@@ -73,7 +73,6 @@ TEST(PrivateReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
   const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
   const BudgetShare share(*Budget::Parse("1"));
   EXPECT_THAT(releaser.Select({1, 2}, share, 2), unavailable);
-  EXPECT_THAT(releaser.Select({1, 2}, BudgetShare::WithoutPrivacy(), 2), unavailable);
   EXPECT_THAT(releaser.Sums({1}, 1, share), unavailable);
   EXPECT_THAT(releaser.Below(2), unavailable);
   EXPECT_THAT(releaser.Select({}, share, 2), invalid);
