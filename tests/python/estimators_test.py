@@ -77,7 +77,9 @@ class TestDeclaring:
     @pytest.mark.parametrize(
         "wrong, message",
         [
-            ({"bounds": (9, 1)}, "min"),
+            ({"bounds": (9, 1)}, "lower one first"),
+            ({"bounds": (0, math.nan)}, "finite"),
+            ({"algorithm": "random_forest"}, "epsilon=inf"),
             ({"bounds": {"nobody": (0, 1)}}, "'nobody'"),
             ({"bounds": [(0, 1)] * 5}, "5 pairs"),
             ({"categories": "guess"}, "'guess'"),

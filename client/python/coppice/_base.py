@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from coppice import _rows
 from coppice._core import Schema
 from coppice.certificate import Certificate
 from coppice.model import Model
-from coppice.schema import FROM_Y, LeakWarning, as_schema, declare_schema, text_of
+from coppice.schema import FROM_Y, LeakWarning, as_schema, declare_schema, is_missing, text_of
 
 Progress = Optional[Callable[[float], None]]
 
@@ -30,31 +31,25 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     # ---- fitting
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
-        """Return the schema that is declared, and the answers of all rows in its terms."""
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
+        """Return the schema that is declared, the answers of all rows in its terms, and attributes.
+
+        The attributes are set once there is a model that they go with.
+        """
         raise NotImplementedError
 
-    def _encode(self, X: Any, y: Any) -> tuple[Any, Schema]:
-        """Return the rows as trainers take them."""
+    def _encode(self, X: Any, y: Any) -> tuple[Any, Schema, dict[str, Any]]:
+        """Return the rows as trainers take them, and what `_declare` says."""
         X = self._check_rows(X, reset=True)
-        schema, answers = self._declare(X, y)
+        schema, answers, attributes = self._declare(X, y)
         table = _rows.make_table(X, schema, answers)
-        self._tell_what_changed(table.notes, len(answers))
-        return table, schema
+        # The counts are private, so the estimator does not keep them.
+        _rows.tell_what_changed(table.notes, len(answers))
+        return table, schema, attributes
 
-    def _tell_what_changed(self, notes: Mapping[str, int], rows: int) -> None:
-        """Warn of values that were cut. The counts are private, so the estimator does not keep them."""
-        words = {
-            "clamped": "numbers outside their bounds were cut to them",
-            "clamped_targets": "numbers to be predicted were outside their bounds and cut to them",
-            "rounded": "numbers were rounded to whole ones",
-            "unknown_categories": 'values are no category of theirs and became "other"',
-        }
-        told = [f"{notes[key]} {text}" for key, text in words.items() if notes[key] > 0]
-        if told:
-            warnings.warn(f"of {rows} rows, " + "; ".join(told), RuntimeWarning, stacklevel=5)
-
-    def _finish(self, model: Model) -> None:
+    def _finish(self, model: Model, attributes: Mapping[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
         self.model_ = model
         self.privacy_ = model.certificate
 
@@ -62,7 +57,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """How much of the answers hangs on each feature: post-processing, which costs no privacy."""
         check_is_fitted(self)
-        return self.model_.feature_importances
+        importances = self.model_.feature_importances
+        if len(importances) == self.n_features_in_:
+            return importances
+        names = [str(name) for name in self.feature_names_in_]  # columns that the schema leaves out
+        found = np.zeros(self.n_features_in_)
+        for feature, importance in zip(self.model_.schema.features, importances):
+            found[names.index(feature.name)] = importance
+        return found
 
     # ---- declaring
 
@@ -108,7 +110,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _rows_to_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._check_rows(X, reset=False)
+        X = self._check_rows(X, reset=False)
+        if _rows.is_frame(X) and not hasattr(self, "feature_names_in_"):
+            # It was fitted to columns without names, so these go by position.
+            return X.set_axis([feature.name for feature in self.model_.schema.features], axis=1)
+        return X
 
     # ---- answers
 
@@ -152,7 +158,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _repr_html_(self) -> str:
         if hasattr(self, "model_"):
             return self.model_._repr_html_()
-        return f"<pre>{self!r}</pre>"
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -179,25 +185,22 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if schema.target is not None:
             raise ValueError("this model predicts a number: use a regressor")
         estimator = cls(schema=schema)
-        estimator.classes_ = np.array(schema.classes)
-        _take_model(estimator, model)
+        _take_model(estimator, model, {"classes_": _classes_by_text(schema.classes)})
         return estimator
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
         name = getattr(y, "name", None)
         y = _labels_of(y, X)
         schema = self._given_schema()
         if schema is None:
-            self.classes_ = self._declared_classes(y)
-            texts = [text_of(value) for value in self.classes_.tolist()]
+            texts = [text_of(value) for value in self._declared_classes(y).tolist()]
             schema = self._declare_features(X, _Named(name), classes=texts)
         elif self.classes is not None:
             raise ValueError("schema and classes are both given: the schema says it all")
         elif schema.target is not None:
             raise ValueError("the schema predicts a number: use a regressor")
-        else:
-            self.classes_ = _classes_as_in(y, schema)
-        return schema, _rows.codes_of(y, schema.classes, "y")
+        answers = _rows.codes_of(y, schema.classes, "y")
+        return schema, answers, {"classes_": _classes_as_in(y, schema.classes)}
 
     def _declared_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.classes is None:
@@ -243,10 +246,10 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         if model.schema.target is None:
             raise ValueError("this model predicts a class: use a classifier")
         estimator = cls(schema=model.schema)
-        _take_model(estimator, model)
+        _take_model(estimator, model, {})
         return estimator
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
         name = getattr(y, "name", None)
         y = _numbers_of(y, X)
         schema = self._given_schema()
@@ -256,7 +259,7 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             raise ValueError("schema and target_bounds are both given: the schema says it all")
         elif schema.target is None:
             raise ValueError("the schema predicts a class: use a classifier")
-        return schema, y
+        return schema, y, {}
 
     def _declared_range(self, y: _rows.Column) -> Any:
         if self.target_bounds is not None:
@@ -293,7 +296,7 @@ def _labels_of(y: Any, X: Any) -> npt.NDArray[Any]:
     y = np.asarray(column_or_1d(y, warn=True))
     if y.dtype.kind == "f":
         check_array(y.reshape(1, -1) if len(y) > 0 else [[0.0]])
-    elif y.dtype.kind == "O" and any(_rows.is_missing(value) for value in y):
+    elif y.dtype.kind == "O" and any(is_missing(value) for value in y):
         raise ValueError("y has missing values: leave these rows out")
     check_classification_targets(y)
     _check_length(X, y)
@@ -316,18 +319,34 @@ def _check_length(X: Any, y: npt.NDArray[Any]) -> None:
         )
 
 
-def _classes_as_in(y: npt.NDArray[Any], schema: Schema) -> npt.NDArray[Any]:
-    """Return the schema's classes as values of y's type, where its texts are such values."""
+_BOOLS = {"True": True, "False": False, "1": True, "0": False}
+
+
+def _classes_as_in(y: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[Any]:
+    """Return the classes as values of y's type, where their texts are such values."""
+    if y.dtype.kind == "b" and all(text in _BOOLS for text in texts):
+        return np.array([_BOOLS[text] for text in texts])
     try:
-        classes = np.array([y.dtype.type(text) for text in schema.classes])
+        classes = np.array([y.dtype.type(text) for text in texts])
     except (TypeError, ValueError):
-        return np.array(schema.classes)
-    same = [text_of(value) for value in classes.tolist()] == list(schema.classes)
-    return np.asarray(classes if same else schema.classes)
+        return np.array(texts)
+    same = [text_of(value) for value in classes.tolist()] == list(texts)
+    return np.asarray(classes if same else texts)
 
 
-def _take_model(estimator: Any, model: Model) -> None:
+def _classes_by_text(texts: Sequence[str]) -> npt.NDArray[Any]:
+    """Return whole numbers or bools where every class is written as one, and else texts."""
+    if set(texts) <= {"True", "False"}:
+        return np.array([_BOOLS[text] for text in texts])
+    try:
+        numbers = [int(text) for text in texts]
+    except ValueError:
+        return np.array(texts)
+    return np.array(numbers) if [str(number) for number in numbers] == list(texts) else np.array(texts)
+
+
+def _take_model(estimator: Any, model: Model, attributes: Mapping[str, Any]) -> None:
     names = [feature.name for feature in model.schema.features]
     estimator.n_features_in_ = len(names)
     estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator._finish(model)
+    estimator._finish(model, attributes)

@@ -90,7 +90,13 @@ class Model:
 
 class Accountant:
     def __init__(
-        self, path: str, epsilon: float, delta: str, composition: str, neighbours: str
+        self,
+        path: str,
+        epsilon: float,
+        delta: str,
+        composition: str,
+        neighbours: str,
+        may_create: bool,
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -115,7 +121,7 @@ def train(
     accountant: Optional[Accountant],
     fit: str,
     progress: Optional[Callable[[float], None]] = None,
-) -> Model: ...
+) -> tuple[Model, str]: ...
 def simulate(
     public_rows: Table, private_rows: Table, epsilon: float, mechanism: Optional[str] = None
 ) -> Model: ...
@@ -141,9 +147,9 @@ class Privatizer:
     def __init__(self, terms: bytes, trees: Sequence[bytes]) -> None: ...
     @property
     def epsilon(self) -> float: ...
-    def privatize(self, row: dict[str, Any], ticket: bytes) -> dict[str, Any]: ...
+    def privatize(self, row: Mapping[str, Any], ticket: bytes) -> dict[str, Any]: ...
 
-Row = Union[dict[str, Any], Callable[[], dict[str, Any]]]
+Row = Union[Mapping[str, Any], Callable[[], Mapping[str, Any]]]
 
 class Device:
     def __init__(

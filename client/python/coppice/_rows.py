@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -10,9 +11,12 @@ import numpy.typing as npt
 
 from coppice import _core
 from coppice._core import Feature, Schema
-from coppice.schema import text_of
+from coppice.schema import is_missing, text_of
 
 Column = npt.NDArray[np.float64]
+
+# What else a bool may be called, where its own name is not what was declared.
+_OTHER_NAMES = {"True": "1", "False": "0", "1": "True", "0": "False"}
 
 
 def is_frame(X: Any) -> bool:
@@ -53,6 +57,7 @@ def encode_labels(y: Any, schema: Schema) -> npt.NDArray[Any]:
         numbers = np.asarray(y, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise ValueError(f"{schema.label} must be a finite number in every row")
+        tell_what_changed({"clamped_targets": int(((numbers < low) | (numbers > high)).sum())}, len(numbers))
         return np.clip(numbers, low, high)
     return codes_of(y, schema.classes, schema.label).astype(np.uint32)
 
@@ -73,13 +78,12 @@ def codes_of(y: Any, classes: Sequence[str], name: str) -> Column:
 
 
 def _named(X: Any, name: str) -> Any:
-    for column in (name, int(name) if name.isdigit() else name):
-        if column in X.columns:
-            found = X[column]
-            if found.ndim != 1:
-                raise ValueError(f"there are several columns called {name!r}")
-            return found
-    raise ValueError(f"there is no column {name!r}, which the schema has")
+    places = [i for i, column in enumerate(X.columns) if str(column) == name]
+    if not places:
+        raise ValueError(f"there is no column {name!r}, which the schema has")
+    if len(places) > 1:
+        raise ValueError(f"there are several columns called {name!r}")
+    return X.iloc[:, places[0]]
 
 
 def _column(values: Any, feature: Feature) -> Column:
@@ -89,8 +93,9 @@ def _column(values: Any, feature: Feature) -> Column:
         if hasattr(values, "to_numpy"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {feature.name!r} must hold numbers") from error
+    except (TypeError, ValueError):
+        # Without the error that caused it, which quotes a value.
+        raise ValueError(f"column {feature.name!r} must hold numbers") from None
 
 
 def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
@@ -104,8 +109,8 @@ def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
         if is_missing(value):
             return np.nan
         text = text_of(value)
-        if text in ("True", "False") and text not in position:
-            text = str(int(text == "True"))  # where 1 and 0 are what was declared
+        if text not in position:
+            text = _OTHER_NAMES.get(text, text)
         return position.get(text, float(len(vocabulary)))
 
     if hasattr(values, "cat"):
@@ -122,16 +127,19 @@ def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
     return np.asarray(codes[places])
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value of a column stands for none: None, NaN, NaT, pandas.NA or an empty text."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value) or value == ""
-    except TypeError:  # pandas.NA has no truth
-        return True
-
-
 def make_table(X: Any, schema: Schema, answers: Optional[Column] = None) -> Any:
     """Return the rows as trainers take them."""
     return _core.Table(schema, columns_of(X, schema), answers)
+
+
+def tell_what_changed(notes: Mapping[str, int], rows: int) -> None:
+    """Warn whoever holds the rows of values that were cut. The counts are private."""
+    words = {
+        "clamped": "numbers outside their bounds were cut to them",
+        "clamped_targets": "numbers to be predicted were outside their bounds and cut to them",
+        "rounded": "numbers were rounded to whole ones",
+        "unknown_categories": 'values are no category of theirs and became "other"',
+    }
+    told = [f"{notes[key]} {text}" for key, text in words.items() if notes.get(key, 0) > 0]
+    if told:
+        warnings.warn(f"of {rows} rows, " + "; ".join(told), RuntimeWarning, stacklevel=6)

@@ -52,11 +52,26 @@ class BudgetAccountant:
         neighbours: str = "add_or_remove_row",
         path: Optional[Union[str, "os.PathLike[str]"]] = None,
     ) -> None:
-        self._asked = (float(epsilon), float(delta), composition, neighbours)
-        self._path = "" if path is None else os.path.abspath(os.fspath(path))
-        self._core = _core.Accountant(
-            self._path, self._asked[0], repr(self._asked[1]), composition, neighbours
+        self._asked = (float(epsilon), float(delta), str(composition), str(neighbours))
+        if path is not None and not os.fspath(path):
+            raise ValueError("path is empty: name a file, or leave it out for an account in memory")
+        self._path = "" if path is None else os.path.realpath(os.fspath(path))
+        self._process = os.getpid()
+        self._opened: Optional[_core.Accountant] = self._open(may_create=True)
+
+    def _open(self, may_create: bool) -> _core.Accountant:
+        epsilon, delta, composition, neighbours = self._asked
+        return _core.Accountant(
+            self._path, epsilon, repr(delta), composition, neighbours, may_create
         )
+
+    @property
+    def _core(self) -> _core.Accountant:
+        """The account, opened anew in a process that was forked or got it by pickling."""
+        if self._opened is None or (self._path and self._process != os.getpid()):
+            self._process = os.getpid()
+            self._opened = self._open(may_create=False)
+        return self._opened
 
     @property
     def account(self) -> dict[str, Any]:
@@ -92,7 +107,10 @@ class BudgetAccountant:
         return frame(_core.budget_page(json.dumps(_as_dataset(self.account))))
 
     def __repr__(self) -> str:
-        account = self.account
+        try:
+            account = self.account
+        except Exception as error:
+            return f"<BudgetAccountant: {error}>"
         return (
             f"<BudgetAccountant: epsilon {account['epsilon_spent']:g} of {account['epsilon']:g} spent, "
             f"{self.fits} fits; {account['neighbours']}, {account['composition']}>"
@@ -105,22 +123,17 @@ class BudgetAccountant:
     def __deepcopy__(self, memo: dict[int, Any]) -> BudgetAccountant:
         return self
 
-    def __reduce__(self) -> Any:
+    def __getstate__(self) -> dict[str, Any]:
         if not self._path:
             raise TypeError(
                 "an accountant in memory cannot be sent to another process, which would have a budget "
                 "of its own: give it a file, BudgetAccountant(..., path=...)"
             )
-        epsilon, delta, composition, neighbours = self._asked
-        return _open, (epsilon, delta, composition, neighbours, self._path)
+        return {"_asked": self._asked, "_path": self._path}
 
-
-def _open(
-    epsilon: float, delta: float, composition: str, neighbours: str, path: str
-) -> BudgetAccountant:
-    return BudgetAccountant(
-        epsilon, delta, composition=composition, neighbours=neighbours, path=path
-    )
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The file is opened once it is needed: a model may be loaded where there is none.
+        self.__dict__.update(state, _process=os.getpid(), _opened=None)
 
 
 def _as_dataset(account: dict[str, Any]) -> dict[str, Any]:

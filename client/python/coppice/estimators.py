@@ -26,7 +26,7 @@ def algorithms() -> Any:
 class _PrivateTree(TreeEstimator):
     """Trains in this process, and charges an accountant."""
 
-    def fit(self, X: Any, y: Any, progress: Progress = None) -> Any:
+    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Any:
         """Train on private rows.
 
         Parameters
@@ -52,33 +52,57 @@ class _PrivateTree(TreeEstimator):
         KeyboardInterrupt
             On Ctrl-C. What was charged stays charged.
         """
-        table, schema = self._encode(X, y)
-        self._finish(self._train(table, schema, progress))
+        if progress is not None and not callable(progress):
+            raise TypeError("progress must be a function of the share that is done")
+        self._check_is_private()
+        table, schema, attributes = self._encode(X, y)
+        model, unsettled = self._train(table, schema, progress)
+        self._finish(model, attributes)
+        if unsettled:
+            warnings.warn(
+                f"the fit was charged, and that it ended could not be noted: {unsettled}",
+                PrivacyWarning,
+                stacklevel=2,
+            )
+        if float(self.epsilon) != math.inf:
+            _tell_what_is_spent(self.accountant or default_accountant(self._neighbours()))
         return self
 
-    def _train(self, table: Any, schema: Schema, progress: Progress) -> Model:
-        settings = {key: text_of(value) for key, value in (self.settings or {}).items()}
-        asked = (str(self.algorithm), float(self.epsilon), repr(float(self.delta)), settings)
-        accountant = self._checked_accountant()
-        core = accountant._core if accountant is not None else None
+    def _train(self, table: Any, schema: Schema, progress: Progress) -> tuple[Model, str]:
+        """Return the model, and why its end could not be noted in the account, if so."""
+        settings = {str(key): text_of(value) for key, value in (self.settings or {}).items()}
+        epsilon = float(self.epsilon)
+        asked = (str(self.algorithm), epsilon, repr(float(self.delta)), settings)
+        core = self._checked_accountant()
         plan = _core.plan(schema, *asked, core)
         for warning in plan["warnings"]:
-            warnings.warn(warning, PrivacyWarning, stacklevel=4)
-        if accountant is None and self.epsilon != math.inf:
+            warnings.warn(warning, PrivacyWarning, stacklevel=3)
+        if core is None and epsilon != math.inf:
             default_accountant(plan["neighbours"]).add(plan["epsilon"], plan["delta"])
-        model = Model(_core.train(table, *asked, core, f"fit-{uuid.uuid4().hex}", progress))
-        if self.epsilon != math.inf:
-            _tell_what_is_spent(accountant or default_accountant(plan["neighbours"]))
-        return model
+        model, unsettled = _core.train(table, *asked, core, f"fit-{uuid.uuid4().hex}", progress)
+        return Model(model), unsettled
 
-    def _checked_accountant(self) -> Optional[BudgetAccountant]:
+    def _checked_accountant(self) -> Optional[_core.Accountant]:
         if self.accountant is not None and not isinstance(self.accountant, BudgetAccountant):
             raise ValueError("accountant must be a BudgetAccountant")
-        if self.epsilon == math.inf:
+        if float(self.epsilon) == math.inf:
             if self.accountant is not None:
                 raise ValueError("epsilon is infinite: no budget has room for a fit without privacy")
-            warnings.warn("epsilon is infinite: nothing is private", PrivacyWarning, stacklevel=5)
-        return self.accountant
+            warnings.warn("epsilon is infinite: nothing is private", PrivacyWarning, stacklevel=4)
+        return None if self.accountant is None else self.accountant._core
+
+    def _stated(self) -> dict[str, Any]:
+        """Return what is stated of the algorithm; nothing, if there is none of that name."""
+        return next((a for a in _core.algorithms() if a["name"] == str(self.algorithm)), {})
+
+    def _neighbours(self) -> str:
+        return str(self._stated()["neighbours"])
+
+    def _check_is_private(self) -> None:
+        if float(self.epsilon) != math.inf and not self._stated().get("private", True):
+            raise ValueError(
+                f"{self.algorithm} is not private, and is for comparison alone: it needs epsilon=inf"
+            )
 
 
 _DOCUMENTATION = """
@@ -205,5 +229,5 @@ def _tell_what_is_spent(accountant: Union[BudgetAccountant, SpendingTally]) -> N
         f"{f' and delta {delta:g}' if delta > 0 else ''}: if their rows are the same people, as in a grid "
         "search, that is what they lost together. Scores on private rows are releases too, and are not in it.",
         PrivacyWarning,
-        stacklevel=5,
+        stacklevel=3,
     )

@@ -70,8 +70,12 @@ def _table_of(frame: Any, schema: Schema) -> Any:
         raise ValueError(f"rows must be a DataFrame with the schema's columns and {schema.label!r}")
     answers = frame[schema.label]
     if schema.target is None:
-        return _rows.make_table(frame, schema, _rows.codes_of(answers, schema.classes, schema.label))
-    return _rows.make_table(frame, schema, answers.to_numpy(dtype="float64", na_value=float("nan")))
+        codes = _rows.codes_of(answers, schema.classes, schema.label)
+    else:
+        codes = answers.to_numpy(dtype="float64", na_value=float("nan"))
+    table = _rows.make_table(frame, schema, codes)
+    _rows.tell_what_changed(table.notes, len(codes))
+    return table
 
 
 class _LocalTree(TreeEstimator):
@@ -93,12 +97,12 @@ class _LocalTree(TreeEstimator):
         -------
         self
         """
-        public_table, schema = self._encode(X_public, y_public)
-        private_table, private_schema = self._encode(X, y)
+        public_table, schema, _ = self._encode(X_public, y_public)
+        private_table, private_schema, attributes = self._encode(X, y)
         if private_schema != schema:
             raise ValueError("the public rows have other features or classes than the private ones")
         core = _core.simulate(public_table, private_table, float(self.epsilon), self.mechanism)
-        self._finish(Model(core))
+        self._finish(Model(core), attributes)
         return self
 
 

@@ -7,6 +7,8 @@ A schema is public. So nothing in this module reads a value of a row, but where 
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -38,16 +40,48 @@ def as_schema(given: SchemaLike) -> Schema:
     if isinstance(given, Schema):
         return given
     if isinstance(given, Mapping):
-        return Schema.from_json(json.dumps(dict(given)))
+        return Schema.from_json(json.dumps(dict(given), default=_plain))
     text = os.fspath(given)
     return Schema.from_json(text) if text.lstrip().startswith("{") else Schema.from_file(text)
 
 
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as Python's."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"a schema cannot hold {value!r}")
+
+
 def text_of(value: Any) -> str:
     """Write a category or a class as schemas have it: whole numbers without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        if float(value).is_integer():
+            return str(int(value))
     return str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none: None, NaN, NaT, pandas.NA or an empty text."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value) or value == ""
+    except TypeError:  # pandas.NA has no truth
+        return True
+
+
+def text_row(row: Any) -> dict[str, str]:
+    """Write a device's row as text. What is missing, and what has no text, is left out."""
+    text = {}
+    for name, value in row.items():
+        try:
+            if not is_missing(value):
+                written = text_of(value)
+                written.encode()
+                text[str(name)] = written
+        except Exception:
+            continue  # an error would tell what the row holds
+    return text
 
 
 def declare_schema(
@@ -113,7 +147,10 @@ def _free_name(label: str, names: Sequence[str]) -> str:
 def _as_pair(given: Any, what: str) -> Pair:
     if not _is_pair(given):
         raise ValueError(f"{what} must be two numbers, the lower one first, not {given!r}")
-    return float(given[0]), float(given[1])
+    low, high = float(given[0]), float(given[1])
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ValueError(f"{what} must be two finite numbers, the lower one first, not {given!r}")
+    return low, high
 
 
 def _is_pair(given: Any) -> bool:
@@ -129,8 +166,8 @@ def _by_name(names: Sequence[str], given: Mapping[Any, Any], what: str) -> dict[
     """Take keys that are names or positions."""
     result = {}
     for key, value in given.items():
-        is_position = isinstance(key, int) and not isinstance(key, bool) and str(key) not in names
-        name = names[key] if is_position and 0 <= key < len(names) else str(key)
+        is_position = isinstance(key, numbers.Integral) and str(key) not in names
+        name = names[int(key)] if is_position and 0 <= key < len(names) else str(key)
         if name not in names:
             raise ValueError(f"{what} names {key!r}, which is no column; there are {_some(names)}")
         result[name] = value
@@ -191,6 +228,8 @@ def _values_by_name(
             continue
         if getattr(dtype, "kind", "O") == "b":
             found[name] = ["False", "True"]  # known by the type alone
+        elif getattr(dtype, "kind", "O") in "mM":
+            raise ValueError(f"column {name!r} holds times: turn them into numbers, such as days, first")
         elif getattr(dtype, "kind", "O") not in "iuf":
             without.append(name)
     if without:

@@ -20,12 +20,18 @@ constexpr double kBillion = 1e9;
 constexpr double kQuintillion = 1e18;
 
 std::unique_ptr<Accountant> Open(const std::string& path, double epsilon, const std::string& delta,
-                                 const std::string& composition, const std::string& neighbours) {
-  const ledger::BudgetCap cap{.epsilon_nanos = ValueOrRaise(Budget::FromEpsilon(epsilon)).nanos(),
+                                 const std::string& composition, const std::string& neighbours,
+                                 bool may_create) {
+  const ledger::BudgetCap cap{.epsilon_nanos = EpsilonOf(epsilon).nanos(),
                               .delta_atto = ValueOrRaise(ParseDelta(delta)),
                               .composition = ValueOrRaise(ledger::ParseComposition(composition)),
                               .neighbours = ValueOrRaise(ledger::ParseNeighbours(neighbours))};
-  return ValueOrRaise(Accountant::Open(path, cap));
+  absl::StatusOr<std::unique_ptr<Accountant>> accountant = absl::UnknownError("");
+  {
+    const WithoutInterpreter without;
+    accountant = Accountant::Open(path, cap, may_create, CancelCheck(CheckSignals));
+  }
+  return FileValueOrRaise(std::move(accountant));
 }
 
 const char* KindName(ledger::EntryKind kind) {
@@ -68,10 +74,10 @@ py::dict Describe(const ledger::LedgerEntry& entry) {
 py::dict Account(Accountant& accountant) {
   absl::StatusOr<ledger::Account> read = absl::UnknownError("");
   {
-    const py::gil_scoped_release released;
+    const WithoutInterpreter without;
     read = accountant.Get();
   }
-  const ledger::Account account = ValueOrRaise(std::move(read));
+  const ledger::Account account = FileValueOrRaise(std::move(read));
   py::list entries;
   for (const ledger::LedgerEntry& entry : account.entries) entries.append(Describe(entry));
   py::dict described;
@@ -94,7 +100,7 @@ py::dict Account(Accountant& accountant) {
 void BindAccountant(py::module_& module) {
   py::class_<Accountant>(module, "Accountant", "A privacy budget, in memory or in a file.")
       .def(py::init(&Open), py::arg("path"), py::arg("epsilon"), py::arg("delta"),
-           py::arg("composition"), py::arg("neighbours"))
+           py::arg("composition"), py::arg("neighbours"), py::arg("may_create"))
       .def_property_readonly("path", &Accountant::path)
       .def("account", Account);
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/privacy/budget.h"
 
 namespace coppice::python {
 
@@ -31,6 +32,37 @@ T FileValueOrRaise(absl::StatusOr<T> value) {
   RaiseIfFileError(value.status());
   return *std::move(value);
 }
+
+// The budget of `epsilon` as its shortest decimal says it: .1 is a tenth, though no double is.
+Budget EpsilonOf(double epsilon);
+
+// Cancelled on Ctrl-C; takes the interpreter's lock for that.
+absl::Status CheckSignals();
+
+// Lets other threads have the interpreter until the end of the scope. A thread that wants it back
+// while the process ends would be thrown out of whatever it does; it waits for the end instead.
+class WithoutInterpreter {
+ public:
+  WithoutInterpreter() : state_(PyEval_SaveThread()) {}
+  ~WithoutInterpreter();
+  WithoutInterpreter(const WithoutInterpreter&) = delete;
+  WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Takes the interpreter in a thread that has let go of it.
+class WithInterpreter {
+ public:
+  WithInterpreter();
+  ~WithInterpreter() { PyGILState_Release(state_); }
+  WithInterpreter(const WithInterpreter&) = delete;
+  WithInterpreter& operator=(const WithInterpreter&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
 
 // Each adds its part to the module.
 void BindErrors(pybind11::module_& module);

@@ -13,6 +13,7 @@
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/trust.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "common/wire/convert.h"
@@ -27,13 +28,13 @@ namespace py = pybind11;
 
 std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
   if (!epsilon.has_value()) return std::nullopt;
-  return ValueOrRaise(Budget::FromEpsilon(*epsilon));
+  return EpsilonOf(*epsilon);
 }
 
 Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
                   bool opted_out, const std::optional<uint64_t>& max_waiting,
                   std::shared_ptr<Schema> own_schema, std::vector<std::string> shows) {
-  return {.max_epsilon = ValueOrRaise(Budget::FromEpsilon(max_epsilon)),
+  return {.max_epsilon = EpsilonOf(max_epsilon),
           .max_total_epsilon = BudgetOf(max_total_epsilon),
           .opted_out = opted_out,
           .max_waiting = max_waiting,
@@ -90,15 +91,17 @@ void BindJournal(py::module_& module) {
 
 // ---- privatizer
 
-// Values as a row's text: None and NaN are missing.
-TextRow TextOf(const py::dict& row) {
+// A row's text, by the rules that tables are read by. What has no text is missing.
+TextRow TextOf(const py::object& row) {
+  const py::dict texts = py::module_::import("coppice.schema").attr("text_row")(row);
   TextRow text;
-  for (const auto& [name, value] : row) {
-    const bool missing = value.is_none() || !value.equal(value);
-    if (!missing) text[py::str(name)] = py::str(value);
-  }
+  for (const auto& [name, value] : texts)
+    text[name.cast<std::string>()] = value.cast<std::string>();
   return text;
 }
+
+// Whether it is a mapping, as a dict and a Series are: that much is asked before anything is spent.
+bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
 
 Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
   Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
@@ -107,7 +110,8 @@ Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::strin
                                          AllTrees(std::move(forest))));
 }
 
-py::dict Privatize(const Privatizer& privatizer, const py::dict& row, const std::string& ticket) {
+py::dict Privatize(const Privatizer& privatizer, const py::object& row, const std::string& ticket) {
+  if (!IsRow(row)) throw py::type_error("a row must be a mapping from names to values");
   OpenSslRandom random;
   const LabelledRow encoded = privatizer.terms().schema->EncodeTotally(TextOf(row));
   const PrivateReport report =
@@ -148,11 +152,16 @@ class DeviceInPython {
   // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
   // it does there is an answer: of what it fails to say all is missing.
   void Answer(const std::string& study, const py::object& read, const std::string& token) {
+    if (!IsRow(read) && PyCallable_Check(read.ptr()) == 0) {
+      throw py::type_error("what is answered must be a mapping, or a function that returns one");
+    }
     absl::Status status;
     {
-      const py::gil_scoped_release released;
+      const WithoutInterpreter without;
+      const MutexLock lock(answering_);
+      OpenSslRandom random;
       status = device_.Answer(
-          study, [&] { return Read(read); }, random_, token);
+          study, [&] { return Read(read); }, random, token);
     }
     RaiseIfError(status);
   }
@@ -160,7 +169,7 @@ class DeviceInPython {
   py::dict Deliver() {
     absl::StatusOr<Device::Deliveries> sent = absl::UnknownError("");
     {
-      const py::gil_scoped_release released;
+      const WithoutInterpreter without;
       sent = device_.Deliver();
     }
     const Device::Deliveries deliveries = ValueOrRaise(std::move(sent));
@@ -176,9 +185,9 @@ class DeviceInPython {
 
  private:
   static TextRow Read(const py::object& read) {
-    const py::gil_scoped_acquire acquired;
+    const WithInterpreter with;
     try {
-      return TextOf(py::isinstance<py::dict>(read) ? read : py::dict(read()));
+      return TextOf(IsRow(read) ? read : read());
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("the row of a device; it answers as if all were missing");
       return {};
@@ -190,7 +199,7 @@ class DeviceInPython {
   Trust trust_;
   const Collector curator_;
   const Device device_;
-  OpenSslRandom random_;
+  Mutex answering_;  // calls must not overlap
 };
 
 std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
@@ -210,10 +219,10 @@ void BindDeviceClass(py::module_& module) {
   py::class_<DeviceInPython>(module, "Device",
                              "A device: what it does about a study, from the question to the "
                              "delivery.")
-      .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy"), py::arg("journal"),
-           py::kw_only(), py::arg("subject") = "this device", py::arg("ca") = "",
-           py::arg("curator_key") = "", py::arg("demand_pin") = false, py::arg("min_reports") = 0,
-           py::arg("insecure") = false)
+      .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
+           py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
+           py::arg("ca") = "", py::arg("curator_key") = "", py::arg("demand_pin") = false,
+           py::arg("min_reports") = 0, py::arg("insecure") = false)
       .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
            py::arg("submission_token") = "",
            "Answer a study once: `read` is the row, a dict, or a function that returns it.")

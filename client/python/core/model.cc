@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -124,13 +126,23 @@ absl::Status PredictOnThreads(const Model& model, const Columns& columns,
   Mutex mutex;
   absl::Status status;
   const auto work = [&](size_t part) {
-    const absl::Status done =
-        PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out);
+    absl::Status done;
+    try {
+      done = PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out);
+    } catch (const std::bad_alloc&) {
+      done = absl::InternalError("there is not enough memory to predict these rows");
+    }
     const MutexLock lock(mutex);
     status.Update(done);
   };
   std::vector<std::thread> workers;
-  for (size_t part = 1; part < threads; ++part) workers.emplace_back(work, part);
+  for (size_t part = 1; part < threads; ++part) {
+    try {
+      workers.emplace_back(work, part);
+    } catch (const std::system_error&) {  // no more threads are to be had
+      work(part);
+    }
+  }
   work(0);
   for (std::thread& worker : workers) worker.join();
   return status;
@@ -143,7 +155,7 @@ py::dict Predict(const TrainedModel& self, std::vector<py::array_t<double>> arra
   const PredictionMemory memory(predictions);
   absl::Status status;
   {
-    const py::gil_scoped_release released;
+    const WithoutInterpreter without;
     status = PredictOnThreads(*model, columns, memory);
   }
   RaiseIfError(status);

@@ -145,13 +145,8 @@ absl::StatusOr<Model> RunStudy(const curator::StudySpec& spec, const Table& priv
   return *built.model;
 }
 
-absl::Status CheckSignals() {
-  const py::gil_scoped_acquire acquired;
-  return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
-}
-
 Budget ReportEpsilon(double epsilon) {
-  const Budget budget = ValueOrRaise(Budget::FromEpsilon(epsilon));
+  const Budget budget = EpsilonOf(epsilon);
   if (budget.nanos() < kMinEpsilonNanos || budget.nanos() > kMaxStudyEpsilonNanos) {
     throw py::value_error("epsilon of a report must be from 0.01 to 20");
   }
@@ -165,7 +160,7 @@ TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& priva
   const curator::StudySpec spec = SpecOf(public_rows.table, ReportEpsilon(epsilon), kind);
   absl::StatusOr<Model> model = absl::UnknownError("");
   {
-    const py::gil_scoped_release released;
+    const WithoutInterpreter without;
     model = RunStudy(spec, *private_rows.table, CancelCheck(CheckSignals));
   }
   return WithoutRecord(ValueOrRaise(std::move(model)));

@@ -71,7 +71,7 @@ EncodedTable MakeTable(std::shared_ptr<Schema> schema, std::vector<py::array_t<d
   const double* values = answers.has_value() ? answers->data() : nullptr;
   absl::StatusOr<EncodedTable> encoded = absl::UnknownError("");
   {
-    const py::gil_scoped_release released;
+    const WithoutInterpreter without;
     encoded = Encode(columns, values);
   }
   return ValueOrRaise(std::move(encoded));
@@ -99,7 +99,7 @@ py::dict NotesOf(const ReadNotes& notes) {
 
 void BindTable(py::module_& module) {
   py::class_<EncodedTable>(module, "Table", "Rows by a schema, encoded.")
-      .def(py::init(&MakeTable), py::arg("schema"), py::arg("columns"),
+      .def(py::init(&MakeTable), py::arg("schema").none(false), py::arg("columns"),
            py::arg("answers") = py::none())
       .def_property_readonly("num_rows",
                              [](const EncodedTable& self) { return self.table->num_rows(); })

@@ -45,7 +45,7 @@ Request MakeRequest(const std::string& algorithm, double epsilon, const std::str
                   .delta_atto = ValueOrRaise(ParseDelta(delta)),
                   .settings = trainers::Settings(settings.begin(), settings.end())};
   if (!std::isinf(epsilon) || epsilon < 0) {
-    request.epsilon_nanos = ValueOrRaise(Budget::FromEpsilon(epsilon)).nanos();
+    request.epsilon_nanos = EpsilonOf(epsilon).nanos();
   }
   return request;
 }
@@ -89,7 +89,7 @@ class Watch {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < kBetweenSignals) return absl::OkStatus();
     last_ = now;
-    const py::gil_scoped_acquire acquired;
+    const WithInterpreter with;
     if (PyErr_CheckSignals() != 0) return absl::CancelledError("interrupted");
     if (progress_.is_none()) return absl::OkStatus();
     try {
@@ -108,23 +108,26 @@ class Watch {
 
 // Charges, trains, and settles. A fit that fails or is stopped once it was charged stays charged:
 // it may have drawn noise.
+// A settlement that cannot be written changes nothing about the charge: `unsettled` says why.
 absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
                                    Accountant* accountant, const std::string& fit,
-                                   const trainers::TrainProgress& progress) {
+                                   const trainers::TrainProgress& progress,
+                                   absl::Status& unsettled) {
   if (accountant != nullptr) COPPICE_RETURN_IF_ERROR(accountant->Reserve(fit, plan.releases));
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(Model model, plan.trainer->Train(table, plan.options, random, progress));
   if (!plan.options.epsilon) return model;
   COPPICE_RETURN_IF_ERROR(central::CheckResult(model, table.schema(), plan.releases));
   if (accountant != nullptr) {
-    COPPICE_RETURN_IF_ERROR(accountant->Settle(fit, model.certificate().releases));
+    unsettled = accountant->Settle(fit, model.certificate().releases);
+    if (absl::IsInternal(unsettled)) return unsettled;  // it costs more than was charged
   }
   return model;
 }
 
-TrainedModel Train(const EncodedTable& table, const std::string& algorithm, double epsilon,
-                   const std::string& delta, const std::map<std::string, std::string>& settings,
-                   Accountant* accountant, const std::string& fit, py::object progress) {
+py::tuple Train(const EncodedTable& table, const std::string& algorithm, double epsilon,
+                const std::string& delta, const std::map<std::string, std::string>& settings,
+                Accountant* accountant, const std::string& fit, py::object progress) {
   const Request request = MakeRequest(algorithm, epsilon, delta, settings);
   if (!request.epsilon_nanos && accountant != nullptr) {
     throw py::value_error("epsilon is infinite: no budget has room for a fit without privacy");
@@ -132,12 +135,14 @@ TrainedModel Train(const EncodedTable& table, const std::string& algorithm, doub
   const central::JobPlan plan = ValueOrRaise(Plan(request, table.table->schema(), accountant));
   Watch watch(std::move(progress));
   absl::StatusOr<Model> model = absl::UnknownError("");
+  absl::Status unsettled;
   {
-    const py::gil_scoped_release released;
-    model =
-        TrainCharged(plan, *table.table, accountant, fit, [&](double done) { return watch(done); });
+    const WithoutInterpreter without;
+    model = TrainCharged(
+        plan, *table.table, accountant, fit, [&](double done) { return watch(done); }, unsettled);
   }
-  return WithoutRecord(ValueOrRaise(std::move(model)));
+  return py::make_tuple(WithoutRecord(FileValueOrRaise(std::move(model))),
+                        std::string(unsettled.message()));
 }
 
 py::dict PlanOf(const Schema& schema, const std::string& algorithm, double epsilon,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from coppice import Schema
-from coppice._rows import encode_features, encode_labels
+from coppice._rows import encode_features, encode_labels, tell_what_changed
 from coppice.v1 import dataset_pb2, schema_pb2
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Table:
         if labelled:
             encode = _encode_known_labels if allow_unlabelled else encode_labels
             self.labels = encode(frame[schema.label], schema)
-        _tell_what_changed(notes)
+        tell_what_changed(notes, len(frame))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -100,21 +99,10 @@ def _encode_known_labels(labels: pd.Series, schema: Schema) -> npt.NDArray[Any]:
 
     if schema.target is not None:
         return encode_labels(labels, schema)
-    is_known = (labels.notna() & (labels != "")).to_numpy()
+    is_known = (labels.notna() & (labels != "")).to_numpy(dtype=bool, na_value=False)
     encoded = np.full(len(labels), _UNLABELLED, dtype=np.uint32)
     encoded[is_known] = encode_labels(labels[is_known], schema)
     return encoded
-
-
-def _tell_what_changed(notes: Mapping[str, int]) -> None:
-    words = {
-        "clamped": "numbers outside their bounds were cut to them",
-        "rounded": "numbers were rounded to whole ones",
-        "unknown_categories": "values are no category of theirs and became 'other'",
-    }
-    told = [f"{notes[name]} {text}" for name, text in words.items() if notes.get(name)]
-    if told:
-        warnings.warn("; ".join(told), RuntimeWarning, stacklevel=5)
 
 
 def _rows_within(size: int, most: int, features: int) -> int:
