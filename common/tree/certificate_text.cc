@@ -227,7 +227,8 @@ constexpr char kPeopleAlike[] =
     "took part or not; and what is private of one row is less so of several rows that tell of one "
     "another.";
 constexpr char kNoProof[] =
-    "This certificate is checked for consistency: neither that nor a signature proves what was run.";
+    "This certificate is checked for consistency: neither that nor a signature proves what was "
+    "run.";
 
 void AddLocalLimits(const Certificate& certificate, std::vector<std::string>& sentences) {
   sentences.push_back(absl::StrCat(

@@ -11,6 +11,10 @@ pages="$staged/usr/share/man/man1"
 # Programs, and modules of Python.
 mapfile -t programs < <(find "$staged/usr/bin" "$staged/usr/lib/python3" -type f \( -path '*/bin/*' -o -name '*.so' \) 2> /dev/null | sort)
 
+for program in "${programs[@]}"; do
+  if [[ $program == *.so ]]; then strip --strip-unneeded "$program"; fi  # CPack strips what CMake calls a target
+done
+
 gzip -9n > "$documents/changelog.gz" << CHANGELOG
 coppice ($version) bookworm; urgency=medium
 

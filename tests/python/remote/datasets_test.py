@@ -147,7 +147,7 @@ def test_rows_that_do_not_fit_open_no_budget(owner):
 
 def test_missing_values_and_unknown_categories(owner):
     rows = ROWS.assign(calls=np.nan, plan="gold")
-    with pytest.warns(RuntimeWarning, match="became 'other'"):
+    with pytest.warns(RuntimeWarning, match="became .other."):
         assert owner.datasets.create(rows, SCHEMA, 1).rows == len(rows)
 
 
