@@ -19,7 +19,7 @@ namespace coppice {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Of what comes in pieces, as Add() is given them.
+// Hashes what comes in pieces, in the order in which Add() is given them.
 //
 // Threads    one at a time.
 class Sha256Stream {

@@ -49,8 +49,8 @@ bool IsSameFile(int descriptor, const std::string& path) {
 // An exclusive lock of the file itself, for as long as this lives. The kernel frees the lock of a
 // process that dies.
 //
-// Whoever writes gives the name to a new file. Those who wait for the old one then see that it is
-// no longer the file of that name, and wait for the new one.
+// A writer gives the name to a new file. Those who wait for the old one then see that it is no
+// longer the file of that name, and wait for the new one.
 class FileLock {
  public:
   // Waits, and asks `interrupted` meanwhile. Makes an empty file if `may_create` and there is none.

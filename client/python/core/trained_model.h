@@ -16,7 +16,7 @@ struct TrainedModel {
   v1::Model message;
 };
 
-// Of a model that no curator has a record of.
+// Wraps a model that no curator has a record of.
 TrainedModel WithoutRecord(Model model);
 
 }  // namespace coppice::python
