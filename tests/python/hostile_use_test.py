@@ -1,11 +1,13 @@
 """What went wrong once in the hands of somebody who was not careful, or not friendly."""
 
+import fcntl
 import json
 import math
 import multiprocessing
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -275,6 +277,22 @@ class TestLostWork:
         with pytest.raises(TypeError):
             estimator(accountant=accountant).fit(ROWS, LABELS, progress=np.ones(300))
         assert accountant.fits == 0
+
+    def test_ctrl_c_while_the_end_is_noted(self, tmp_path):
+        """Somebody else has the file, so that the settlement waits."""
+        accountant = BudgetAccountant(1, path=tmp_path / "budget")
+        held = []
+
+        def hold(done):
+            if not held:
+                held.append(open(tmp_path / "budget"))
+                fcntl.flock(held[0], fcntl.LOCK_EX)
+                threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+
+        with pytest.raises(KeyboardInterrupt):
+            estimator(accountant=accountant).fit(ROWS, LABELS, progress=hold)
+        held[0].close()
+        assert accountant.spent == (1.0, 0.0)
 
     def test_numbers_that_are_cut_are_told(self):
         with warnings.catch_warnings():

@@ -74,14 +74,21 @@ LabelledRow RowOf(const Table& rows, size_t i) {
   return row;
 }
 
+using Outcomes = absl::StatusOr<std::vector<curator::ReportOutcome>>;
+
+// Internal unless each report was counted: an honest device's always is.
 absl::Status Submit(curator::Studies& studies, const Fingerprint& fingerprint,
                     curator::ReportBatch reports) {
-  std::promise<absl::Status> answered;
+  // Shared, since the curator's thread may still be in set_value() when the answer is taken.
+  const auto answered = std::make_shared<std::promise<Outcomes>>();
   studies.Submit(kStudy, std::string(fingerprint.begin(), fingerprint.end()), std::move(reports),
-                 [&](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-                   answered.set_value(outcomes.status());
-                 });
-  return answered.get_future().get();
+                 [answered](Outcomes outcomes) { answered->set_value(std::move(outcomes)); });
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ReportOutcome> outcomes,
+                           answered->get_future().get());
+  const bool all = std::all_of(
+      outcomes.begin(), outcomes.end(),
+      [](curator::ReportOutcome outcome) { return outcome == curator::ReportOutcome::kAccepted; });
+  return all ? absl::OkStatus() : absl::InternalError("the study refused an honest report");
 }
 
 // Every row is the one row of a device, which answers with a ticket of its own.

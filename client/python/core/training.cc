@@ -107,8 +107,8 @@ class Watch {
 };
 
 // Charges, trains, and settles. A fit that fails or is stopped once it was charged stays charged:
-// it may have drawn noise.
-// A settlement that cannot be written changes nothing about the charge: `unsettled` says why.
+// it may have drawn noise. A settlement that cannot be written changes nothing about the charge:
+// `unsettled` says why.
 absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
                                    Accountant* accountant, const std::string& fit,
                                    const trainers::TrainProgress& progress,
@@ -141,6 +141,7 @@ py::tuple Train(const EncodedTable& table, const std::string& algorithm, double 
     model = TrainCharged(
         plan, *table.table, accountant, fit, [&](double done) { return watch(done); }, unsettled);
   }
+  if (!unsettled.ok() && PyErr_Occurred() != nullptr) throw py::error_already_set();  // Ctrl-C
   return py::make_tuple(WithoutRecord(FileValueOrRaise(std::move(model))),
                         std::string(unsettled.message()));
 }

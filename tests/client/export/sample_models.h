@@ -62,7 +62,7 @@ inline Model OneSplit(const Schema& schema, const Node& split, std::vector<doubl
   return *Model::Create(schema, std::move(forest), {leaves}, certificate, kind, std::move(derived));
 }
 
-// Of the schema's first two features.
+// Takes the schema's second feature from its first.
 inline DerivedFeature SumOfTwo() { return {{.feature = 0}, {.feature = 1, .minus = true}}; }
 
 }  // namespace coppice::testing
