@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "client/compacted_journal.h"
 #include "client/journal_file.h"
 #include "client/journal_format.h"
 #include "common/base/status_macros.h"
@@ -191,6 +192,29 @@ class FileJournal final : public Journal {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<uint64_t> SizeBytes() const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
+    absl::MutexLock lock(&mutex_);
+    return file_.size();
+  }
+
+  absl::Status MakeRoom(uint64_t max_bytes) override;
+
+  absl::StatusOr<bool> OptedOut() const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
+    absl::MutexLock lock(&mutex_);
+    return opted_out_;
+  }
+
+  absl::Status SetOptedOut(bool opted_out) override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
+    absl::MutexLock lock(&mutex_);
+    if (opted_out == opted_out_) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeOptOut({opted_out})));
+    opted_out_ = opted_out;
+    return absl::OkStatus();
+  }
+
   absl::Status MarkDelivered(absl::string_view study,
                              absl::Span<const std::string> subjects) override {
     if (subjects.empty()) return absl::OkStatus();
@@ -208,6 +232,8 @@ class FileJournal final : public Journal {
   // With their curators, which follow from the frames before.
   void AddAnswers(absl::Span<const JournalEntry> entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Replays all frames of `bytes`; returns how many bytes they are, of which a torn one is not.
+  absl::StatusOr<size_t> ReplayAll(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Asked before the mutex is touched, which another thread may have held at a fork().
@@ -219,6 +245,7 @@ class FileJournal final : public Journal {
   FrameDigest last_ ABSL_GUARDED_BY(mutex_) = FirstFrameDigest();
   Index index_ ABSL_GUARDED_BY(mutex_);
   SeenManifests seen_ ABSL_GUARDED_BY(mutex_);
+  bool opted_out_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 absl::Status FileJournal::CheckOwner() const {
@@ -260,6 +287,10 @@ absl::Status FileJournal::Replay(absl::string_view body) {
     seen_.Add(*seen);
     return absl::OkStatus();
   }
+  if (const auto* owner = absl::get_if<OptOutMark>(&record)) {
+    opted_out_ = owner->opted_out;
+    return absl::OkStatus();
+  }
   const DeliveredMark& mark = absl::get<DeliveredMark>(record);
   COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
   index_.Apply(mark);
@@ -276,11 +307,15 @@ absl::Status FileJournal::Load() {
   COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
   // Its maker may have been stopped between the file and its name.
   if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
-  size_t at = header.size();
+  COPPICE_ASSIGN_OR_RETURN(const size_t whole, ReplayAll(bytes));
+  return whole < bytes.size() ? file_.Truncate(whole) : absl::OkStatus();
+}
+
+absl::StatusOr<size_t> FileJournal::ReplayAll(absl::string_view bytes) {
+  size_t at = JournalHeader().size();
   while (at < bytes.size()) {
-    COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame,
-                             ParseFrame(last_, absl::string_view(bytes).substr(at)));
-    if (frame.torn) return file_.Truncate(at);
+    COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame, ParseFrame(last_, bytes.substr(at)));
+    if (frame.torn) return at;
     if (const absl::Status replayed = Replay(frame.body); !replayed.ok()) {
       if (absl::IsFailedPrecondition(replayed)) return replayed;  // of a newer version
       return absl::DataLossError(absl::StrCat("the journal is corrupt: ", replayed.message()));
@@ -288,7 +323,28 @@ absl::Status FileJournal::Load() {
     last_ = frame.digest;
     at += frame.size;
   }
-  return absl::OkStatus();
+  return at;
+}
+
+absl::Status FileJournal::MakeRoom(uint64_t max_bytes) {
+  COPPICE_RETURN_IF_ERROR(CheckOwner());
+  absl::MutexLock lock(&mutex_);
+  if (file_.size() > max_bytes) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file_.ReadAll());
+    COPPICE_ASSIGN_OR_RETURN(const std::string compacted, CompactedJournal(bytes, max_bytes));
+    if (compacted.size() < bytes.size()) {
+      COPPICE_RETURN_IF_ERROR(file_.Replace(compacted));
+      last_ = FirstFrameDigest();
+      index_ = Index();
+      seen_ = SeenManifests();
+      COPPICE_RETURN_IF_ERROR(ReplayAll(compacted).status());
+    }
+  }
+  if (file_.size() <= max_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the journal has ", file_.size(), " bytes where ", max_bytes,
+                   " are allowed, and all of them are needed: deliver the answers that wait, or "
+                   "allow more"));
 }
 
 absl::Status FileJournal::WriteFrame(absl::string_view body) {
@@ -299,6 +355,10 @@ absl::Status FileJournal::WriteFrame(absl::string_view body) {
 }
 
 }  // namespace
+
+uint64_t Journal::BytesOf(const JournalEntry& entry) {
+  return EncodeAnswers({entry}).size() + kFrameOverhead;
+}
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));

@@ -25,6 +25,9 @@ struct JournalEntry {
   Budget epsilon;
   PrivateReport report;
   bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
+  // Delivered, and its report made room for others (MakeRoom()): of `report` the study and the
+  // fingerprint are left.
+  bool forgotten = false;
   // Who the answer is for: the key that trust in the curator began with, by the last manifest of
   // the study that the journal saw before. Set by the journal; empty if it saw none.
   std::optional<PublicKey> curator = {};
@@ -36,9 +39,9 @@ struct JournalEntry {
 // Guarantee  What Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
 //            torn last record is cut off when the file is opened; it was never acknowledged, so
 //            nothing was sent. Anything else that does not check is DataLoss: the journal is the
-//            memory of what was spent, so it is never guessed at. One process at a time holds it (a
-//            file lock), and only the one that opened it: a child after fork() is refused every
-//            use.
+//            memory of what was spent, so it is never guessed at, and making room takes nothing
+//            from it but reports that were delivered. One process at a time holds it (a file lock),
+//            and only the one that opened it: a child after fork() is refused every use.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
 //            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
 //            (subject and study have an answer), ResourceExhausted (disk full), Unavailable. After
@@ -66,6 +69,19 @@ class Journal : public ManifestMemory {
   virtual absl::Status Append(absl::Span<const JournalEntry> entries) = 0;
   virtual absl::Status MarkDelivered(absl::string_view study,
                                      absl::Span<const std::string> subjects) = 0;
+
+  // The file's size, and how large an entry makes it at most.
+  virtual absl::StatusOr<uint64_t> SizeBytes() const = 0;
+  static uint64_t BytesOf(const JournalEntry& entry);
+  // Writes the file anew without what later records made void and, as far as that takes, without
+  // the reports of the oldest delivered answers, until it has at most `max_bytes`.
+  // ResourceExhausted if it still has more: then answers wait for delivery, or `max_bytes` is too
+  // small to remember what was spent.
+  virtual absl::Status MakeRoom(uint64_t max_bytes) = 0;
+
+  // The owner's word, which outlives the process. False at first.
+  virtual absl::StatusOr<bool> OptedOut() const = 0;
+  virtual absl::Status SetOptedOut(bool opted_out) = 0;
 };
 
 }  // namespace coppice

@@ -18,6 +18,9 @@
 namespace coppice {
 namespace {
 
+// Of the file that Replace() writes; one that a crash left is written over by the next.
+constexpr absl::string_view kNewSuffix = ".new";
+
 absl::Status FileError(absl::string_view doing, const std::string& path, int error) {
   const std::string message =
       absl::StrCat("cannot ", doing, " the journal ", path, ": ", std::strerror(error));
@@ -47,6 +50,19 @@ absl::Status Lock(int descriptor, const std::string& path) {
       absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
 }
 
+// Writes at `at`, and sees to it that the bytes are on disk.
+absl::Status WriteDurably(int descriptor, const std::string& path, uint64_t at,
+                          absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError("write", path, errno);
+    at += static_cast<uint64_t>(count);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return fdatasync(descriptor) == 0 ? absl::OkStatus() : FileError("sync", path, errno);
+}
+
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
@@ -64,6 +80,11 @@ absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
   file.size_ = static_cast<uint64_t>(status.st_size);
   file.folder_ = open(DirectoryOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file.folder_ < 0) return FileError("open the folder of", path, errno);
+  // Its owner may have put another file in its place (Replace()) between open() and the lock.
+  if (!file.IsWhereItWas()) {
+    return absl::UnavailableError(
+        absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
+  }
   return file;
 }
 
@@ -118,26 +139,15 @@ absl::StatusOr<std::string> JournalFile::ReadAll() {
   return bytes;
 }
 
-absl::Status JournalFile::WriteAll(absl::string_view bytes) const {
-  uint64_t at = size_;
-  while (!bytes.empty()) {
-    const ssize_t count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileError("write", path_, errno);
-    at += static_cast<uint64_t>(count);
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
-  return absl::OkStatus();
+absl::Status JournalFile::CheckUsable() const {
+  if (!broken_) return CheckUntouched();
+  return absl::UnavailableError(
+      absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
 }
 
 absl::Status JournalFile::Append(absl::string_view bytes) {
-  if (broken_) {
-    return absl::UnavailableError(
-        absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
-  }
-  COPPICE_RETURN_IF_ERROR(CheckUntouched());
-  absl::Status written = WriteAll(bytes);
+  COPPICE_RETURN_IF_ERROR(CheckUsable());
+  absl::Status written = WriteDurably(descriptor_, path_, size_, bytes);
   if (written.ok()) {
     size_ += bytes.size();
     end_ = EndOf(bytes);
@@ -145,6 +155,37 @@ absl::Status JournalFile::Append(absl::string_view bytes) {
     broken_ = !Truncate(size_).ok();
   }
   return written;
+}
+
+absl::Status JournalFile::PutInPlace(int descriptor, absl::string_view bytes) const {
+  const std::string name = NameOf(path_);
+  COPPICE_RETURN_IF_ERROR(Lock(descriptor, path_));
+  COPPICE_RETURN_IF_ERROR(WriteDurably(descriptor, path_, 0, bytes));
+  if (renameat(folder_, absl::StrCat(name, kNewSuffix).c_str(), folder_, name.c_str()) != 0) {
+    return FileError("rename", path_, errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JournalFile::Replace(absl::string_view bytes) {
+  COPPICE_RETURN_IF_ERROR(CheckUsable());
+  const std::string name = absl::StrCat(NameOf(path_), kNewSuffix);
+  const int descriptor =
+      openat(folder_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return FileError("write anew", path_, errno);
+  if (absl::Status put = PutInPlace(descriptor, bytes); !put.ok()) {
+    close(descriptor);
+    unlinkat(folder_, name.c_str(), 0);
+    return put;
+  }
+  close(descriptor_);
+  descriptor_ = descriptor;
+  size_ = bytes.size();
+  end_ = EndOf(bytes);
+  // Which of the two a crash leaves does not matter, until more is appended to the new one.
+  const absl::Status synced = SyncDirectory();
+  broken_ = !synced.ok();
+  return synced;
 }
 
 absl::Status JournalFile::Truncate(uint64_t size) {

@@ -30,9 +30,13 @@ class JournalFile {
   JournalFile& operator=(JournalFile&&) = delete;
   ~JournalFile();
 
+  uint64_t size() const { return size_; }
   // All of it. Remembers its end.
   absl::StatusOr<std::string> ReadAll();
   absl::Status Append(absl::string_view bytes);
+  // Puts a file of these bytes in the place of this one, whole or not at all. It is locked before
+  // it takes the name, so no other process ever finds the journal free.
+  absl::Status Replace(absl::string_view bytes);
   // Cuts the file to its first `size` bytes, durably.
   absl::Status Truncate(uint64_t size);
   // Makes the file's name durable.
@@ -41,11 +45,13 @@ class JournalFile {
  private:
   JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
+  absl::Status CheckUsable() const;
   // That the file is still where it was opened, of the size and with the end that it was left with.
   absl::Status CheckUntouched() const;
   bool IsWhereItWas() const;
   bool EndsAsLeft() const;
-  absl::Status WriteAll(absl::string_view bytes) const;
+  // Writes, locks and names the new file; closes it after an error.
+  absl::Status PutInPlace(int descriptor, absl::string_view bytes) const;
 
   std::string path_;
   int descriptor_;

@@ -24,6 +24,8 @@ constexpr uint8_t kDelivered = 2;
 constexpr uint8_t kSeen = 3;
 constexpr uint8_t kShowingAnswers = 4;
 constexpr uint8_t kSeenShowing = 5;
+constexpr uint8_t kForgottenAnswers = 6;
+constexpr uint8_t kOptOut = 7;
 
 absl::Status Corrupt(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
@@ -97,7 +99,10 @@ absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, bool shows_values) {
     return Corrupt("an answer cannot be read");
   }
   report.ticket = *ticket;
-  return JournalEntry{std::move(subject), *epsilon, std::move(report), delivered == 1};
+  return JournalEntry{.subject = std::move(subject),
+                      .epsilon = *epsilon,
+                      .report = std::move(report),
+                      .delivered = delivered == 1};
 }
 
 absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, bool shows_values) {
@@ -108,6 +113,32 @@ absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, bool shows_values) {
     entries.push_back(std::move(entry));
   }
   return JournalRecord(std::move(entries));
+}
+
+absl::StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
+  std::vector<JournalEntry> entries;
+  const uint32_t count = reader.Integer<uint32_t>();
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string subject = reader.Text();
+    const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
+    PrivateReport report;
+    report.study = reader.Text();
+    const absl::string_view fingerprint = reader.Bytes(report.fingerprint.size());
+    std::copy(fingerprint.begin(), fingerprint.end(), report.fingerprint.begin());
+    if (reader.failed() || !epsilon.ok()) return Corrupt("an answer cannot be read");
+    entries.push_back({.subject = std::move(subject),
+                       .epsilon = *epsilon,
+                       .report = std::move(report),
+                       .delivered = true,
+                       .forgotten = true});
+  }
+  return JournalRecord(std::move(entries));
+}
+
+absl::StatusOr<JournalRecord> DecodeOptOut(Reader& reader) {
+  const uint8_t opted_out = reader.Integer<uint8_t>();
+  if (opted_out > 1) return Corrupt("an opting out cannot be read");
+  return JournalRecord(OptOutMark{.opted_out = opted_out == 1});
 }
 
 absl::StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
@@ -162,6 +193,8 @@ absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
   if (kind == kDelivered) return DecodeDelivered(reader);
   if (kind == kSeen) return DecodeSeen(reader, /*shows_values=*/false);
   if (kind == kSeenShowing) return DecodeSeen(reader, /*shows_values=*/true);
+  if (kind == kForgottenAnswers) return DecodeForgotten(reader);
+  if (kind == kOptOut) return DecodeOptOut(reader);
   if (kind == 0) return Corrupt("a record is of no kind");
   // Its check holds, so it is as it was written.
   return absl::FailedPreconditionError(absl::StrCat(
@@ -241,6 +274,19 @@ std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
   return body;
 }
 
+std::string EncodeForgotten(absl::Span<const JournalEntry> entries) {
+  std::string body;
+  PutInteger(body, kForgottenAnswers);
+  PutInteger(body, static_cast<uint32_t>(entries.size()));
+  for (const JournalEntry& entry : entries) {
+    PutText(body, entry.subject);
+    PutInteger(body, entry.epsilon.nanos());
+    PutText(body, entry.report.study);
+    absl::StrAppend(&body, AsText(entry.report.fingerprint));
+  }
+  return body;
+}
+
 std::string EncodeDelivered(const DeliveredMark& mark) {
   std::string body;
   PutInteger(body, kDelivered);
@@ -265,6 +311,13 @@ std::string EncodeSeen(const SeenManifest& seen) {
   PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
   if (manifest.public_features > 0) PutInteger(body, manifest.public_features);
   absl::StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
+  return body;
+}
+
+std::string EncodeOptOut(const OptOutMark& mark) {
+  std::string body;
+  PutInteger(body, kOptOut);
+  PutInteger(body, static_cast<uint8_t>(mark.opted_out ? 1 : 0));
   return body;
 }
 

@@ -16,8 +16,10 @@
 // (8), least reports (8), sequence (8), time of issue (8), the SHA-256 of its bytes (32), the key
 // that signed it (32) and the one that trust began with (32). Where features are public, answers
 // are of kind 4, with the public values (a text) after the payload, and seen manifests of kind 5,
-// with the number of public features (4) after the time of issue. Counts are 4 bytes; texts are 4
-// bytes of length and their bytes.
+// with the number of public features (4) after the time of issue. Kind 6 (forgotten answers) is a
+// count and each answer's subject, epsilon (8), study and fingerprint (32): it was delivered, and
+// its report made room for others. Kind 7 (opting out) is 1 or 0 (1 byte). Counts are 4 bytes;
+// texts are 4 bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_
@@ -46,6 +48,7 @@ using FrameDigest = Sha256Digest;
 FrameDigest FirstFrameDigest();
 
 inline constexpr size_t kMaxFrameBody = size_t{1} << 30;
+inline constexpr size_t kFrameOverhead = 16;  // of a frame besides its body
 
 struct Frame {
   std::string bytes;
@@ -69,12 +72,23 @@ struct DeliveredMark {
 
   friend bool operator==(const DeliveredMark&, const DeliveredMark&) = default;
 };
-using JournalRecord = absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest>;
+// Whether the device's owner wants nothing answered from now on.
+struct OptOutMark {
+  bool opted_out = false;
 
+  friend bool operator==(const OptOutMark&, const OptOutMark&) = default;
+};
+using JournalRecord =
+    absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
+
+// Of answers whose reports are kept.
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
+// The same of forgotten ones.
+std::string EncodeForgotten(absl::Span<const JournalEntry> entries);
 std::string EncodeDelivered(const DeliveredMark& mark);
 std::string EncodeSeen(const SeenManifest& seen);
-// DataLoss unless `body` is exactly what one of the three above returns; FailedPrecondition if it
+std::string EncodeOptOut(const OptOutMark& mark);
+// DataLoss unless `body` is exactly what one of the five above returns; FailedPrecondition if it
 // is of a kind that only a newer version can have written.
 absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body);
 

@@ -36,6 +36,9 @@ struct Policy {
   std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set
   bool opted_out = false;                        // no offer is fetched
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
+  // The journal's file, if set: the oldest delivered reports make room; where that does not do, no
+  // offer is fetched.
+  std::optional<uint64_t> max_journal_bytes = {};
   // What the rows look like by the device's own declaration. If set, studies must agree with it; in
   // a study that is joined by an id, whose features a device does not have, by the label alone.
   std::shared_ptr<const Schema> own_schema = nullptr;

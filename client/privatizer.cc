@@ -41,6 +41,15 @@ absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
                                                     ", which is not here; fetch the offer again"));
 }
 
+uint64_t Privatizer::MaxReportBytes(const Ticket& ticket) const {
+  constexpr uint64_t kMaxVarintBytes = 5;  // of a noisy entry
+  const LocalMechanism& mechanism = *mechanisms_[DrawOf(ticket).Tree(terms_.trees)];
+  const uint64_t payload = mechanism.payload_bytes();
+  const uint64_t values = uint64_t{terms_.num_public_features()} * sizeof(double);
+  return payload * (mechanism.adds_laplace_noise() ? kMaxVarintBytes : 1) +
+         std::max<uint64_t>(values, kMaxJoinIdBytes);
+}
+
 absl::Status Privatizer::CheckRowId(const LabelledRow& row) const {
   const absl::Status status = CheckJoinId(row.id);
   if (status.ok()) return status;

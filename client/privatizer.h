@@ -63,6 +63,9 @@ class Privatizer {
 
   absl::StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
                                           PrivateRandom& random) const;
+  // At least as many bytes as a report for `ticket` has of payload and public values, whatever the
+  // row. The ticket's tree must be here.
+  uint64_t MaxReportBytes(const Ticket& ticket) const;
   // FailedPrecondition if the tree that `ticket` answers in is not here.
   absl::Status CheckTicket(const Ticket& ticket) const { return CheckTree(DrawOf(ticket)); }
 

@@ -11,7 +11,14 @@
 namespace coppice {
 namespace {
 
-absl::Status CheckSameTerms(const PrivateReport& given, const Privatizer& privatizer) {
+absl::Status CheckSameTerms(const JournalEntry& entry, const Privatizer& privatizer) {
+  const PrivateReport& given = entry.report;
+  if (entry.forgotten) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", given.study,
+                     " was answered before, and the report is delivered and no longer kept; a row "
+                     "is randomized once per study, so this one is declined"));
+  }
   if (given.fingerprint == privatizer.fingerprint()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("study ", given.study,
@@ -41,7 +48,7 @@ absl::StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
     COPPICE_ASSIGN_OR_RETURN(std::optional<JournalEntry> entry,
                              journal_.Find(invitation.subject, terms.study));
     if (entry.has_value()) {
-      COPPICE_RETURN_IF_ERROR(CheckSameTerms(entry->report, privatizer));
+      COPPICE_RETURN_IF_ERROR(CheckSameTerms(*entry, privatizer));
       given.push_back(std::move(entry->report));
       continue;
     }

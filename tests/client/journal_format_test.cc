@@ -34,6 +34,25 @@ TEST(JournalFormatTest, DeliveredMarkComesBackAsItWas) {
   EXPECT_EQ(absl::get<DeliveredMark>(record), mark);
 }
 
+TEST(JournalFormatTest, ForgottenAnswersComeBackWithoutTheirReports) {
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeForgotten({SampleEntry()})));
+  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  ASSERT_EQ(entries.size(), 1);
+  EXPECT_EQ(entries[0].subject, "ann");
+  EXPECT_EQ(entries[0].epsilon, SampleEntry().epsilon);
+  EXPECT_EQ(entries[0].report.study, "s1");
+  EXPECT_EQ(entries[0].report.payload, "");
+  EXPECT_TRUE(entries[0].delivered);
+  EXPECT_TRUE(entries[0].forgotten);
+}
+
+TEST(JournalFormatTest, OptingOutComesBackAsItWas) {
+  for (const bool opted_out : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeOptOut({opted_out})));
+    EXPECT_EQ(absl::get<OptOutMark>(record), OptOutMark{opted_out});
+  }
+}
+
 SeenManifest SampleSeen() {
   SeenManifest seen{.curator = "curator:8443",
                     .manifest = {.study = "s1",
@@ -59,7 +78,8 @@ TEST(JournalFormatTest, ASeenManifestComesBackAsItWas) {
 TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
   const DeliveredMark mark{.study = "s1", .subjects = {"ann"}};
   for (const std::string& body :
-       {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark), EncodeSeen(SampleSeen())}) {
+       {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark), EncodeSeen(SampleSeen()),
+        EncodeForgotten({SampleEntry()}), EncodeOptOut({true})}) {
     for (size_t size = 0; size < body.size(); ++size) {
       EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), absl::StatusCode::kDataLoss);
     }
