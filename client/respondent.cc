@@ -28,6 +28,11 @@ absl::StatusOr<bool> Respondent::MayFetch(absl::string_view study) const {
   return true;
 }
 
+absl::Status Respondent::CheckTerms(const Terms& terms) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject_));
+  return policy_.Allows(terms, spent);
+}
+
 absl::Status Respondent::MakeRoomFor(const Terms& terms, uint64_t report_bytes) const {
   if (!policy_.max_journal_bytes.has_value()) return absl::OkStatus();
   PrivateReport empty;

@@ -51,6 +51,9 @@ class Respondent {
   // be fetched.
   absl::StatusOr<bool> MayFetch(absl::string_view study) const;
 
+  // Whether the policy lets a study with these terms be answered, after all that the subject spent.
+  absl::Status CheckTerms(const Terms& terms) const;
+
   // Answers an offer that the trust in its curator let pass. `read` is called once, when nothing
   // can decline any more; what it leaves out is missing.
   using ReadRow = absl::FunctionRef<LabelledRow(const Terms& terms)>;

@@ -1,5 +1,6 @@
 #include "client/trust.h"
 
+#include <algorithm>
 #include <ctime>
 #include <string>
 #include <utility>
@@ -67,7 +68,9 @@ absl::StatusOr<SeenManifest> Trust::Verify(absl::string_view curator, absl::stri
 }
 
 absl::Status Trust::CheckPromises(const Manifest& manifest) const {
-  if (manifest.expires_unix_seconds != 0 && clock_() >= manifest.expires_unix_seconds) {
+  // A clock that was never set is not believed: what is signed was signed before now.
+  const int64_t now = std::max(clock_(), manifest.issued_unix_seconds);
+  if (manifest.expires_unix_seconds != 0 && now >= manifest.expires_unix_seconds) {
     return Refused(manifest.study, "it has expired; if not, check this device's clock");
   }
   if (manifest.min_reports < policy_.min_reports) {

@@ -26,6 +26,8 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 # cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
 set(COPPICE_COLLECTOR_ROOMS proto wire collector)
+# What the C interface links besides (client/c), in the order of cmake/layers.txt.
+set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
 
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
@@ -50,7 +52,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study data tables wire client access ledger models central
+  ldp/payload ldp schema tree study data tables wire client messages c access ledger models central
   curator/keys curator/study curator/studies daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside
@@ -95,6 +97,9 @@ function(coppice_room room)
     target_compile_options(${target} PRIVATE ${COPPICE_COMPILE_OPTIONS})
     if(COPPICE_SANITIZER AND room IN_LIST COPPICE_COMPUTING_ROOMS)
       target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if(room IN_LIST COPPICE_DEVICE_ROOMS)
+      target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)  # a device links what it calls
     endif()
     if(room IN_LIST COPPICE_WAITING_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)

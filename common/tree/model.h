@@ -23,6 +23,11 @@
 
 namespace coppice {
 
+// The format of models that is written and read here, and the earliest reader that understands what
+// is written (docs/protocol.md#versions-of-a-model).
+inline constexpr uint32_t kModelVersion = 1;
+inline constexpr uint32_t kModelMinReader = 1;
+
 // What the noise of released sums has added to a score, as far as that is known.
 struct OutputNoise {
   double mean = 0;  // what it is expected to have added

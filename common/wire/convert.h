@@ -52,10 +52,6 @@ std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Rele
 v1::Certificate ToProto(const Certificate& certificate);
 Certificate FromProto(const v1::Certificate& proto);  // unchecked: CheckCertificate()
 
-// The format of models that is written and read here, and the earliest reader that understands what
-// is written (docs/protocol.md#versions-of-a-model).
-inline constexpr uint32_t kModelVersion = 1;
-inline constexpr uint32_t kModelMinReader = 1;
 // InvalidArgument, which says to upgrade, if the model asks for a later reader.
 absl::Status CheckReadable(const v1::Model& proto);
 

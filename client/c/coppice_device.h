@@ -1,0 +1,307 @@
+/* A Coppice device in C: one private row, one randomized report per study.
+ *
+ * The library moves no bytes. A *visit* to a curator asks for calls one by one: the caller carries
+ * the request to the curator, over gRPC or however it reaches it, and brings the response back. In
+ * the response the library checks everything before it uses anything, and only when nothing can
+ * decline any more it calls for the row. docs/device.md leads through it; a program that is ready to
+ * build is beside it.
+ *
+ * Guarantee  At most one report per subject and study leaves the library, epsilon-LDP for the
+ *            study's epsilon: neighbours are any value of the row for any other. Whether there is a
+ *            report depends on the policy, the offer and the journal, and never on the row. A report
+ *            is in the journal, on disk, before the caller can see it, and the same bytes are sent
+ *            at every try.
+ * Errors     Every function that can fail returns a COPPICE_ code, and says in words what is wrong
+ *            and what to do in `error`, which may be NULL. A null handle or a null pointer where one
+ *            is needed is COPPICE_INVALID_ARGUMENT. After an error nothing has changed unless the
+ *            function says so. No exception and no signal crosses this interface.
+ * Threads    No global state. One thread at a time may use a handle; different handles need no lock,
+ *            but one process opens a journal once. A child of fork() may use no handle of its
+ *            parent.
+ * Units      Epsilon in billionths ("nanos"); times in seconds since 1970, UTC; texts are UTF-8 and
+ *            end with a zero byte; sizes of memory are size_t.
+ *
+ * What ends with struct_size may grow at its end in later versions: set it to sizeof the struct, as
+ * the _init functions do. Symbols have the version COPPICE_DEVICE_1.
+ */
+
+#ifndef COPPICE_DEVICE_H_
+#define COPPICE_DEVICE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COPPICE_API __attribute__((visibility("default")))
+
+/* Codes, with the numbers of gRPC's. */
+enum {
+  COPPICE_OK = 0,
+  COPPICE_INVALID_ARGUMENT = 3,    /* the caller's mistake */
+  COPPICE_NOT_FOUND = 5,           /* no such study in the journal */
+  COPPICE_ALREADY_EXISTS = 6,      /* answered before */
+  COPPICE_RESOURCE_EXHAUSTED = 8,  /* no room in the journal, on the disk or in memory */
+  COPPICE_FAILED_PRECONDITION = 9, /* declined: by the owner, the policy or the trust in the curator */
+  COPPICE_INTERNAL = 13,           /* a defect of this library */
+  COPPICE_UNAVAILABLE = 14,        /* try again: the journal's file, the random source, the transport */
+  COPPICE_DATA_LOSS = 15           /* bytes that are not what they claim to be */
+};
+
+#define COPPICE_ERROR_TEXT_BYTES 320
+typedef struct {
+  int32_t code;
+  char text[COPPICE_ERROR_TEXT_BYTES]; /* one line, cut if it is longer; empty with COPPICE_OK */
+} coppice_error;
+
+/* The version of the library that is linked, "0.2.0". */
+COPPICE_API const char* coppice_device_version(void);
+
+/* ---- The device ------------------------------------------------------------------------------ */
+
+typedef struct coppice_device coppice_device;
+
+typedef struct {
+  size_t struct_size;
+  const char* journal_path; /* a file that only this device uses; made if there is none */
+  const char* subject;      /* whose row it is; "this device" unless a gateway speaks for many */
+
+  /* What the owner agrees to, before any row is read. */
+  uint64_t max_epsilon_nanos;       /* per report; a study that asks for more is declined */
+  uint64_t max_total_epsilon_nanos; /* of all reports together; 0: no limit */
+  uint64_t max_waiting;             /* reports that wait for delivery; 0: no limit */
+  uint64_t max_journal_bytes;       /* of the file; 0: no limit */
+  uint64_t min_reports;             /* fewest that a model may be built from */
+  const char* const* shows;         /* names of columns that may be sent in the clear; NULL: none */
+  size_t num_shows;
+
+  /* The curator's Ed25519 public key, 32 bytes (coppice_key_parse()). NULL: the first key that is
+   * seen is trusted from then on, unless require_pin is set. */
+  const uint8_t* curator_key;
+  uint8_t require_pin;
+
+  /* Seconds since 1970, 0 if the device does not know; NULL: time(). */
+  int64_t (*clock)(void* context);
+  void* clock_context;
+} coppice_device_options;
+
+/* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the
+ * subject "this device", a pinned key required. What stays to be set is journal_path and
+ * curator_key. */
+COPPICE_API void coppice_device_options_init(coppice_device_options* options);
+
+/* A key as people hand it around, "ed25519:..." or PEM, with white space around it.
+ * Errors: INVALID_ARGUMENT. */
+COPPICE_API int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error);
+
+/* Opens the journal, which is locked until the device is closed. Copies the options.
+ * Errors: INVALID_ARGUMENT (options); UNAVAILABLE (the file cannot be opened, or another process has
+ * it); DATA_LOSS (it is corrupt); FAILED_PRECONDITION (a newer version wrote it). */
+COPPICE_API int32_t coppice_device_open(const coppice_device_options* options,
+                                        coppice_device** device, coppice_error* error);
+/* NULL is allowed. Close its visits first. */
+COPPICE_API void coppice_device_close(coppice_device* device);
+
+/* The owner's word, 1 or 0. It is in the journal, so it outlives the process. An owner who opted out
+ * is not asked again, and nothing that waits is sent: visits are refused.
+ * Errors: those of writing the journal. */
+COPPICE_API int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out,
+                                           coppice_error* error);
+
+typedef struct {
+  size_t struct_size;
+  uint64_t answers;             /* of this subject */
+  uint64_t waiting;             /* of all subjects, for delivery */
+  uint64_t spent_epsilon_nanos; /* by this subject's answers together */
+  uint64_t left_epsilon_nanos;  /* of max_total_epsilon_nanos; UINT64_MAX without that limit */
+  uint64_t journal_bytes;
+  int32_t opted_out;
+} coppice_device_state;
+
+/* Errors: FAILED_PRECONDITION in the child of a fork(). */
+COPPICE_API int32_t coppice_device_get_state(coppice_device* device, coppice_device_state* state,
+                                             coppice_error* error);
+
+typedef struct {
+  size_t struct_size;
+  const char* study; /* as long as the callback runs */
+  uint64_t epsilon_nanos;
+  int32_t delivered;
+  int32_t forgotten;   /* delivered, and its bytes made room for others */
+  const uint8_t* payload; /* what was or will be sent, randomized; NULL if forgotten */
+  size_t payload_size;
+} coppice_answer;
+
+/* Calls `answer` for each answer of this subject, oldest first: for showing the owner what was spent
+ * on what. */
+COPPICE_API int32_t coppice_device_history(coppice_device* device,
+                                           void (*answer)(void* context, const coppice_answer*),
+                                           void* context, coppice_error* error);
+
+/* Ends the waiting of the answer to a study, for curators that are gone. What it cost stays spent.
+ * Errors: NOT_FOUND. */
+COPPICE_API int32_t coppice_device_give_up(coppice_device* device, const char* study,
+                                           coppice_error* error);
+
+/* ---- What a row looks like ------------------------------------------------------------------- */
+
+typedef struct coppice_schema coppice_schema;
+
+enum {
+  COPPICE_COLUMN_NUMBER = 1,
+  COPPICE_COLUMN_CATEGORY = 2,
+  COPPICE_COLUMN_CLASS = 3,  /* the label: one of `num_values` classes */
+  COPPICE_COLUMN_TARGET = 4, /* the label: a number from min to max */
+  COPPICE_COLUMN_ID = 5      /* what a study that is joined by an id shows of the row */
+};
+
+typedef struct {
+  const char* name;
+  int32_t kind;
+  int32_t is_public; /* sent in the clear */
+  double min;        /* of numbers */
+  double max;
+  uint32_t num_values; /* of categories and classes */
+} coppice_column;
+
+/* The columns that are asked for, the label last. What is returned lives as long as the schema. */
+COPPICE_API uint32_t coppice_schema_num_columns(const coppice_schema* schema);
+/* Errors: INVALID_ARGUMENT: no such column. */
+COPPICE_API int32_t coppice_schema_column(const coppice_schema* schema, uint32_t column,
+                                          coppice_column* out);
+/* The name of a category or class; NULL if there is none of this number. */
+COPPICE_API const char* coppice_schema_value(const coppice_schema* schema, uint32_t column,
+                                             uint32_t value);
+
+typedef struct coppice_row coppice_row;
+
+/* Sets a column by its name; a column that is not asked for is passed over, one that is never set is
+ * missing. A text that does not fit is as good as missing, or "other" for a category; numbers are
+ * clamped to their bounds, and rounded where the schema says so. So no value is an error, and none
+ * can be told from another by what these functions do: they return nothing and allocate nothing.
+ * A number for a category or class is as good as a text that does not fit. */
+COPPICE_API void coppice_row_set_text(coppice_row* row, const char* column, const char* text,
+                                      size_t text_size);
+COPPICE_API void coppice_row_set_number(coppice_row* row, const char* column, double number);
+
+/* ---- A visit to a curator -------------------------------------------------------------------- */
+
+typedef struct coppice_terms coppice_terms;
+
+/* What a study asks; valid while the callback runs that it is given to. */
+COPPICE_API const char* coppice_terms_study(const coppice_terms* terms);
+COPPICE_API uint64_t coppice_terms_epsilon_nanos(const coppice_terms* terms);
+COPPICE_API const char* coppice_terms_mechanism(const coppice_terms* terms); /* "subset_selection" */
+COPPICE_API const coppice_schema* coppice_terms_schema(const coppice_terms* terms);
+
+typedef struct {
+  size_t struct_size;
+  const char* curator; /* where it is reached, HOST:PORT; the journal knows it by that and its key */
+  const char* study;   /* its id; NULL: deliver what waits, and ask for nothing */
+  const uint8_t* submission_token; /* 32 bytes where the study asks for one; else NULL */
+
+  /* Asked once, when the terms have passed the policy and before the row is read: whether to answer.
+   * 0 declines. It must not depend on the row. NULL: answer. */
+  int32_t (*review)(void* context, const coppice_terms* terms);
+  /* Called once, when nothing can decline any more. Sets the row's columns. There is a report
+   * whatever it sets. */
+  void (*read_row)(void* context, const coppice_terms* terms, coppice_row* row);
+  void* context;
+} coppice_visit_options;
+
+COPPICE_API void coppice_visit_options_init(coppice_visit_options* options);
+
+typedef struct coppice_visit coppice_visit;
+
+/* Copies the options; `device` must outlive the visit, and has one visit at a time.
+ * Errors: INVALID_ARGUMENT (options, or another visit is open); FAILED_PRECONDITION (the owner opted
+ * out). */
+COPPICE_API int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* options,
+                                       coppice_visit** visit, coppice_error* error);
+/* NULL is allowed. At any time: what was journalled is sent by a later visit. */
+COPPICE_API void coppice_visit_close(coppice_visit* visit);
+
+typedef struct {
+  size_t struct_size;
+  const char* method; /* "/coppice.v1.StudyService/GetOffer"; NULL: the visit is over */
+  const uint8_t* request; /* a serialized message, until the next call of coppice_visit_take() or
+                             coppice_visit_fail() */
+  size_t request_size;
+} coppice_call;
+
+/* What to carry next. The same again until it was taken or failed.
+ * Errors: those of the journal; the visit is over then. */
+COPPICE_API int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call,
+                                       coppice_error* error);
+
+/* The most bytes of a response that are taken; a transport should refuse longer ones unread. */
+#define COPPICE_MAX_RESPONSE_BYTES (64u << 20)
+
+/* Takes the response to the last call, a serialized message. An error is about this step alone (an
+ * offer that is declined: FAILED_PRECONDITION; bytes that do not check: DATA_LOSS), and the visit
+ * goes on to deliver what waits, unless the journal or the random source failed.
+ * Errors: INVALID_ARGUMENT also without a call, or for a response that is too long. */
+COPPICE_API int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response,
+                                       size_t response_size, coppice_error* error);
+/* Says that the last call failed, by a code of gRPC's that is not 0. The transport should have tried
+ * again, with waits, after UNAVAILABLE and DEADLINE_EXCEEDED. Returns INVALID_ARGUMENT without a
+ * call; else OK. */
+COPPICE_API int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error);
+
+typedef struct {
+  size_t struct_size;
+  coppice_error answer; /* OK: the study has an answer in the journal, from now or before; or none
+                           was asked for */
+  int32_t answered_now;
+  uint64_t delivered;         /* counted by the curator, now or before */
+  uint64_t refused;           /* for good */
+  uint64_t unknown;           /* of studies that the curator does not know; they wait on */
+  uint64_t of_other_curators; /* wait for theirs */
+  /* By how much this device's clock is behind the time at which the curator signed what it sent, if
+   * that is more than a day; else 0. Such a clock is not believed: time is at least that. */
+  int64_t clock_behind_seconds;
+} coppice_outcome;
+
+/* How the visit went so far. */
+COPPICE_API int32_t coppice_visit_get_outcome(const coppice_visit* visit, coppice_outcome* outcome);
+
+/* ---- A model --------------------------------------------------------------------------------- */
+
+typedef struct coppice_model coppice_model;
+
+/* Reads a serialized coppice.v1.Model (`coppice model export --format message`). Where it comes from
+ * is the caller's to see to: its signature is not checked here.
+ * Errors: INVALID_ARGUMENT: it is none, or of a later format. */
+COPPICE_API int32_t coppice_model_open(const uint8_t* bytes, size_t size, coppice_model** model,
+                                       coppice_error* error);
+COPPICE_API void coppice_model_close(coppice_model* model);
+/* Its columns, the label last. */
+COPPICE_API const coppice_schema* coppice_model_schema(const coppice_model* model);
+
+/* A row for this model, with everything missing; the label is passed over. The model must outlive
+ * it. Errors: RESOURCE_EXHAUSTED. */
+COPPICE_API int32_t coppice_model_new_row(const coppice_model* model, coppice_row** row,
+                                          coppice_error* error);
+COPPICE_API void coppice_row_clear(coppice_row* row);
+COPPICE_API void coppice_row_close(coppice_row* row);
+
+typedef struct {
+  size_t struct_size;
+  uint32_t class_number;  /* the most probable class; 0 for a number */
+  double probability;     /* of the class; 0 for a number */
+  double number;          /* where a number is predicted; else 0 */
+  double low;             /* 95 % interval of the probability or the number */
+  double high;
+} coppice_prediction;
+
+/* Several threads may predict by one model, each with a row of its own. */
+COPPICE_API int32_t coppice_model_predict(const coppice_model* model, const coppice_row* row,
+                                          coppice_prediction* prediction, coppice_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COPPICE_DEVICE_H_ */

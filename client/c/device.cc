@@ -1,0 +1,374 @@
+// coppice_device.h: the device and its visits.
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/c/coppice_device.h"
+#include "client/c/handles.h"
+#include "client/c/visit.h"
+#include "client/journal.h"
+#include "client/policy.h"
+#include "client/respondent.h"
+#include "client/trust.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+
+using coppice::CopyIn;
+using coppice::CopyOut;
+using coppice::Guarded;
+
+// At a fixed place: its parts refer to each other.
+struct coppice_device {
+  explicit coppice_device(coppice::Policy allowed) : policy(std::move(allowed)) {}
+
+  const coppice::Policy policy;
+  std::optional<uint64_t> max_total_nanos;
+  std::function<int64_t()> clock;
+  std::unique_ptr<coppice::Journal> journal;
+  std::unique_ptr<coppice::Trust> trust;
+  std::unique_ptr<coppice::Respondent> respondent;
+  coppice::OpenSslRandom random;
+  bool has_visit = false;
+};
+
+struct coppice_visit {
+  coppice_device* device;
+  coppice::Visit visit;
+};
+
+namespace coppice {
+namespace {
+
+constexpr uint64_t kNanos = 1'000'000'000;
+constexpr size_t kTokenBytes = 32;
+
+absl::Status Missing(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " is missing, or its struct_size is wrong"));
+}
+
+// 0 stands for no limit.
+std::optional<uint64_t> Limit(uint64_t number) {
+  return number == 0 ? std::nullopt : std::make_optional(number);
+}
+
+absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
+  absl::StatusOr<Budget> max_epsilon = Budget::FromNanos(options.max_epsilon_nanos);
+  if (!max_epsilon.ok()) {
+    return absl::InvalidArgumentError("max_epsilon_nanos must be set, from 1 to 10^18");
+  }
+  Policy policy{.max_epsilon = *max_epsilon,
+                .max_waiting = Limit(options.max_waiting),
+                .max_journal_bytes = Limit(options.max_journal_bytes)};
+  if (options.max_total_epsilon_nanos != 0) {
+    absl::StatusOr<Budget> total = Budget::FromNanos(options.max_total_epsilon_nanos);
+    if (!total.ok()) return absl::InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
+    policy.max_total_epsilon = *total;
+  }
+  if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
+  for (size_t i = 0; i < options.num_shows; ++i) {
+    if (options.shows[i] == nullptr) return Missing("a name in shows");
+    policy.shows.emplace_back(options.shows[i]);
+  }
+  return policy;
+}
+
+absl::StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
+  OfferPolicy policy{.demand_pin = options.require_pin != 0, .min_reports = options.min_reports};
+  if (options.curator_key != nullptr) {
+    policy.curator_key.emplace();
+    std::copy_n(options.curator_key, policy.curator_key->size(), policy.curator_key->begin());
+  } else if (policy.demand_pin) {
+    return absl::InvalidArgumentError(
+        "curator_key must be set, or require_pin be 0 to trust the first key that is seen");
+  }
+  return policy;
+}
+
+std::function<int64_t()> ReadClock(const coppice_device_options& options) {
+  if (options.clock == nullptr) return SystemSeconds;
+  return [clock = options.clock, context = options.clock_context] { return clock(context); };
+}
+
+absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
+  if (options.journal_path == nullptr || *options.journal_path == '\0') {
+    return Missing("journal_path");
+  }
+  if (options.subject == nullptr) return Missing("subject");
+  COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
+  auto device = std::make_unique<coppice_device>(std::move(policy));
+  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
+  device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
+  device->clock = ReadClock(options);
+  COPPICE_ASSIGN_OR_RETURN(device->journal, Journal::Open(options.journal_path));
+  device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
+  device->respondent =
+      std::make_unique<Respondent>(options.subject, device->policy, *device->journal);
+  return device;
+}
+
+absl::StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
+  coppice_device_state state{};
+  COPPICE_ASSIGN_OR_RETURN(const auto entries, device.journal->Entries());
+  for (const JournalEntry& entry : entries) {
+    state.answers += entry.subject == device.respondent->subject() ? 1 : 0;
+  }
+  COPPICE_ASSIGN_OR_RETURN(state.waiting, device.journal->CountUndelivered());
+  COPPICE_ASSIGN_OR_RETURN(const auto spent, device.journal->Spent(device.respondent->subject()));
+  state.spent_epsilon_nanos = spent.has_value() ? spent->nanos() : 0;
+  state.left_epsilon_nanos = UINT64_MAX;
+  if (device.max_total_nanos.has_value()) {
+    state.left_epsilon_nanos =
+        *device.max_total_nanos - std::min(*device.max_total_nanos, state.spent_epsilon_nanos);
+  }
+  COPPICE_ASSIGN_OR_RETURN(state.journal_bytes, device.journal->SizeBytes());
+  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device.journal->OptedOut());
+  state.opted_out = opted_out ? 1 : 0;
+  return state;
+}
+
+coppice_answer AnswerOf(const JournalEntry& entry) {
+  coppice_answer answer{.struct_size = sizeof(coppice_answer),
+                        .study = entry.report.study.c_str(),
+                        .epsilon_nanos = entry.epsilon.nanos(),
+                        .delivered = entry.delivered ? 1 : 0,
+                        .forgotten = entry.forgotten ? 1 : 0,
+                        .payload = nullptr,
+                        .payload_size = entry.report.payload.size()};
+  if (!entry.forgotten) {
+    answer.payload = reinterpret_cast<const uint8_t*>(entry.report.payload.data());
+  }
+  return answer;
+}
+
+coppice_terms TermsFor(const Terms& terms) {
+  return {.terms = &terms,
+          .schema = {.schema = terms.schema.get(),
+                     .joined_by = terms.joined_by.empty() ? nullptr : terms.joined_by.c_str()}};
+}
+
+absl::StatusOr<VisitPlan> ReadPlan(const coppice_visit_options& options) {
+  if (options.curator == nullptr || *options.curator == '\0') return Missing("curator");
+  VisitPlan plan;
+  plan.curator = options.curator;
+  if (options.study == nullptr) return plan;
+  if (options.read_row == nullptr) return Missing("read_row");
+  if (!IsValidId(options.study)) {
+    return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
+  }
+  plan.study = options.study;
+  if (options.submission_token != nullptr) {
+    plan.submission_token.assign(reinterpret_cast<const char*>(options.submission_token),
+                                 kTokenBytes);
+  }
+  plan.review = [review = options.review, context = options.context](const Terms& terms) {
+    const coppice_terms shown = TermsFor(terms);
+    return review == nullptr || review(context, &shown) != 0;
+  };
+  plan.read_row = [read = options.read_row, context = options.context](const Terms& terms) {
+    const coppice_terms shown = TermsFor(terms);
+    coppice_row row = EmptyRow(shown.schema);
+    read(context, &shown, &row);
+    return std::move(row.values);
+  };
+  return plan;
+}
+
+coppice_outcome OutcomeOf(const VisitOutcome& from) {
+  coppice_outcome outcome{};
+  Report(from.answer, &outcome.answer);
+  outcome.answered_now = from.answered_now ? 1 : 0;
+  outcome.delivered = from.deliveries.delivered;
+  outcome.refused = from.deliveries.refused.size();
+  outcome.unknown = from.deliveries.unknown.size();
+  outcome.of_other_curators = from.deliveries.of_other_curators;
+  outcome.clock_behind_seconds = from.clock_behind_seconds;
+  return outcome;
+}
+
+absl::Status FailureOf(int32_t code) {
+  if (code < 1 || code > 16) {
+    return absl::Status(absl::StatusCode::kUnknown, "the call failed without a code of gRPC's");
+  }
+  return absl::Status(static_cast<absl::StatusCode>(code),
+                      "the curator could not be asked, or refused the call");
+}
+
+}  // namespace
+}  // namespace coppice
+
+using namespace coppice;  // NOLINT: below is C, which has no prefixes
+
+const char* coppice_device_version(void) { return COPPICE_VERSION; }
+
+void coppice_device_options_init(coppice_device_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_size = sizeof(*options);
+  options->subject = "this device";
+  options->max_epsilon_nanos = 4 * kNanos;
+  options->max_total_epsilon_nanos = 8 * kNanos;
+  options->max_waiting = 100;
+  options->max_journal_bytes = 256 << 10;
+  options->require_pin = 1;
+}
+
+int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (text == nullptr || key == nullptr) return Missing("the text or the key");
+    COPPICE_ASSIGN_OR_RETURN(const PublicKey parsed, ParsePublicKey(text));
+    std::copy(parsed.begin(), parsed.end(), key);
+    return absl::OkStatus();
+  });
+}
+
+int32_t coppice_device_open(const coppice_device_options* options, coppice_device** device,
+                            coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("where to put the device");
+    *device = nullptr;
+    coppice_device_options read;
+    coppice_device_options_init(&read);
+    if (!CopyIn(options, read)) return Missing("options");
+    COPPICE_ASSIGN_OR_RETURN(auto opened, OpenDevice(read));
+    *device = opened.release();
+    return absl::OkStatus();
+  });
+}
+
+void coppice_device_close(coppice_device* device) { delete device; }
+
+int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("the device");
+    return device->journal->SetOptedOut(opted_out != 0);
+  });
+}
+
+int32_t coppice_device_get_state(coppice_device* device, coppice_device_state* state,
+                                 coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("the device");
+    COPPICE_ASSIGN_OR_RETURN(const coppice_device_state now, StateOf(*device));
+    return CopyOut(now, state) ? absl::OkStatus() : Missing("the state");
+  });
+}
+
+int32_t coppice_device_history(coppice_device* device,
+                               void (*answer)(void* context, const coppice_answer*), void* context,
+                               coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr || answer == nullptr) return Missing("the device or the callback");
+    COPPICE_ASSIGN_OR_RETURN(const auto entries, device->journal->Entries());
+    for (const JournalEntry& entry : entries) {
+      if (entry.subject != device->respondent->subject()) continue;
+      const coppice_answer shown = AnswerOf(entry);
+      answer(context, &shown);
+    }
+    return absl::OkStatus();
+  });
+}
+
+int32_t coppice_device_give_up(coppice_device* device, const char* study, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr || study == nullptr) return Missing("the device or the study");
+    return device->respondent->GiveUp(study);
+  });
+}
+
+const char* coppice_terms_study(const coppice_terms* terms) {
+  return terms == nullptr ? nullptr : terms->terms->study.c_str();
+}
+
+uint64_t coppice_terms_epsilon_nanos(const coppice_terms* terms) {
+  return terms == nullptr ? 0 : terms->terms->epsilon.nanos();
+}
+
+const char* coppice_terms_mechanism(const coppice_terms* terms) {
+  return terms == nullptr ? nullptr : MechanismName(terms->terms->mechanism).data();
+}
+
+const coppice_schema* coppice_terms_schema(const coppice_terms* terms) {
+  return terms == nullptr ? nullptr : &terms->schema;
+}
+
+void coppice_visit_options_init(coppice_visit_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_size = sizeof(*options);
+}
+
+int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* options,
+                           coppice_visit** visit, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (visit == nullptr) return Missing("where to put the visit");
+    *visit = nullptr;
+    if (device == nullptr) return Missing("the device");
+    coppice_visit_options read{};
+    if (!CopyIn(options, read)) return Missing("options");
+    COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(read));
+    if (device->has_visit) {
+      return absl::InvalidArgumentError("the device has a visit already; close it first");
+    }
+    COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device->journal->OptedOut());
+    if (opted_out) {
+      return absl::FailedPreconditionError(
+          "this device's owner has opted out: nothing is fetched, answered or sent");
+    }
+    const VisitParts parts{*device->respondent, *device->journal, *device->trust, device->random,
+                           device->clock};
+    *visit = new coppice_visit{device, Visit(parts, std::move(plan))};
+    device->has_visit = true;
+    return absl::OkStatus();
+  });
+}
+
+void coppice_visit_close(coppice_visit* visit) {
+  if (visit == nullptr) return;
+  visit->device->has_visit = false;
+  delete visit;
+}
+
+int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (visit == nullptr) return Missing("the visit");
+    COPPICE_ASSIGN_OR_RETURN(const auto next, visit->visit.Next());
+    coppice_call out{};
+    if (next.has_value()) {
+      out.method = next->method;
+      out.request = reinterpret_cast<const uint8_t*>(next->request.data());
+      out.request_size = next->request.size();
+    }
+    return CopyOut(out, call) ? absl::OkStatus() : Missing("the call");
+  });
+}
+
+int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t response_size,
+                           coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (visit == nullptr) return Missing("the visit");
+    if (response == nullptr && response_size > 0) return Missing("the response");
+    if (response_size > COPPICE_MAX_RESPONSE_BYTES) {
+      return absl::InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
+    }
+    return visit->visit.Take({reinterpret_cast<const char*>(response), response_size});
+  });
+}
+
+int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (visit == nullptr) return Missing("the visit");
+    return visit->visit.Fail(FailureOf(code));
+  });
+}
+
+int32_t coppice_visit_get_outcome(const coppice_visit* visit, coppice_outcome* outcome) {
+  return Guarded(nullptr, [&]() -> absl::Status {
+    if (visit == nullptr) return Missing("the visit");
+    return CopyOut(OutcomeOf(visit->visit.outcome()), outcome) ? absl::OkStatus()
+                                                               : Missing("the outcome");
+  });
+}

@@ -1,0 +1,45 @@
+// An offer as its device reads it from bytes. coppice.v1.GetOffer*, in
+// proto/coppice/v1/study.proto.
+
+#ifndef COPPICE_CLIENT_MESSAGES_OFFER_H_
+#define COPPICE_CLIENT_MESSAGES_OFFER_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/curator_link.h"
+#include "client/trust.h"
+#include "common/study/manifest.h"
+#include "common/study/terms.h"
+
+namespace coppice {
+
+// A GetOfferRequest for one ticket. `submission_token` is empty where the study asks for none;
+// `known_manifest` is what the curator may leave out.
+std::string OfferRequestBytes(absl::string_view study, absl::string_view submission_token,
+                              const std::optional<Sha256Digest>& known_manifest);
+
+// A GetOfferResponse, all of it hostile until it is checked.
+//
+// Guarantee  The terms are those that the fingerprint is of and about `study`; `trust` lets them
+// and
+//            the manifest pass; there is one ticket; the tree is the one that it answers in, under
+//            the terms' root. What a manifest or a tree says is looked at once its signature or its
+//            path is checked.
+// Errors     DataLoss: no message, or one of another study, fingerprint, tree or number of tickets.
+//            InvalidArgument: terms or a tree that this version does not take. Otherwise as
+//            Trust::Admit(). Texts of the curator's are printable and short.
+absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view curator,
+                                absl::string_view study, Trust& trust);
+
+// The messages within, by themselves. They return InvalidArgument for bytes that are no such
+// message, or one with a value that is refused; a manifest must be as it would be written here.
+absl::StatusOr<Terms> ReadTerms(absl::string_view bytes);
+absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms);
+absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_MESSAGES_OFFER_H_
