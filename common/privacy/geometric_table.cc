@@ -39,7 +39,7 @@ absl::StatusOr<GeometricTable> GeometricTable::Create(uint32_t numerator) {
 }
 
 GeometricTable::GeometricTable(uint32_t numerator)
-    : numerator_(numerator), powers_(HalvedPowers(numerator)) {
+    : numerator_(numerator), powers_(HalvedPowers(numerator)), lookup_(size_t{1} << kLookupBits) {
   for (size_t i = 0; i < kManySteps; ++i) first_digits_[i] = powers_[i][0];
   constexpr uint32_t kPrefixes = 1u << (kLookupBits - 1);  // the other bit is the sign
   for (uint32_t prefix = 0; prefix < kPrefixes; ++prefix) {

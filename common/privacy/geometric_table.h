@@ -60,7 +60,7 @@ class GeometricTable {
   // sign bit's place (see geometric_table.cc), for i = 1..kManySteps.
   std::vector<std::vector<uint16_t>> powers_;
   std::array<uint16_t, kManySteps> first_digits_;  // powers_[i][0]
-  std::array<SignedSteps, 1 << kLookupBits> lookup_;
+  std::vector<SignedSteps> lookup_;  // by prefix; on the heap, for devices have little stack
 };
 
 }  // namespace coppice

@@ -6,7 +6,8 @@
  * it says in lines of NAME VALUE how the visit went and what it cost:
  *
  *   stack_bytes    what the library used of a painted stack of its own
- *   dirty_kb       private dirty memory of the process, as the kernel counts it
+ *   dirty_kb       private dirty memory of the process, as the kernel counts it, before the device
+ *                  is closed
  */
 
 #define _GNU_SOURCE
@@ -65,6 +66,17 @@ static void say(const coppice_visit* visit, coppice_device* device) {
   if (outcome.answer.code != 0) fprintf(stderr, "why %s\n", outcome.answer.text);
 }
 
+static void say_dirty_memory(void) {
+  FILE* file = fopen("/proc/self/smaps_rollup", "r");
+  char line[256];
+  unsigned long kb = 0;
+  if (file == NULL) return;
+  while (fgets(line, sizeof(line), file) != NULL) {
+    if (sscanf(line, "Private_Dirty: %lu kB", &kb) == 1) fprintf(stderr, "dirty_kb %lu\n", kb);
+  }
+  fclose(file);
+}
+
 static int visit_once(const job* mine, coppice_device* device) {
   coppice_visit_options options;
   coppice_visit_options_init(&options);
@@ -93,6 +105,7 @@ static int visit_once(const job* mine, coppice_device* device) {
     free(response);
   }
   say(visit, device);
+  say_dirty_memory();
   coppice_visit_close(visit);
   return 0;
 }
@@ -143,17 +156,6 @@ static int run_on_painted_stack(void) {
   return the_job.code;
 }
 
-static void say_dirty_memory(void) {
-  FILE* file = fopen("/proc/self/smaps_rollup", "r");
-  char line[256];
-  unsigned long kb = 0;
-  if (file == NULL) return;
-  while (fgets(line, sizeof(line), file) != NULL) {
-    if (sscanf(line, "Private_Dirty: %lu kB", &kb) == 1) fprintf(stderr, "dirty_kb %lu\n", kb);
-  }
-  fclose(file);
-}
-
 int main(int argc, char** argv) {
   if (argc < 4) {
     fprintf(stderr, "usage: %s JOURNAL STUDY KEY [NAME=VALUE...]\n", argv[0]);
@@ -162,8 +164,5 @@ int main(int argc, char** argv) {
   the_job.arguments = argv;
   the_job.count = argc;
   /* A painted stack is dirty memory itself: either is measured by a run of its own. */
-  const int code =
-      getenv("PAINT") != NULL ? run_on_painted_stack() : (run_painted(), the_job.code);
-  say_dirty_memory();
-  return code;
+  return getenv("PAINT") != NULL ? run_on_painted_stack() : run(&the_job);
 }
