@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "client/c/coppice_device.h"
 #include "client/journal.h"
 #include "client/journal_format.h"
+#include "tests/client/c/scripted_curator.h"
 #include "tests/client/fake_curator.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -38,7 +40,11 @@ KeyEndorsement Step(uint8_t from, uint8_t to) {
   return *Endorse(FakeKey(from), Public(to), kNow - 10);
 }
 
-class TrustTest : public ::testing::Test {
+// What stands between the test and the device: the C++ client over gRPC, or the C interface, whose
+// bytes are carried by hand.
+enum class Interface { kCollector, kC };
+
+class TrustTest : public ::testing::TestWithParam<Interface> {
  protected:
   TrustTest() { OpenJournal(); }
 
@@ -48,13 +54,63 @@ class TrustTest : public ::testing::Test {
   }
 
   // As a device that starts, fetches, and ends.
-  absl::Status Fetch() {
+  absl::Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchByCollector(); }
+
+  absl::Status FetchByCollector() {
     OpenJournal();
     Trust trust(policy_, *journal_, [this] { return now_; });
     const RetryOptions once{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
     const Collector collector =
         *Collector::Create({.server = curator_->address(), .insecure = true}, once, &trust);
     return collector.FetchOffer("sample").status();
+  }
+
+  absl::Status FetchInC() {
+    journal_.reset();
+    coppice_device_options options;
+    coppice_device_options_init(&options);
+    const std::string path = dir_.path() + "/journal";
+    options.journal_path = path.c_str();
+    if (policy_.curator_key.has_value()) options.curator_key = policy_.curator_key->data();
+    options.require_pin = policy_.demand_pin ? 1 : 0;
+    options.min_reports = policy_.min_reports;
+    options.clock = [](void* now) { return *static_cast<int64_t*>(now); };
+    options.clock_context = &now_;
+    coppice_device* device = nullptr;
+    coppice_error error{};
+    if (coppice_device_open(&options, &device, &error) == COPPICE_OK) {
+      VisitInC(device, error);
+      coppice_device_close(device);
+    }
+    return absl::Status(static_cast<absl::StatusCode>(error.code), error.text);
+  }
+
+  // Takes the offer, and is not OK unless its review is asked, which declines.
+  void VisitInC(coppice_device* device, coppice_error& error) {
+    bool admitted = false;
+    coppice_visit_options options;
+    coppice_visit_options_init(&options);
+    const std::string address = curator_->address();
+    options.curator = address.c_str();
+    options.study = "sample";
+    options.context = &admitted;
+    options.review = [](void* was_asked, const coppice_terms*) {
+      *static_cast<bool*>(was_asked) = true;
+      return 0;
+    };
+    options.read_row = [](void*, const coppice_terms*, coppice_row*) { FAIL() << "declined"; };
+    coppice_visit* visit = nullptr;
+    ASSERT_EQ(coppice_visit_open(device, &options, &visit, &error), COPPICE_OK) << error.text;
+    auto call = testing::Sized<coppice_call>();
+    ASSERT_EQ(coppice_visit_next(visit, &call, &error), COPPICE_OK);
+    v1::GetOfferRequest request;
+    ASSERT_TRUE(request.ParseFromArray(call.request, static_cast<int>(call.request_size)));
+    v1::GetOfferResponse response;
+    ASSERT_TRUE(curator_->studies.GetOffer(nullptr, &request, &response).ok());
+    const std::string bytes = response.SerializeAsString();
+    coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), &error);
+    coppice_visit_close(visit);
+    if (admitted) error = {};
   }
 
   // The curator signs what it says with key `number`, after `change`.
@@ -94,18 +150,18 @@ class TrustTest : public ::testing::Test {
   std::unique_ptr<Journal> journal_;
 };
 
-TEST_F(TrustTest, ThePinnedKeyIsAccepted) {
+TEST_P(TrustTest, ThePinnedKeyIsAccepted) {
   policy_ = {.curator_key = Public(1), .demand_pin = true};
   EXPECT_OK(Fetch());
   EXPECT_OK(Fetch());
 }
 
-TEST_F(TrustTest, AnotherKeyThanThePinnedOneIsRefused) {
+TEST_P(TrustTest, AnotherKeyThanThePinnedOneIsRefused) {
   policy_.curator_key = Public(2);
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
 }
 
-TEST_F(TrustTest, WithoutAPinTheFirstKeyIsRememberedAndAnotherRefused) {
+TEST_P(TrustTest, WithoutAPinTheFirstKeyIsRememberedAndAnotherRefused) {
   EXPECT_OK(Fetch());
   SignWith(2);
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
@@ -113,7 +169,7 @@ TEST_F(TrustTest, WithoutAPinTheFirstKeyIsRememberedAndAnotherRefused) {
   EXPECT_OK(Fetch());
 }
 
-TEST_F(TrustTest, TheStudysKeyIsRememberedWhereverTheCuratorMoves) {
+TEST_P(TrustTest, TheStudysKeyIsRememberedWhereverTheCuratorMoves) {
   EXPECT_OK(Fetch());
   curator_ = std::make_unique<FakeCurator>();
   SignWith(2);
@@ -122,7 +178,7 @@ TEST_F(TrustTest, TheStudysKeyIsRememberedWhereverTheCuratorMoves) {
   EXPECT_OK(Fetch());
 }
 
-TEST_F(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
+TEST_P(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
   std::unique_ptr<FakeCurator> other = std::make_unique<FakeCurator>();
   std::vector<size_t> records;
   for (int fetch = 0; fetch < 6; ++fetch) {
@@ -147,13 +203,18 @@ TEST_F(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
   EXPECT_EQ(JournalRecords(), 4u);
 }
 
-TEST_F(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
+TEST_P(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
   EXPECT_OK(Fetch());
   policy_.demand_pin = true;
-  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("pinned")));
+  if (GetParam() == Interface::kC) {  // says so before anything is fetched
+    EXPECT_THAT(Fetch(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("curator_key must be set")));
+  } else {
+    EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("pinned")));
+  }
 }
 
-TEST_F(TrustTest, AnEndorsedKeyIsAcceptedAndTheOldOneThenRefused) {
+TEST_P(TrustTest, AnEndorsedKeyIsAcceptedAndTheOldOneThenRefused) {
   policy_.curator_key = Public(1);
   EXPECT_OK(Fetch());
   SignWith(3, {Step(1, 2), Step(2, 3)});
@@ -169,7 +230,7 @@ TEST_F(TrustTest, AnEndorsedKeyIsAcceptedAndTheOldOneThenRefused) {
   EXPECT_OK(Fetch());
 }
 
-TEST_F(TrustTest, AnotherPinStartsAnewAndStudiesKeepTheirPromises) {
+TEST_P(TrustTest, AnotherPinStartsAnewAndStudiesKeepTheirPromises) {
   policy_.curator_key = Public(1);
   EXPECT_OK(Fetch());
   policy_.curator_key = Public(2);
@@ -179,7 +240,7 @@ TEST_F(TrustTest, AnotherPinStartsAnewAndStudiesKeepTheirPromises) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("fewer reports")));
 }
 
-TEST_F(TrustTest, AForgedEndorsementIsRefused) {
+TEST_P(TrustTest, AForgedEndorsementIsRefused) {
   policy_.curator_key = Public(1);
   KeyEndorsement forged = *Endorse(FakeKey(2), Public(2), 0);
   forged.endorser = KeyIdOf(Public(1));
@@ -187,12 +248,12 @@ TEST_F(TrustTest, AForgedEndorsementIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("does not check")));
 }
 
-TEST_F(TrustTest, NineEndorsementsAreRefused) {
+TEST_P(TrustTest, NineEndorsementsAreRefused) {
   SignWith(1, KeyChain(9, Step(1, 2)));
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("at most 8")));
 }
 
-TEST_F(TrustTest, ABadSignatureIsRefused) {
+TEST_P(TrustTest, ABadSignatureIsRefused) {
   Tamper([](v1::SignedManifest& m) { (*m.mutable_signature())[10] ^= 1; });
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
   Tamper([](v1::SignedManifest& m) { m.mutable_manifest()->back() ^= 1; });
@@ -205,19 +266,19 @@ TEST_F(TrustTest, ABadSignatureIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
 }
 
-TEST_F(TrustTest, ASignatureOfAnotherKindIsRefused) {
+TEST_P(TrustTest, ASignatureOfAnotherKindIsRefused) {
   const std::string bytes = curator_->studies.manifest.bytes;
   curator_->studies.manifest.signature = *FakeKey().Sign(kEndorsementDomain, bytes);
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
 }
 
-TEST_F(TrustTest, NoManifestIsRefused) {
+TEST_P(TrustTest, NoManifestIsRefused) {
   curator_->studies.tamper = [](v1::GetOfferResponse& response) { response.clear_manifest(); };
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("is missing")));
 }
 
 // Signed, all of them, so that only the parser stands between them and the device.
-TEST_F(TrustTest, AMalformedOrOversizedManifestIsRefused) {
+TEST_P(TrustTest, AMalformedOrOversizedManifestIsRefused) {
   const std::string good = curator_->studies.manifest.bytes;
   for (const std::string& bytes : {std::string(), std::string("x"), good.substr(0, 50),
                                    good + std::string("\x78\x01", 2), std::string(200, '\xff')}) {
@@ -231,7 +292,7 @@ TEST_F(TrustTest, AMalformedOrOversizedManifestIsRefused) {
   }
 }
 
-TEST_F(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
+TEST_P(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
   Manifest manifest = FakeManifest(FakeTerms());
   manifest.key = KeyIdOf(Public(2));
   SignedManifest& sent = curator_->studies.manifest;
@@ -240,12 +301,12 @@ TEST_F(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("names another key")));
 }
 
-TEST_F(TrustTest, AManifestOfAnotherStudyIsRefused) {
+TEST_P(TrustTest, AManifestOfAnotherStudyIsRefused) {
   Say([](Manifest& m) { m.study = "another"; });
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("another study")));
 }
 
-TEST_F(TrustTest, AManifestOfOtherTermsIsRefused) {
+TEST_P(TrustTest, AManifestOfOtherTermsIsRefused) {
   Say([](Manifest& m) { m.fingerprint[0] ^= 1; });
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("about other terms")));
   Say([](Manifest& m) { m.epsilon = *Budget::FromEpsilon(1); });
@@ -254,7 +315,7 @@ TEST_F(TrustTest, AManifestOfOtherTermsIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("not about the terms")));
 }
 
-TEST_F(TrustTest, AnExpiredManifestIsRefusedByTheDevicesClock) {
+TEST_P(TrustTest, AnExpiredManifestIsRefusedByTheDevicesClock) {
   Say([](Manifest& m) { m.expires_unix_seconds = kNow; });
   now_ = kNow - 1;
   EXPECT_OK(Fetch());
@@ -262,14 +323,14 @@ TEST_F(TrustTest, AnExpiredManifestIsRefusedByTheDevicesClock) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has expired")));
 }
 
-TEST_F(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
+TEST_P(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
   policy_.min_reports = 100;
   EXPECT_OK(Fetch());
   policy_.min_reports = 101;
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
 }
 
-TEST_F(TrustTest, WhatLoosensIsRefusedAfterARestartToo) {
+TEST_P(TrustTest, WhatLoosensIsRefusedAfterARestartToo) {
   Say([](Manifest& m) { m.expires_unix_seconds = 9000; });
   EXPECT_OK(Fetch());
   Say([](Manifest& m) { m.sequence = 3, m.expires_unix_seconds = 9001; });
@@ -284,7 +345,7 @@ TEST_F(TrustTest, WhatLoosensIsRefusedAfterARestartToo) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("same sequence")));
 }
 
-TEST_F(TrustTest, WhatTightensIsAcceptedAndIsTheMeasureFromThenOn) {
+TEST_P(TrustTest, WhatTightensIsAcceptedAndIsTheMeasureFromThenOn) {
   EXPECT_OK(Fetch());
   Say([](Manifest& m) { m.sequence = 3, m.min_reports = 200; });
   EXPECT_OK(Fetch());
@@ -293,7 +354,7 @@ TEST_F(TrustTest, WhatTightensIsAcceptedAndIsTheMeasureFromThenOn) {
 }
 
 // The same id under other terms, rightly signed: a greater epsilon for who has seen the smaller.
-TEST_F(TrustTest, AStudyThatIsMadeAnewIsRefused) {
+TEST_P(TrustTest, AStudyThatIsMadeAnewIsRefused) {
   EXPECT_OK(Fetch());
   curator_->studies.tamper = [](v1::GetOfferResponse& response) {
     Terms terms = FakeTerms();
@@ -308,7 +369,7 @@ TEST_F(TrustTest, AStudyThatIsMadeAnewIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("other terms")));
 }
 
-TEST_F(TrustTest, AManifestThatIsKnownIsNotSentAgain) {
+TEST_P(TrustTest, AManifestThatIsKnownIsNotSentAgain) {
   EXPECT_OK(Fetch());
   bool sent = true;
   curator_->studies.tamper = [&](v1::GetOfferResponse& response) {
@@ -324,7 +385,7 @@ TEST_F(TrustTest, AManifestThatIsKnownIsNotSentAgain) {
   EXPECT_TRUE(sent);
 }
 
-TEST_F(TrustTest, WhatWasRefusedIsNotRemembered) {
+TEST_P(TrustTest, WhatWasRefusedIsNotRemembered) {
   policy_.min_reports = 101;
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
   policy_.min_reports = 0;
@@ -332,7 +393,7 @@ TEST_F(TrustTest, WhatWasRefusedIsNotRemembered) {
   EXPECT_OK(Fetch());
 }
 
-TEST_F(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
+TEST_P(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
   EXPECT_OK(Fetch());
   // At another address there is another curator, whom the device knows by a study of its own.
   journal_ = nullptr;
@@ -360,6 +421,12 @@ TEST(ReadCuratorKeyTest, AFileWithoutAKeyIsRefused) {
   EXPECT_THAT(ReadCuratorKey(folder.path()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Is a directory")));
 }
+
+INSTANTIATE_TEST_SUITE_P(ByInterface, TrustTest,
+                         ::testing::Values(Interface::kCollector, Interface::kC),
+                         [](const auto& tested) {
+                           return tested.param == Interface::kC ? "C" : "Collector";
+                         });
 
 }  // namespace
 }  // namespace coppice
