@@ -1,0 +1,73 @@
+#include "tests/vectors/vectors.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/study/sha256.h"
+
+namespace coppice::vectors {
+namespace {
+
+std::string BigEndian(uint64_t number) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<char>((number >> shift) & 0xff));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<VectorFile> MakeAllVectors() {
+  std::vector<VectorFile> files = MakeMechanismVectors();
+  files.push_back(MakeTicketVectors());
+  files.push_back(MakeReportVectors());
+  files.push_back(MakeTermsVectors());
+  files.push_back(MakeManifestVectors());
+  files.push_back(MakeJournalVectors());
+  return files;
+}
+
+std::string Render(const Json& header, const Lists& lists) {
+  std::string text = "{";
+  absl::string_view separator = "\n";
+  for (const auto& [key, value] : header.items()) {
+    absl::StrAppend(&text, separator, "  ", Json(key).dump(), ": ", value.dump());
+    separator = ",\n";
+  }
+  for (const auto& [name, cases] : lists) {
+    absl::StrAppend(&text, separator, "  ", Json(name).dump(), ": [");
+    absl::string_view next = "\n";
+    for (const Json& one : cases) {
+      absl::StrAppend(&text, next, "    ", one.dump());
+      next = ",\n";
+    }
+    absl::StrAppend(&text, "\n  ]");
+  }
+  return text + "\n}\n";
+}
+
+std::string CodeName(const absl::Status& status) { return absl::StatusCodeToString(status.code()); }
+
+Ticket NumberedTicket(uint64_t number) {
+  const Sha256Digest digest = Sha256({BigEndian(number)});
+  return *Ticket::FromBytes(std::string(digest.begin(), digest.end()));
+}
+
+FixedStream::FixedStream(std::string prefix, std::string seed)
+    : pending_(std::move(prefix)),
+      seed_(std::move(seed)),
+      bytes_([this](unsigned char* bytes, int count) { return Fill(bytes, count); }) {}
+
+int FixedStream::Fill(unsigned char* bytes, int count) {
+  const auto wanted = static_cast<size_t>(count);
+  while (pending_.size() < wanted) {
+    const Sha256Digest block = Sha256({seed_, BigEndian(counter_++)});
+    pending_.append(block.begin(), block.end());
+  }
+  std::copy_n(pending_.begin(), wanted, bytes);
+  pending_.erase(0, wanted);
+  return 1;
+}
+
+}  // namespace coppice::vectors

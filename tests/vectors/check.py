@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Runs every vector file of a folder through the second device: check.py [FOLDER]
+
+Says how many cases of each file hold, names those that do not, and fails if there is one.
+"""
+
+import json
+import pathlib
+import sys
+
+import device
+import ed25519
+import journal
+from device import Refused, sha256
+from randomize import MECHANISMS, NAMES, Stream
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def data(case, key):
+    return bytes.fromhex(case.get(key, ""))
+
+
+def stream_of(case):
+    return Stream(data(case, "prefix"), data(case, "seed"))
+
+
+def outcome(call):
+    """The status of a call, and what it returned."""
+    try:
+        return "OK", call()
+    except Refused as refused:
+        return refused.status, None
+
+
+def check_mechanism(file):
+    kind = MECHANISMS[file["mechanism"]]
+    for case in file["cases"]:
+        stream, mechanism = stream_of(case), kind(case["epsilon_nanos"], case["leaves"], case["classes"])
+        for _ in range(case.get("start", 0)):
+            stream.below(1 << 16)
+        column = device.draw(data(case, "ticket"), 1, mechanism.columns)[1]
+        payload = mechanism.randomize(case["leaf"], case["label"], column, stream)
+        made = (column, payload.hex(), stream.below(1 << 16))
+        yield made == (case["column"], case["payload"], case["next_word"]), case
+
+
+def check_tickets(file):
+    for case in file["cases"]:
+        ticket = data(case, "ticket")
+        trees = {count: device.draw(ticket, int(count), 1)[0] for count in case["tree_of"]}
+        columns = {count: device.draw(ticket, 1, int(count))[1] for count in case["column_of"]}
+        yield trees == case["tree_of"] and columns == case["column_of"], case
+
+
+def check_reports(file):
+    studies = {}
+    for case in file["studies"]:
+        trees = [bytes.fromhex(tree) for tree in case["trees"]]
+        terms = device.read_terms(data(case, "terms"))
+        studies[case["study"]] = terms, [device.read_tree(tree) for tree in trees]
+        root = device.merkle_root(trees).hex()
+        yield sha256(data(case, "terms")).hex() == case["fingerprint"] and root == terms["forest_root"], case
+    for case in file["cases"]:
+        (terms, trees), ticket, stream = studies[case["study"]], data(case, "ticket"), stream_of(case)
+        status, made = outcome(lambda: device.make_report(terms, trees, case["row"], ticket, stream))
+        found = {"status": status, "next_word": stream.below(1 << 16)}
+        if made:
+            tree, payload, shown = made
+            report = device.report_bytes(ticket, payload, shown).hex()
+            found |= {"tree": tree, "payload": payload.hex(), "public_values": shown.hex(), "report": report}
+        wanted = {key: case[key] for key in case if key not in ("study", "row", "ticket", "seed")}
+        yield found == wanted, case
+
+
+def check_terms(file):
+    for case in file["terms"]:
+        terms = data(case, "terms")
+        yield sha256(terms).hex() == case["fingerprint"] and device.read_terms(terms) == case["values"], case
+    for case in file["forests"]:
+        trees = [data(tree, "tree") for tree in case["trees"]]
+        yield device.merkle_root(trees).hex() == case["root"], case
+        for index, tree in enumerate(case["trees"]):
+            path = device.merkle_path(trees, index).hex()
+            yield path == tree["path"] and device.read_tree(trees[index]) == tree["nodes"], tree
+    for case in file["proofs"]:
+        leaf, path, root = (data(case, key) for key in ("tree", "path", "root"))
+        yield device.path_leads(leaf, case["index"], case["count"], path, root) == case["holds"], case
+
+
+def check_manifests(file):
+    terms = data(file, "terms")
+    read = device.read_terms(terms)
+    for case in file["keys"]:
+        key = ed25519.public_key(data(case, "seed"))
+        yield key.hex() == case["key"] and sha256(key)[:16].hex() == case["key_id"], case
+    for case in file["cases"]:
+        trust = device.Trust(data(case, "pin"), case.get("demand_pin", False), case.get("min_reports", 0))
+        for offer in case["offers"]:
+            signed = data(offer, "manifest") if "manifest" in offer else None
+            arguments = offer["curator"], read, sha256(terms), signed, case["now"]
+            yield outcome(lambda: trust.admit(*arguments))[0] == offer["status"], {"name": case["name"]} | offer
+
+
+def journal_body(step):
+    if step["do"] == "see":
+        return journal.seen_body(step["curator"].encode(), *(data(step, key) for key in ("manifest", "key", "root")))
+    if step["do"] == "deliver":
+        return journal.delivered_body(step["study"].encode(), [subject.encode() for subject in step["subjects"]])
+    return journal.answers_body([
+        (answer["subject"].encode(), answer["epsilon_nanos"], answer["study"].encode(),
+         *(data(answer, key) for key in ("fingerprint", "ticket", "payload", "public_values")))
+        for answer in step["answers"]
+    ])  # fmt: skip
+
+
+def check_journal(file):
+    written, previous = journal.HEADER, sha256(journal.HEADER)
+    for step in file["steps"]:
+        if step["do"] != "open":
+            added, previous = journal.frame(previous, journal_body(step))
+            written += added
+        read = outcome(lambda: journal.read_file(written))
+        yield written.hex() == step["file"] and read == ("OK", (len(written), step["undelivered"])), step
+    for case in file["files"]:
+        status, read = outcome(lambda: journal.read_file(data(case, "file")))
+        yield status == case["status"] and (read is None or read[0] == case["left"]), case
+
+
+CHECKS = {f"{name}.json": check_mechanism for name in NAMES} | {
+    "tickets.json": check_tickets,
+    "reports.json": check_reports,
+    "terms.json": check_terms,
+    "manifests.json": check_manifests,
+    "journal.json": check_journal,
+}
+FEWEST_CASES = 15
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    total = failed = 0
+    for name, check in CHECKS.items():
+        results = list(check(json.loads((folder / name).read_text(encoding="utf-8"))))
+        wrong = [case for held, case in results if not held]
+        for case in wrong[:3]:
+            print(f"{name}: differs: {json.dumps(case)[:500]}")
+        print(f"{name}: {len(results) - len(wrong)} of {len(results)} cases hold")
+        total, failed = total + len(results), failed + len(wrong)
+        if len(results) < FEWEST_CASES:
+            sys.exit(f"{name}: has too few cases to check anything")
+    unknown = {path.name for path in folder.glob("*.json")} - set(CHECKS)
+    if unknown:
+        sys.exit(f"nothing checks {', '.join(sorted(unknown))}")
+    print(f"{total - failed} of {total} cases hold")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+// The test vectors of this folder: what each file holds, made by the code that ships.
+//
+// A device that is written anew is checked against these files (docs/protocol.md#test-vectors).
+
+#ifndef COPPICE_TESTS_VECTORS_VECTORS_H_
+#define COPPICE_TESTS_VECTORS_VECTORS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
+#include "common/study/ticket.h"
+#include "tests/support/scripted_bytes.h"
+
+namespace coppice::vectors {
+
+using Json = nlohmann::ordered_json;
+
+// A file by its name in this folder. Its text ends with a line break.
+struct VectorFile {
+  std::string name;
+  std::string text;
+};
+
+// Every file there is.
+std::vector<VectorFile> MakeAllVectors();
+
+std::vector<VectorFile> MakeMechanismVectors();  // one for each mechanism
+VectorFile MakeTicketVectors();
+VectorFile MakeReportVectors();
+VectorFile MakeTermsVectors();
+VectorFile MakeManifestVectors();
+VectorFile MakeJournalVectors();
+
+// Lists of cases by their names, in order.
+using Lists = std::vector<std::pair<std::string, std::vector<Json>>>;
+// The header's values one a line, then each list with one case a line.
+std::string Render(const Json& header, const Lists& lists);
+
+template <typename Bytes>
+std::string Hex(const Bytes& bytes) {
+  return absl::BytesToHexString(std::string(bytes.begin(), bytes.end()));
+}
+std::string CodeName(const absl::Status& status);  // "OK", "DATA_LOSS", ...
+
+// A ticket whose bytes are SHA-256 of the number, 8 bytes big-endian.
+Ticket NumberedTicket(uint64_t number);
+
+// Known bytes in the place of RAND_priv_bytes() while it lives: `prefix`, then the blocks
+// SHA-256(seed || counter), counter = 0, 1, ... in 8 bytes, big-endian.
+class FixedStream {
+ public:
+  FixedStream(std::string prefix, std::string seed);
+
+ private:
+  int Fill(unsigned char* bytes, int count);
+
+  std::string pending_;
+  std::string seed_;
+  uint64_t counter_ = 0;
+  testing::ScriptedBytes bytes_;
+};
+
+}  // namespace coppice::vectors
+
+#endif  // COPPICE_TESTS_VECTORS_VECTORS_H_
