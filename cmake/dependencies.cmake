@@ -2,26 +2,28 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(absl REQUIRED)
-find_package(Protobuf REQUIRED)  # Debian ships no Protobuf CMake config; this is CMake's own module.
-find_package(gRPC CONFIG REQUIRED)
-find_package(Boost REQUIRED)  # its headers only: exact confidence bounds in the lab
-find_package(Eigen3 3.4 REQUIRED)
-find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its C interface
-find_package(RocksDB CONFIG REQUIRED)
-find_package(CLI11 CONFIG REQUIRED)
-find_package(nlohmann_json CONFIG REQUIRED)
-find_package(prometheus-cpp CONFIG REQUIRED)
-find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
-# libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
-find_path(COPPICE_CSV_INCLUDE_DIR csv.h REQUIRED)
-find_library(COPPICE_CSV_LIBRARY csv REQUIRED)
-if(COPPICE_PYTHON)
-  # Debian's interpreter, whose packages are those of client/python/packages.txt, and not another one on the path.
-  set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package `coppice` is built for")
-  find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
-  find_package(pybind11 2.10 CONFIG REQUIRED)
-  find_program(COPPICE_GRPC_PYTHON_PLUGIN grpc_python_plugin REQUIRED)
-  set(COPPICE_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the component python is installed, below the prefix")
+if(NOT COPPICE_DEVICE_ONLY)
+  find_package(Protobuf REQUIRED)  # Debian ships no Protobuf CMake config; this is CMake's own module.
+  find_package(gRPC CONFIG REQUIRED)
+  find_package(Boost REQUIRED)  # its headers only: exact confidence bounds in the lab
+  find_package(Eigen3 3.4 REQUIRED)
+  find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its C interface
+  find_package(RocksDB CONFIG REQUIRED)
+  find_package(CLI11 CONFIG REQUIRED)
+  find_package(nlohmann_json CONFIG REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
+  find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  # libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
+  find_path(COPPICE_CSV_INCLUDE_DIR csv.h REQUIRED)
+  find_library(COPPICE_CSV_LIBRARY csv REQUIRED)
+  if(COPPICE_PYTHON)
+    # Debian's interpreter, whose packages are those of client/python/packages.txt, and not another one on the path.
+    set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package `coppice` is built for")
+    find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
+    find_package(pybind11 2.10 CONFIG REQUIRED)
+    find_program(COPPICE_GRPC_PYTHON_PLUGIN grpc_python_plugin REQUIRED)
+    set(COPPICE_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the component python is installed, below the prefix")
+  endif()
 endif()
 
 # The outside libraries by their names in cmake/layers.txt.
@@ -44,5 +46,7 @@ set(COPPICE_LIBRARY_rocksdb RocksDB::rocksdb)
 
 if(COPPICE_BUILD_TESTS)
   find_package(GTest REQUIRED)
-  find_package(benchmark REQUIRED)
+  if(NOT COPPICE_DEVICE_ONLY)
+    find_package(benchmark REQUIRED)
+  endif()
 endif()

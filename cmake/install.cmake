@@ -1,9 +1,10 @@
-# What `cmake --install BUILD --component client|server|tools|python --prefix DIR` installs. Documents go where Debian's package of
-# the component keeps them: share/doc/libcoppice-dev, coppiced, coppice and python3-coppice. There is a component python
+# What `cmake --install BUILD --component client|server|tools|device|python --prefix DIR` installs. Documents go where Debian's package of
+# the component keeps them: share/doc/libcoppice-dev, coppiced, coppice,
+# libcoppice-device-dev and python3-coppice. There is a component python
 # where the Python package was configured (COPPICE_PYTHON).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
-set(COPPICE_COMPONENTS client server tools)
+set(COPPICE_COMPONENTS client server tools device)
 if(COPPICE_PYTHON)
   list(APPEND COPPICE_COMPONENTS python)
   set(python_core $<TARGET_FILE:coppice_python_core>)
@@ -12,6 +13,7 @@ install(CODE "
   set(COPPICE_COMPONENTS ${COPPICE_COMPONENTS})
   set(COPPICE_BUILD_DIR \"${CMAKE_BINARY_DIR}\")
   set(COPPICE_BUILT_client \"$<TARGET_GENEX_EVAL:coppice_options,$<TARGET_PROPERTY:coppice_options,COPPICE_BUILT_client>>\")
+  set(COPPICE_BUILT_device \"$<TARGET_FILE:coppice_device>\")
   set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>\")
   set(COPPICE_BUILT_python \"${python_core}\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
@@ -44,6 +46,8 @@ function(coppice_install_room room)
     install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
   endif()
 endfunction()
+
+include(cmake/install_device.cmake)
 
 # The component client: for find_package(coppice), for pkg-config, and the contract on the wire.
 include(CMakePackageConfigHelpers)
@@ -98,7 +102,8 @@ foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
   endforeach()
 endforeach()
 
-foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice" "python;python3-coppice")
+foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice" "device;libcoppice-device-dev"
+        "python;python3-coppice")
   list(GET component_package 0 component)
   list(GET component_package 1 package)
   install(FILES CHANGELOG.md deploy/debian/copyright DESTINATION share/doc/${package} COMPONENT ${component})

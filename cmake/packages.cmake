@@ -6,6 +6,7 @@ set(CPACK_PACKAGE_NAME coppice)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has a description of its own
 set(CPACK_COMPONENTS_ALL ${COPPICE_COMPONENTS})
+list(REMOVE_ITEM CPACK_COMPONENTS_ALL device)  # installed with CMake only, so far
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)  # so that what is installed reads /usr as its prefix, and not a staging folder

@@ -20,6 +20,9 @@ if(COPPICE_SANITIZER)
   target_link_options(coppice_options INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${COPPICE_SANITIZER}>)
 endif()
+if(CMAKE_SIZEOF_VOID_P EQUAL 4)
+  add_compile_definitions(_FILE_OFFSET_BITS=64)  # a journal may have more than 2 GiB
+endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
 # Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport.
@@ -65,6 +68,9 @@ foreach(line IN LISTS layer_lines)
   list(GET fields 2 needs)
   list(GET fields 3 libraries)
   string(STRIP "${room}" room)
+  if(COPPICE_DEVICE_ONLY AND NOT room IN_LIST COPPICE_DEVICE_ROOMS)
+    continue()
+  endif()
   separate_arguments(needs UNIX_COMMAND "${needs}")
   list(TRANSFORM needs REPLACE "/" "_")
   list(TRANSFORM needs PREPEND "coppice::")
@@ -221,5 +227,9 @@ function(coppice_tests)
     add_test(NAME ${folder}/${file} COMMAND ${program} --file=${file})
     set_tests_properties(${folder}/${file} PROPERTIES
       TIMEOUT 600 ENVIRONMENT "${environment}" LABELS "${A_LABELS}")
+    # Many draws, each of which takes an emulator ten times as long.
+    if(CMAKE_CROSSCOMPILING AND file MATCHES "^(amplification|amplification_law|samplers|noisy_sums|local_mechanism_stat)_test$")
+      set_property(TEST ${folder}/${file} APPEND PROPERTY LABELS long)
+    endif()
   endforeach()
 endfunction()

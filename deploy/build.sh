@@ -34,6 +34,7 @@ case "${1:-}" in
     targets=("${@:2}")
     packages+=(tests/packages.txt)
     options+=(-DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF)
+    if [[ $preset =~ ^(device|aarch64|armhf)$ ]]; then options+=(-DCOPPICE_UNITY=ON); fi
     ;;
 esac
 deploy/install-packages.sh "${packages[@]}"

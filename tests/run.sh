@@ -8,6 +8,7 @@
 #   tests/run.sh long        what takes longer than everything else together has time for
 #   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
+#   tests/run.sh arm         the device's half on both ARMs, in an emulator, and its size, which everything includes
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
 #
@@ -20,6 +21,18 @@ cd "$root"
 sanitize() {  # sanitize PRESET TARGET CTEST_OPTION...
   "$root/deploy/build.sh" "$1" "$2"
   ctest --preset "$1" -j2 -LE 'slow|integration|release' "${@:3}"
+}
+
+# The device's half for ARM, and its tests in an emulator; then for this machine, as small as it gets.
+arm() {
+  "$root/deploy/install-packages.sh" deploy/cross/packages.txt
+  "$root/deploy/build.sh" release client_c_release_tests
+  deploy/cross/sysroot.sh arm64 build/sysroot/arm64
+  deploy/cross/sysroot.sh armhf build/sysroot/armhf
+  for preset in aarch64 armhf device; do
+    "$root/deploy/build.sh" $preset
+    ctest --preset $preset -j2 -LE long
+  done
 }
 
 build_everything() {
@@ -52,12 +65,15 @@ case "${1:-all}" in
     "$root/deploy/build.sh" release
     ctest --preset release -L runtimes
     ;;
+  arm)
+    arm
+    ;;
   sanitize)
     sanitize asan unit_tests
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,16s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -1,14 +1,14 @@
 // coppice_device.h: models.
 
-#include "client/messages/model.h"
+#include "common/tree/model.h"
 
 #include <memory>
 #include <utility>
 
 #include "client/c/coppice_device.h"
 #include "client/c/handles.h"
+#include "client/messages/messages.h"
 #include "common/base/status_macros.h"
-#include "common/tree/model.h"
 
 using coppice::CopyOut;
 using coppice::Guarded;

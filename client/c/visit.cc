@@ -6,8 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/curator_check.h"
-#include "client/messages/delivery.h"
-#include "client/messages/offer.h"
+#include "client/messages/messages.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {

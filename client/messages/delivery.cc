@@ -1,5 +1,3 @@
-#include "client/messages/delivery.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/messages/message_reader.h"
 #include "client/messages/message_writer.h"
+#include "client/messages/messages.h"
 #include "client/messages/parts.h"
 #include "common/base/status_macros.h"
 

@@ -50,6 +50,8 @@ class MessageReader {
   void AddBytes(std::vector<absl::string_view>& values) const;
   void AddText(std::vector<std::string>& values);
 
+  // Whether the field may be a message.
+  bool IsMessage() const { return type_ == Type::kBytes; }
   // A message within this one: calls `read` for each of its fields. False if the field is none.
   bool ReadMessage(absl::FunctionRef<void(MessageReader& inner)> read);
 

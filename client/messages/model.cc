@@ -1,5 +1,3 @@
-#include "client/messages/model.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/messages/message_reader.h"
+#include "client/messages/messages.h"
 #include "client/messages/parts.h"
 #include "common/base/status_macros.h"
 #include "common/study/terms.h"

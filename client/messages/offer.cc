@@ -1,5 +1,3 @@
-#include "client/messages/offer.h"
-
 #include <memory>
 #include <utility>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/messages/message_reader.h"
 #include "client/messages/message_writer.h"
+#include "client/messages/messages.h"
 #include "client/messages/parts.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
@@ -51,14 +50,14 @@ struct OfferMessage {
 };
 
 void ReadSignedManifest(MessageReader& reader, std::optional<SignedManifestMessage>& message) {
-  SignedManifestMessage read = message.value_or(SignedManifestMessage());
-  const bool is_message = reader.ReadMessage([&](MessageReader& field) {
-    if (field.field() == 1) field.ReadBytes(read.manifest);
-    if (field.field() == 2) field.ReadBytes(read.signature);
-    if (field.field() == 3) field.ReadBytes(read.key);
-    if (field.field() == 4) AddEndorsement(field, read.endorsements);
+  if (!reader.IsMessage()) return;
+  if (!message.has_value()) message.emplace();
+  reader.ReadMessage([&](MessageReader& field) {
+    if (field.field() == 1) field.ReadBytes(message->manifest);
+    if (field.field() == 2) field.ReadBytes(message->signature);
+    if (field.field() == 3) field.ReadBytes(message->key);
+    if (field.field() == 4) AddEndorsement(field, message->endorsements);
   });
-  if (is_message) message = std::move(read);
 }
 
 absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {

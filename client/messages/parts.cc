@@ -14,22 +14,20 @@ void ReadNumberField(MessageReader& field, SchemaMessage::Number& number) {
   if (field.field() == 4) field.Read(number.integer);
 }
 
-// A message of NumericType within `reader`, which makes a number where there was none.
+// A message of NumericType within `reader`, which makes a number where there was none. Messages
+// that come twice are merged in place: to copy what came before would cost its square.
 bool ReadNumber(MessageReader& reader, std::optional<SchemaMessage::Number>& number) {
-  SchemaMessage::Number read = number.value_or(SchemaMessage::Number());
-  const bool is_message =
-      reader.ReadMessage([&](MessageReader& field) { ReadNumberField(field, read); });
-  if (is_message) number = std::move(read);
-  return is_message;
+  if (!reader.IsMessage()) return false;
+  if (!number.has_value()) number.emplace();
+  return reader.ReadMessage([&](MessageReader& field) { ReadNumberField(field, *number); });
 }
 
 bool ReadCategories(MessageReader& reader, std::optional<std::vector<std::string>>& values) {
-  std::vector<std::string> read = values.value_or(std::vector<std::string>());
-  const bool is_message = reader.ReadMessage([&](MessageReader& field) {
-    if (field.field() == 1) field.AddText(read);
+  if (!reader.IsMessage()) return false;
+  if (!values.has_value()) values.emplace();
+  return reader.ReadMessage([&](MessageReader& field) {
+    if (field.field() == 1) field.AddText(*values);
   });
-  if (is_message) values = std::move(read);
-  return is_message;
 }
 
 void ReadColumnField(MessageReader& field, SchemaMessage::Column& column) {

@@ -14,7 +14,7 @@ import re
 import sys
 
 MOST_LINES = 450
-MOST_HEADERS_OF_ONE = 30
+MOST_HEADERS_OF_ONE = 32
 
 
 def sources(root):

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
-#include "tests/client/fake_curator.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -18,7 +17,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::FakeKey;
-using ::coppice::testing::FakeManifest;
+using ::coppice::testing::SampleManifest;
 using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::SampleTree;
@@ -63,7 +62,7 @@ class DeviceTest : public ::testing::Test {
 
   // As Trust does when it admits the curator's offer.
   void Meet(uint8_t key) {
-    SeenManifest seen{.curator = "curator:1", .manifest = FakeManifest(SampleTerms())};
+    SeenManifest seen{.curator = "curator:1", .manifest = SampleManifest()};
     seen.key = seen.root = FakeKey(key).public_key();
     seen.manifest.key = KeyIdOf(seen.key);
     ASSERT_OK(journal_->Remember(seen));

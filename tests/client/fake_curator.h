@@ -40,12 +40,6 @@ inline Terms FakeTerms() {
   return terms;
 }
 
-inline SigningKey FakeKey(uint8_t number = 1) {
-  SigningKey::Seed seed{};
-  seed.fill(number);
-  return *SigningKey::FromSeed(seed);
-}
-
 // What an honest curator says about `terms`.
 inline Manifest FakeManifest(const Terms& terms) {
   return {.study = terms.study,

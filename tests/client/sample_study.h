@@ -7,6 +7,8 @@
 #include <string>
 
 #include "client/privatizer.h"
+#include "common/study/manifest.h"
+#include "common/study/signature.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -31,6 +33,24 @@ inline Terms SampleTerms(const std::string& study = "sample", double epsilon = 2
 inline Privatizer SamplePrivatizer(const std::string& study = "sample", double epsilon = 2,
                                    const Fingerprint& fingerprint = {1}) {
   return *Privatizer::Create(SampleTerms(study, epsilon), fingerprint, AllTrees({SampleTree()}));
+}
+
+inline SigningKey FakeKey(uint8_t number = 1) {
+  SigningKey::Seed seed{};
+  seed.fill(number);
+  return *SigningKey::FromSeed(seed);
+}
+
+// What a curator says of terms whose fingerprint nobody looks at.
+inline Manifest SampleManifest() {
+  return {.study = "sample",
+          .fingerprint = {1},
+          .epsilon = SampleTerms().epsilon,
+          .mechanism = SampleTerms().mechanism,
+          .expires_unix_seconds = 4'000'000'000,  // in 2096
+          .min_reports = 100,
+          .sequence = 2,
+          .issued_unix_seconds = 1000};
 }
 
 inline Ticket SampleTicket(uint8_t number) {

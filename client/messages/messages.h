@@ -1,8 +1,8 @@
-// An offer as its device reads it from bytes. coppice.v1.GetOffer*, in
-// proto/coppice/v1/study.proto.
+// What a device reads and writes on the wire, without protobuf: offers, proofs, reports, models
+// (proto/coppice/v1). All bytes that come are hostile until they are checked.
 
-#ifndef COPPICE_CLIENT_MESSAGES_OFFER_H_
-#define COPPICE_CLIENT_MESSAGES_OFFER_H_
+#ifndef COPPICE_CLIENT_MESSAGES_MESSAGES_H_
+#define COPPICE_CLIENT_MESSAGES_MESSAGES_H_
 
 #include <optional>
 #include <string>
@@ -10,9 +10,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/curator_link.h"
+#include "client/privatizer.h"
 #include "client/trust.h"
+#include "common/study/key_chain.h"
 #include "common/study/manifest.h"
 #include "common/study/terms.h"
+#include "common/tree/model.h"
 
 namespace coppice {
 
@@ -40,6 +43,27 @@ absl::StatusOr<Terms> ReadTerms(absl::string_view bytes);
 absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms);
 absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes);
 
+std::string ProofRequestBytes(absl::string_view challenge);
+
+struct CuratorProof {
+  PublicKey key{};
+  KeyChain endorsements;  // that lead to it, not looked at yet
+};
+// A GetCuratorKeysResponse that proves, by its signature of `challenge`, that whoever sent it has
+// the key. DataLoss: no such message; FailedPrecondition: no such proof.
+absl::StatusOr<CuratorProof> OpenProof(absl::string_view response, absl::string_view challenge);
+
+// A SubmitReportsRequest with this report.
+std::string ReportRequestBytes(const PrivateReport& report);
+
+// What a SubmitReportsResponse says of the one report. DataLoss: no such message, or not one
+// outcome.
+absl::StatusOr<DeliveryResult> ReadDelivery(absl::string_view response);
+
+// InvalidArgument for bytes that are no model, one of a later format, or one with a value that
+// Model::Create() refuses. The signature is passed over.
+absl::StatusOr<Model> ReadModel(absl::string_view bytes);
+
 }  // namespace coppice
 
-#endif  // COPPICE_CLIENT_MESSAGES_OFFER_H_
+#endif  // COPPICE_CLIENT_MESSAGES_MESSAGES_H_

@@ -1,0 +1,18 @@
+# What `cmake --install BUILD --component device --prefix DIR` installs: the C interface, for pkg-config. The library beside
+# it takes libcrypto and libstdc++ from the system, the shared one Abseil too.
+function(coppice_install_c_library)
+  install(TARGETS coppice_device LIBRARY DESTINATION lib NAMELINK_COMPONENT device COMPONENT device)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/libcoppice_device.a DESTINATION lib COMPONENT device)
+  install(FILES ${PROJECT_SOURCE_DIR}/client/c/coppice_device.h DESTINATION include COMPONENT device)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/coppice-device.pc.in ${CMAKE_BINARY_DIR}/coppice-device.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/coppice-device.pc DESTINATION lib/pkgconfig COMPONENT device)
+  install(FILES ${PROJECT_SOURCE_DIR}/client/examples/device.c ${PROJECT_SOURCE_DIR}/client/examples/grpc_call.c
+                ${PROJECT_SOURCE_DIR}/client/examples/grpc_call.h ${PROJECT_SOURCE_DIR}/docs/device.md
+          DESTINATION share/doc/libcoppice-device-dev/examples COMPONENT device)
+endfunction()
+
+if(COPPICE_DEVICE_ONLY)
+  # The rooms themselves are installed by a whole build alone.
+  function(coppice_install_room room)
+  endfunction()
+endif()
