@@ -43,6 +43,7 @@ build_everything() {
 case "${1:-all}" in
   all)
     build_everything
+    arm
     ctest --preset release -j2 -LE 'mutation|long'
     ;;
   python | long)

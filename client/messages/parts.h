@@ -18,7 +18,7 @@
 #include "client/messages/message_reader.h"
 #include "common/schema/schema.h"
 #include "common/study/key_chain.h"
-#include "common/tree/preorder.h"
+#include "common/study/preorder.h"
 
 namespace coppice {
 

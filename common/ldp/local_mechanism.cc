@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
                                                    " is out of range: a local mechanism takes "
                                                    "from 0.01 to 1000"));
   }
-  if (domain.leaves < 1 || domain.classes < 2 || domain.cells() > kMaxCells) {
+  if (domain.leaves < 1 || domain.classes < 2 ||
+      uint64_t{domain.leaves} * domain.classes > kMaxCells) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a mechanism needs at least one leaf and two classes and at most ", kMaxCells,
         " (leaf, class) pairs, not ", domain.leaves, " leaves and ", domain.classes, " classes"));

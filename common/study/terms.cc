@@ -110,7 +110,7 @@ absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
   COPPICE_RETURN_IF_ERROR(
       Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), *terms.schema).status());
   const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
-  if (domain.cells() > kMaxCells) {
+  if (uint64_t{domain.leaves} * domain.classes > kMaxCells) {
     return absl::InvalidArgumentError(absl::StrCat("has ", domain.leaves, " leaves of ",
                                                    domain.classes, " classes; at most ", kMaxCells,
                                                    " cells fit a report, so grow it less deep"));

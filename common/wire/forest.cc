@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/tree/preorder.h"
+#include "common/study/preorder.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 

@@ -1,7 +1,7 @@
 // A tree as its columns in preorder, the shape in which it travels (coppice.v1.Tree).
 
-#ifndef COPPICE_COMMON_TREE_PREORDER_H_
-#define COPPICE_COMMON_TREE_PREORDER_H_
+#ifndef COPPICE_COMMON_STUDY_PREORDER_H_
+#define COPPICE_COMMON_STUDY_PREORDER_H_
 
 #include <cstdint>
 #include <vector>
@@ -27,4 +27,4 @@ absl::StatusOr<Tree> MakeTree(const PreorderTree& preorder, const Schema& schema
 
 }  // namespace coppice
 
-#endif  // COPPICE_COMMON_TREE_PREORDER_H_
+#endif  // COPPICE_COMMON_STUDY_PREORDER_H_

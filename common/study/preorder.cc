@@ -1,4 +1,4 @@
-#include "common/tree/preorder.h"
+#include "common/study/preorder.h"
 
 #include <algorithm>
 #include <cstddef>
