@@ -51,7 +51,7 @@ struct OfferMessage {
 
 void ReadSignedManifest(MessageReader& reader, std::optional<SignedManifestMessage>& message) {
   if (!reader.IsMessage()) return;
-  if (!message.has_value()) message.emplace();
+  if (!message.has_value()) message = SignedManifestMessage();
   reader.ReadMessage([&](MessageReader& field) {
     if (field.field() == 1) field.ReadBytes(message->manifest);
     if (field.field() == 2) field.ReadBytes(message->signature);

@@ -18,7 +18,7 @@ void ReadNumberField(MessageReader& field, SchemaMessage::Number& number) {
 // that come twice are merged in place: to copy what came before would cost its square.
 bool ReadNumber(MessageReader& reader, std::optional<SchemaMessage::Number>& number) {
   if (!reader.IsMessage()) return false;
-  if (!number.has_value()) number.emplace();
+  if (!number.has_value()) number = SchemaMessage::Number();
   return reader.ReadMessage([&](MessageReader& field) { ReadNumberField(field, *number); });
 }
 

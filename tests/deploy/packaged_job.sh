@@ -49,6 +49,9 @@ coppice dataset create --dataset people --data /root/rows/private.csv --schema /
 coppice train submit --dataset people --algorithm auto --epsilon 2 --job forest --wait
 
 $(setting ExecReload | sed "s/\$MAINPID/$daemon/")
+until grep reloaded /root/daemon.log; do
+  kill -0 "$daemon"
+  sleep 0.1
+done
 kill -TERM "$daemon"
 wait "$daemon"
-grep reloaded /root/daemon.log
