@@ -57,7 +57,7 @@ TEST(MessageReaderTest, MergesMessagesThatComeTwice) {
 
 TEST(MessageReaderTest, PassesOverWhatItDoesNotKnow) {
   // A number, eight bytes, four bytes, bytes, and a group that holds a group; then the flag.
-  const std::string unknown("\x78\x01\x79........\x7d....\x7a\x02..\x7b\x73\x08\x01\x74\x7c", 29);
+  const std::string unknown("\x78\x01\x79........\x7d....\x7a\x02..\x7b\x73\x08\x01\x74\x7c", 26);
   const Sample sample = ReadSample(unknown + std::string("\x20\x01", 2));
   EXPECT_FALSE(sample.failed);
   EXPECT_TRUE(sample.flag);
