@@ -1,0 +1,114 @@
+// What a device reads without protobuf: for the same bytes it takes what protobuf and common/wire
+// take, with the same values, and refuses the rest. The first byte says which message.
+
+#include "client/messages/messages.h"
+
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/report.pb.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/support/schemas.h"
+
+namespace coppice {
+namespace {
+
+using testing::Require;
+
+void CompareTerms(absl::string_view bytes) {
+  const absl::StatusOr<Terms> ours = ReadTerms(bytes);
+  const absl::StatusOr<Terms> theirs = ParseTerms(bytes);
+  Require(ours.ok() == theirs.ok(), "one reader alone takes these terms");
+  if (ours.ok()) {
+    Require(SerializeTerms(*ours) == SerializeTerms(*theirs), "terms are read differently");
+  }
+}
+
+void CompareManifests(absl::string_view bytes) {
+  const absl::StatusOr<Manifest> ours = ReadManifest(bytes);
+  const absl::StatusOr<Manifest> theirs = ParseManifest(bytes);
+  Require(ours.ok() == theirs.ok(), "one reader alone takes this manifest");
+  if (ours.ok()) Require(*ours == *theirs, "a manifest is read differently");
+}
+
+absl::StatusOr<Tree> TreeByProtobuf(absl::string_view bytes, const Terms& terms) {
+  v1::Tree proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("no tree");
+  }
+  absl::StatusOr<Tree> tree = FromProto(proto, *terms.schema);
+  if (!tree.ok()) return tree;
+  if (const absl::Status valid = ValidateTree(terms, *tree); !valid.ok()) return valid;
+  return tree;
+}
+
+void CompareTrees(absl::string_view bytes) {
+  static const Terms terms{
+      .study = "s",
+      .schema = std::make_shared<const Schema>(
+          *Schema::Create({testing::Numeric("x", 0, 10), testing::Categorical("c", {"a", "b"})},
+                          "y", {"no", "yes"})),
+      .trees = 1,
+      .epsilon = *Budget::Parse("1"),
+      .mechanism = MechanismKind::kDirect};
+  const absl::StatusOr<Tree> ours = ReadTree(bytes, terms);
+  const absl::StatusOr<Tree> theirs = TreeByProtobuf(bytes, terms);
+  Require(ours.ok() == theirs.ok(), "one reader alone takes this tree");
+  if (ours.ok()) Require(*ours == *theirs, "a tree is read differently");
+}
+
+absl::StatusOr<Model> ModelByProtobuf(absl::string_view bytes) {
+  v1::Model proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("no model");
+  }
+  return FromProto(proto);
+}
+
+void CompareModels(absl::string_view bytes) {
+  const absl::StatusOr<Model> ours = ReadModel(bytes);
+  const absl::StatusOr<Model> theirs = ModelByProtobuf(bytes);
+  Require(ours.ok() == theirs.ok(), "one reader alone takes this model");
+  if (ours.ok()) {
+    Require(ToProto(*ours).SerializeAsString() == ToProto(*theirs).SerializeAsString(),
+            "a model is read differently");
+  }
+}
+
+void CompareOutcomes(absl::string_view bytes) {
+  v1::SubmitReportsResponse proto;
+  const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const absl::StatusOr<DeliveryResult> ours = ReadDelivery(bytes);
+  Require(ours.ok() == (parsed && proto.outcomes_size() == 1), "one reader alone takes an outcome");
+  if (!ours.ok()) return;
+  const bool accepted = proto.outcomes(0) == v1::REPORT_OUTCOME_ACCEPTED;
+  Require((ours->delivery == Delivery::kAccepted) == accepted, "an outcome is read differently");
+}
+
+// No signature of a made-up message checks: only that nothing breaks.
+void ReadTheRest(absl::string_view bytes) {
+  (void)OpenProof(bytes, std::string(kChallengeBytes, 'c'));
+  const auto memory = ManifestMemory::InMemory();
+  Trust trust({}, *memory, [] { return int64_t{0}; });
+  (void)OpenOffer(bytes, "curator:1", "s", trust);
+}
+
+}  // namespace
+}  // namespace coppice
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  absl::string_view input = coppice::testing::AsBytes(data, size);
+  if (input.empty()) return 0;
+  const auto which = static_cast<uint8_t>(input[0]);
+  input.remove_prefix(1);
+  using Compare = void (*)(absl::string_view);
+  static constexpr Compare kCompare[] = {coppice::CompareTerms,    coppice::CompareManifests,
+                                         coppice::CompareTrees,    coppice::CompareModels,
+                                         coppice::CompareOutcomes, coppice::ReadTheRest};
+  kCompare[which % std::size(kCompare)](input);
+  return 0;
+}
