@@ -18,7 +18,7 @@
 namespace coppice {
 namespace {
 
-// Of the file that Replace() writes; one that a crash left is written over by the next.
+// Names the file that Replace() writes. The next one writes over what a crash left.
 constexpr absl::string_view kNewSuffix = ".new";
 
 absl::Status FileError(absl::string_view doing, const std::string& path, int error) {
@@ -167,8 +167,21 @@ absl::Status JournalFile::PutInPlace(int descriptor, absl::string_view bytes) co
   return absl::OkStatus();
 }
 
+// A second name would go on leading to the old file, which nobody locks: what is spent by one name
+// would not be known by the other.
+bool JournalFile::HasOneName() const {
+  struct stat named {};
+  return fstatat(folder_, NameOf(path_).c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(named.st_mode) && named.st_nlink == 1;
+}
+
 absl::Status JournalFile::Replace(absl::string_view bytes) {
   COPPICE_RETURN_IF_ERROR(CheckUsable());
+  if (!HasOneName()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the journal ", path_,
+                     " is a link or has several names, so it cannot be written anew; give it one"));
+  }
   const std::string name = absl::StrCat(NameOf(path_), kNewSuffix);
   const int descriptor =
       openat(folder_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);

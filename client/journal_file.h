@@ -49,6 +49,7 @@ class JournalFile {
   // That the file is still where it was opened, of the size and with the end that it was left with.
   absl::Status CheckUntouched() const;
   bool IsWhereItWas() const;
+  bool HasOneName() const;
   bool EndsAsLeft() const;
   // Writes, locks and names the new file; closes it after an error.
   absl::Status PutInPlace(int descriptor, absl::string_view bytes) const;

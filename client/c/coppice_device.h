@@ -3,26 +3,24 @@
  * The library moves no bytes. A *visit* to a curator asks for calls one by one: the caller carries
  * the request to the curator, over gRPC or however it reaches it, and brings the response back. In
  * the response the library checks everything before it uses anything, and only when nothing can
- * decline any more it calls for the row. docs/device.md leads through it; a program that is ready to
- * build is beside it.
+ * decline any more it calls for the row. docs/device.md leads through it; a program that is ready
+ * to build is beside it.
  *
  * Guarantee  At most one report per subject and study leaves the library, epsilon-LDP for the
  *            study's epsilon: neighbours are any value of the row for any other. Whether there is a
- *            report depends on the policy, the offer and the journal, and never on the row. A report
- *            is in the journal, on disk, before the caller can see it, and the same bytes are sent
- *            at every try.
- * Errors     Every function that can fail returns a COPPICE_ code, and says in words what is wrong
- *            and what to do in `error`, which may be NULL. A null handle or a null pointer where one
- *            is needed is COPPICE_INVALID_ARGUMENT. After an error nothing has changed unless the
- *            function says so. No exception and no signal crosses this interface.
- * Threads    No global state. One thread at a time may use a handle; different handles need no lock,
- *            but one process opens a journal once. A child of fork() may use no handle of its
- *            parent.
- * Units      Epsilon in billionths ("nanos"); times in seconds since 1970, UTC; texts are UTF-8 and
- *            end with a zero byte; sizes of memory are size_t.
+ *            report depends on the policy, the offer and the journal, and never on the row. A
+ * report is in the journal, on disk, before the caller can see it, and the same bytes are sent at
+ * every try. Errors     Every function that can fail returns a COPPICE_ code, and says in words
+ * what is wrong and what to do in `error`, which may be NULL. A null handle or a null pointer where
+ * one is needed is COPPICE_INVALID_ARGUMENT. After an error nothing has changed unless the function
+ * says so. No exception and no signal crosses this interface. Threads    No global state. One
+ * thread at a time may use a handle; different handles need no lock, but one process opens a
+ * journal once. A child of fork() may use no handle of its parent. Units      Epsilon in billionths
+ * ("nanos"); times in seconds since 1970, UTC; texts are UTF-8 and end with a zero byte; sizes of
+ * memory are size_t.
  *
- * What ends with struct_size may grow at its end in later versions: set it to sizeof the struct, as
- * the _init functions do. Symbols have the version COPPICE_DEVICE_1.
+ * A struct that begins with struct_size may grow at its end in later versions: set it to sizeof the
+ * struct, as the _init functions do. Symbols have the version COPPICE_DEVICE_1.
  */
 
 #ifndef COPPICE_DEVICE_H_
@@ -40,14 +38,15 @@ extern "C" {
 /* Codes, with the numbers of gRPC's. */
 enum {
   COPPICE_OK = 0,
-  COPPICE_INVALID_ARGUMENT = 3,    /* the caller's mistake */
-  COPPICE_NOT_FOUND = 5,           /* no such study in the journal */
-  COPPICE_ALREADY_EXISTS = 6,      /* answered before */
-  COPPICE_RESOURCE_EXHAUSTED = 8,  /* no room in the journal, on the disk or in memory */
-  COPPICE_FAILED_PRECONDITION = 9, /* declined: by the owner, the policy or the trust in the curator */
-  COPPICE_INTERNAL = 13,           /* a defect of this library */
-  COPPICE_UNAVAILABLE = 14,        /* try again: the journal's file, the random source, the transport */
-  COPPICE_DATA_LOSS = 15           /* bytes that are not what they claim to be */
+  COPPICE_INVALID_ARGUMENT = 3,   /* the caller's mistake */
+  COPPICE_NOT_FOUND = 5,          /* no such study in the journal */
+  COPPICE_ALREADY_EXISTS = 6,     /* answered before */
+  COPPICE_RESOURCE_EXHAUSTED = 8, /* no room in the journal, on the disk or in memory */
+  COPPICE_FAILED_PRECONDITION =
+      9,                    /* declined: by the owner, the policy or the trust in the curator */
+  COPPICE_INTERNAL = 13,    /* a defect of this library */
+  COPPICE_UNAVAILABLE = 14, /* try again: the journal's file, the random source, the transport */
+  COPPICE_DATA_LOSS = 15    /* bytes that are not what they claim to be */
 };
 
 #define COPPICE_ERROR_TEXT_BYTES 320
@@ -97,16 +96,16 @@ COPPICE_API void coppice_device_options_init(coppice_device_options* options);
 COPPICE_API int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error);
 
 /* Opens the journal, which is locked until the device is closed. Copies the options.
- * Errors: INVALID_ARGUMENT (options); UNAVAILABLE (the file cannot be opened, or another process has
- * it); DATA_LOSS (it is corrupt); FAILED_PRECONDITION (a newer version wrote it). */
+ * Errors: INVALID_ARGUMENT (options); UNAVAILABLE (the file cannot be opened, or another process
+ * has it); DATA_LOSS (it is corrupt); FAILED_PRECONDITION (a newer version wrote it). */
 COPPICE_API int32_t coppice_device_open(const coppice_device_options* options,
                                         coppice_device** device, coppice_error* error);
 /* NULL is allowed. Close its visits first. */
 COPPICE_API void coppice_device_close(coppice_device* device);
 
-/* The owner's word, 1 or 0. It is in the journal, so it outlives the process. An owner who opted out
- * is not asked again, and nothing that waits is sent: visits are refused.
- * Errors: those of writing the journal. */
+/* The owner's word, 1 or 0. It is in the journal, so it outlives the process. An owner who opted
+ * out is not asked again, and nothing that waits is sent: visits are refused. Errors: those of
+ * writing the journal. */
 COPPICE_API int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out,
                                            coppice_error* error);
 
@@ -129,13 +128,13 @@ typedef struct {
   const char* study; /* as long as the callback runs */
   uint64_t epsilon_nanos;
   int32_t delivered;
-  int32_t forgotten;   /* delivered, and its bytes made room for others */
+  int32_t forgotten;      /* delivered, and its bytes made room for others */
   const uint8_t* payload; /* what was or will be sent, randomized; NULL if forgotten */
   size_t payload_size;
 } coppice_answer;
 
-/* Calls `answer` for each answer of this subject, oldest first: for showing the owner what was spent
- * on what. */
+/* Calls `answer` for each answer of this subject, oldest first: for showing the owner what was
+ * spent on what. */
 COPPICE_API int32_t coppice_device_history(coppice_device* device,
                                            void (*answer)(void* context, const coppice_answer*),
                                            void* context, coppice_error* error);
@@ -177,10 +176,10 @@ COPPICE_API const char* coppice_schema_value(const coppice_schema* schema, uint3
 
 typedef struct coppice_row coppice_row;
 
-/* Sets a column by its name; a column that is not asked for is passed over, one that is never set is
- * missing. A text that does not fit is as good as missing, or "other" for a category; numbers are
- * clamped to their bounds, and rounded where the schema says so. So no value is an error, and none
- * can be told from another by what these functions do: they return nothing and allocate nothing.
+/* Sets a column by its name; a column that is not asked for is passed over, one that is never set
+ * is missing. A text that does not fit is as good as missing, or "other" for a category; numbers
+ * are clamped to their bounds, and rounded where the schema says so. So no value is an error. Where
+ * there is no memory to read a text with, the column stays as it was.
  * A number for a category or class is as good as a text that does not fit. */
 COPPICE_API void coppice_row_set_text(coppice_row* row, const char* column, const char* text,
                                       size_t text_size);
@@ -193,17 +192,19 @@ typedef struct coppice_terms coppice_terms;
 /* What a study asks; valid while the callback runs that it is given to. */
 COPPICE_API const char* coppice_terms_study(const coppice_terms* terms);
 COPPICE_API uint64_t coppice_terms_epsilon_nanos(const coppice_terms* terms);
-COPPICE_API const char* coppice_terms_mechanism(const coppice_terms* terms); /* "subset_selection" */
+COPPICE_API const char* coppice_terms_mechanism(
+    const coppice_terms* terms); /* "subset_selection" */
 COPPICE_API const coppice_schema* coppice_terms_schema(const coppice_terms* terms);
 
 typedef struct {
   size_t struct_size;
-  const char* curator; /* where it is reached, HOST:PORT; the journal knows it by that and its key */
-  const char* study;   /* its id; NULL: deliver what waits, and ask for nothing */
+  const char*
+      curator;       /* where it is reached, HOST:PORT; the journal knows it by that and its key */
+  const char* study; /* its id; NULL: deliver what waits, and ask for nothing */
   const uint8_t* submission_token; /* 32 bytes where the study asks for one; else NULL */
 
-  /* Asked once, when the terms have passed the policy and before the row is read: whether to answer.
-   * 0 declines. It must not depend on the row. NULL: answer. */
+  /* Asked once, when the terms have passed the policy and before the row is read: whether to
+   * answer. 0 declines. It must not depend on the row. NULL: answer. */
   int32_t (*review)(void* context, const coppice_terms* terms);
   /* Called once, when nothing can decline any more. Sets the row's columns. There is a report
    * whatever it sets. */
@@ -216,8 +217,8 @@ COPPICE_API void coppice_visit_options_init(coppice_visit_options* options);
 typedef struct coppice_visit coppice_visit;
 
 /* Copies the options; `device` must outlive the visit, and has one visit at a time.
- * Errors: INVALID_ARGUMENT (options, or another visit is open); FAILED_PRECONDITION (the owner opted
- * out). */
+ * Errors: INVALID_ARGUMENT (options, or another visit is open); FAILED_PRECONDITION (the owner
+ * opted out). */
 COPPICE_API int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* options,
                                        coppice_visit** visit, coppice_error* error);
 /* NULL is allowed. At any time: what was journalled is sent by a later visit. */
@@ -225,7 +226,7 @@ COPPICE_API void coppice_visit_close(coppice_visit* visit);
 
 typedef struct {
   size_t struct_size;
-  const char* method; /* "/coppice.v1.StudyService/GetOffer"; NULL: the visit is over */
+  const char* method;     /* "/coppice.v1.StudyService/GetOffer"; NULL: the visit is over */
   const uint8_t* request; /* a serialized message, until the next call of coppice_visit_take() or
                              coppice_visit_fail() */
   size_t request_size;
@@ -245,9 +246,9 @@ COPPICE_API int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call,
  * Errors: INVALID_ARGUMENT also without a call, or for a response that is too long. */
 COPPICE_API int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response,
                                        size_t response_size, coppice_error* error);
-/* Says that the last call failed, by a code of gRPC's that is not 0. The transport should have tried
- * again, with waits, after UNAVAILABLE and DEADLINE_EXCEEDED. Returns INVALID_ARGUMENT without a
- * call; else OK. */
+/* Says that the last call failed, by a code of gRPC's that is not 0. The transport should have
+ * tried again, with waits, after UNAVAILABLE and DEADLINE_EXCEEDED. Returns INVALID_ARGUMENT
+ * without a call; else OK. */
 COPPICE_API int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error);
 
 typedef struct {
@@ -271,9 +272,9 @@ COPPICE_API int32_t coppice_visit_get_outcome(const coppice_visit* visit, coppic
 
 typedef struct coppice_model coppice_model;
 
-/* Reads a serialized coppice.v1.Model (`coppice model export --format message`). Where it comes from
- * is the caller's to see to: its signature is not checked here.
- * Errors: INVALID_ARGUMENT: it is none, or of a later format. */
+/* Reads a serialized coppice.v1.Model (`coppice model export --format message`). Where it comes
+ * from is the caller's to see to: its signature is not checked here. Errors: INVALID_ARGUMENT: it
+ * is none, or of a later format. */
 COPPICE_API int32_t coppice_model_open(const uint8_t* bytes, size_t size, coppice_model** model,
                                        coppice_error* error);
 COPPICE_API void coppice_model_close(coppice_model* model);
@@ -289,10 +290,10 @@ COPPICE_API void coppice_row_close(coppice_row* row);
 
 typedef struct {
   size_t struct_size;
-  uint32_t class_number;  /* the most probable class; 0 for a number */
-  double probability;     /* of the class; 0 for a number */
-  double number;          /* where a number is predicted; else 0 */
-  double low;             /* 95 % interval of the probability or the number */
+  uint32_t class_number; /* the most probable class; 0 for a number */
+  double probability;    /* of the class; 0 for a number */
+  double number;         /* where a number is predicted; else 0 */
+  double low;            /* 95 % interval of the probability or the number */
   double high;
 } coppice_prediction;
 

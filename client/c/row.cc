@@ -170,10 +170,13 @@ const char* coppice_schema_value(const coppice_schema* schema, uint32_t column, 
 void coppice_row_set_text(coppice_row* row, const char* column, const char* text,
                           size_t text_size) {
   if (row == nullptr || column == nullptr || text == nullptr) return;
-  SetText(*row, column, {text, text_size});
+  try {
+    SetText(*row, column, {text, text_size});
+  } catch (...) {  // no memory: the column stays as it was
+  }
 }
 
 void coppice_row_set_number(coppice_row* row, const char* column, double number) {
   if (row == nullptr || column == nullptr) return;
-  SetNumber(*row, column, number);
+  SetNumber(*row, column, number);  // allocates nothing
 }

@@ -23,6 +23,12 @@ absl::StatusOr<std::string> DrawChallenge() {
   return absl::UnavailableError("the system random source failed");
 }
 
+// To the caller of the C interface an invalid argument is a mistake of its own, and this one is the
+// curator's.
+absl::Status OfCurator(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? absl::DataLossError(status.message()) : status;
+}
+
 }  // namespace
 
 void Visit::Ask(Step step, const char* method, std::string request) {
@@ -114,20 +120,21 @@ absl::Status Visit::TakeOffer(absl::string_view response) {
 }
 
 absl::Status Visit::AnswerOffer(absl::string_view response) {
-  COPPICE_ASSIGN_OR_RETURN(Offer offer,
-                           OpenOffer(response, plan_.curator, plan_.study, parts_.trust));
-  COPPICE_RETURN_IF_ERROR(parts_.respondent.CheckTerms(offer.terms));
-  if (!plan_.review(offer.terms)) {
+  absl::StatusOr<Offer> offer = OpenOffer(response, plan_.curator, plan_.study, parts_.trust);
+  if (!offer.ok()) return OfCurator(offer.status());
+  COPPICE_RETURN_IF_ERROR(parts_.respondent.CheckTerms(offer->terms));
+  if (!plan_.review(offer->terms)) {
     return absl::FailedPreconditionError(
         absl::StrCat("study ", plan_.study, " is declined by the device's own review"));
   }
-  return parts_.respondent.Answer(plan_.study, std::move(offer), plan_.read_row, parts_.random);
+  return parts_.respondent.Answer(plan_.study, *std::move(offer), plan_.read_row, parts_.random);
 }
 
 void Visit::NoteClock() {
   const std::optional<SeenManifest> seen = parts_.journal.OfStudy(plan_.study);
   if (!seen.has_value()) return;
-  const int64_t behind = seen->manifest.issued_unix_seconds - parts_.clock();
+  const int64_t now = std::max<int64_t>(0, parts_.clock());  // so that the difference is one
+  const int64_t behind = std::max<int64_t>(0, seen->manifest.issued_unix_seconds) - now;
   if (behind > kDaySeconds) outcome_.clock_behind_seconds = behind;
 }
 
@@ -135,7 +142,7 @@ absl::Status Visit::TakeProof(absl::string_view response) {
   const absl::StatusOr<CuratorProof> proof = OpenProof(response, challenge_);
   if (!proof.ok()) {
     waiting_.clear();
-    return proof.status();
+    return OfCurator(proof.status());
   }
   CuratorCheck is_curators([&](const PublicKey& root) {
     return parts_.trust.CheckLedTo(proof->key, proof->endorsements, root);
@@ -143,7 +150,11 @@ absl::Status Visit::TakeProof(absl::string_view response) {
   std::vector<JournalEntry> owned;
   for (JournalEntry& entry : waiting_) {
     const absl::StatusOr<bool> owns = is_curators.Owns(entry);
-    if (owns.value_or(false)) {
+    if (!owns.ok()) {
+      waiting_.clear();
+      return OfCurator(owns.status());
+    }
+    if (*owns) {
       owned.push_back(std::move(entry));
     } else {
       ++outcome_.deliveries.of_other_curators;

@@ -24,7 +24,7 @@ class MessageWriter {
   void Bytes(uint32_t field, absl::string_view value) {
     if (!value.empty()) Element(field, value);
   }
-  // Of a repeated field, or a message: there also if it is empty.
+  // One element of a repeated field, or a message, which is written also if it is empty.
   void Element(uint32_t field, absl::string_view value) {
     Varint(field << 3 | kBytesType);
     Varint(value.size());

@@ -39,7 +39,7 @@ JournalEntry AnswerTo(const std::string& study, size_t payload_bytes = 1000) {
 }
 
 SeenManifest SeenFor(const std::string& study, const std::string& curator, uint8_t root,
-                  uint64_t sequence = 1) {
+                     uint64_t sequence = 1) {
   SeenManifest seen{.curator = curator,
                     .manifest = {.study = study,
                                  .fingerprint = {1},
@@ -174,6 +174,18 @@ TEST_F(JournalRoomTest, AFullDiskLosesNothing) {
   ASSERT_OK(journal_->Append({AnswerTo("d")}));
   Reopen();
   EXPECT_EQ(journal_->Entries().value().size(), 4u);
+}
+
+// A second name of the old file would be a journal that nobody locks.
+TEST_F(JournalRoomTest, AJournalWithSeveralNamesIsNotWrittenAnew) {
+  AnswerThrice();
+  const std::string before = FileBytes();
+  std::filesystem::create_hard_link(path(), path() + ".other");
+  EXPECT_THAT(journal_->MakeRoom(before.size() - 500),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several names")));
+  EXPECT_EQ(FileBytes(), before);
+  std::filesystem::remove(path() + ".other");
+  EXPECT_OK(journal_->MakeRoom(before.size() - 500));
 }
 
 // What a crash left of an earlier try is in nobody's way.

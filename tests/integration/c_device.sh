@@ -19,7 +19,8 @@ read -ra flags <<< "$(pkg-config --cflags --libs --static coppice-device) $(pkg-
 cc -std=c11 "$examples/device.c" "$examples/grpc_call.c" "${flags[@]}" -Wl,-rpath,"$work/prefix/lib" -o "$work/shared"
 flags=("${flags[@]/-lcoppice_device/$work/prefix/lib/libcoppice_device.a}")
 cc -std=c11 "$examples/device.c" "$examples/grpc_call.c" "${flags[@]}" -o "$work/static"
-readelf -d "$work/static" | grep -q 'libcoppice\|libabsl' && fail "the archive needs more than libcrypto and libstdc++"
+needed=$(readelf -d "$work/static")
+grep -q 'libcoppice\|libabsl' <<< "$needed" && fail "the archive needs more than libcrypto and libstdc++"
 
 "$source/deploy/make-certs.sh" "$work/certs" > /dev/null
 "$build/bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
