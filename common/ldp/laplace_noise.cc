@@ -19,29 +19,23 @@ constexpr size_t kChunk = 512;
 // Zero steps and a negative sign: dropped, or zero would count twice.
 constexpr SignedSteps kNegativeZero = 1;
 
-// Calls emit(j, noise) for j = 0..count-1.
-template <typename Emit>
-absl::Status DrawNoise(const GeometricTable& table, PrivateRandom& random, size_t count,
-                       Emit emit) {
-  std::array<SignedSteps, kChunk> draws;
-  size_t done = 0;
-  while (done < count) {
-    const size_t want = std::min(kChunk, count - done);
-    COPPICE_RETURN_IF_ERROR(random.Geometric(table, absl::MakeSpan(draws.data(), want)));
-    for (size_t i = 0; i < want; ++i) {
-      const SignedSteps draw = draws[i];
-      int32_t steps = static_cast<int32_t>(StepsOf(draw));
-      if (steps == static_cast<int32_t>(kManySteps)) [[unlikely]] {
-        COPPICE_ASSIGN_OR_RETURN(const uint32_t tail, DrawSteps(table, random));
-        steps += static_cast<int32_t>(tail);
-      }
-      const int32_t sign = -static_cast<int32_t>(draw & 1);  // 0 or -1
-      // Written always, kept unless it is the negative zero: no branch to mispredict.
-      emit(done, (steps ^ sign) - sign);
-      done += draw != kNegativeZero ? 1 : 0;
+// The noise of the draws that are not the negative zero; `noise` has room for all. Returns how many
+// there are.
+absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const GeometricTable& table,
+                               PrivateRandom& random, absl::Span<int32_t> noise) {
+  size_t kept = 0;
+  for (const SignedSteps draw : draws) {
+    int32_t steps = static_cast<int32_t>(StepsOf(draw));
+    if (steps == static_cast<int32_t>(kManySteps)) [[unlikely]] {
+      COPPICE_ASSIGN_OR_RETURN(const uint32_t tail, DrawSteps(table, random));
+      steps += static_cast<int32_t>(tail);
     }
+    const int32_t sign = -static_cast<int32_t>(draw & 1);  // 0 or -1
+    // Written always, kept unless it is the negative zero: no branch to mispredict.
+    noise[kept] = (steps ^ sign) - sign;
+    kept += draw != kNegativeZero ? 1 : 0;
   }
-  return absl::OkStatus();
+  return kept;
 }
 
 // The sum of `count` independent geometric draws with ratio numerator / 2^32: how many reach one
@@ -75,18 +69,24 @@ LaplaceNoise::LaplaceNoise(GeometricTable table) : table_(std::move(table)) {
   bound_ = static_cast<int64_t>(std::ceil(101 * std::log(2.0) / -log_ratio_));
 }
 
-absl::Status LaplaceNoise::Fill(PrivateRandom& random, absl::Span<int32_t> out) const {
-  return DrawNoise(table_, random, out.size(), [out](size_t j, int32_t noise) { out[j] = noise; });
+absl::Status LaplaceNoise::Draw(PrivateRandom& random, size_t count, Take take) const {
+  std::array<SignedSteps, kChunk> draws;
+  std::array<int32_t, kChunk> noise;
+  for (size_t done = 0; done < count;) {
+    const auto chunk = absl::MakeSpan(draws).first(std::min(kChunk, count - done));
+    COPPICE_RETURN_IF_ERROR(random.Geometric(table_, chunk));
+    COPPICE_ASSIGN_OR_RETURN(const size_t kept,
+                             NoiseOf(chunk, table_, random, absl::MakeSpan(noise)));
+    if (kept > 0) take(done, absl::MakeSpan(noise).first(kept));
+    done += kept;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LaplaceNoise::AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const {
-  std::array<int32_t, kChunk> noise;
-  for (size_t start = 0; start < sums.size(); start += kChunk) {
-    const size_t count = std::min(kChunk, sums.size() - start);
-    COPPICE_RETURN_IF_ERROR(Fill(random, absl::MakeSpan(noise.data(), count)));
-    for (size_t j = 0; j < count; ++j) sums[start + j] += noise[j];
-  }
-  return absl::OkStatus();
+  return Draw(random, sums.size(), [sums](size_t start, absl::Span<const int32_t> noise) {
+    for (size_t i = 0; i < noise.size(); ++i) sums[start + i] += noise[i];
+  });
 }
 
 absl::StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& random) const {
@@ -98,13 +98,10 @@ absl::StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& rando
                              SumOfGeometrics(count, table_.numerator(), random));
     return sum - minus;
   }
-  std::array<int32_t, kChunk> noise;
-  while (count > 0) {
-    const size_t want = std::min<uint64_t>(kChunk, count);
-    COPPICE_RETURN_IF_ERROR(Fill(random, absl::MakeSpan(noise.data(), want)));
-    sum = std::accumulate(noise.begin(), noise.begin() + want, sum);
-    count -= want;
-  }
+  COPPICE_RETURN_IF_ERROR(
+      Draw(random, count, [&sum](size_t /*start*/, absl::Span<const int32_t> noise) {
+        sum = std::accumulate(noise.begin(), noise.end(), sum);
+      }));
   return sum;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -28,8 +29,10 @@ class LaplaceNoise {
  public:
   static absl::StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);
 
-  // Overwrites `out` with independent noise.
-  absl::Status Fill(PrivateRandom& random, absl::Span<int32_t> out) const;
+  // Independent noise, `count` in all, a few hundred at a time: calls take(start, noise) for what
+  // belongs at `start` and after it. `take` may change what it is given.
+  using Take = absl::FunctionRef<void(size_t start, absl::Span<int32_t> noise)>;
+  absl::Status Draw(PrivateRandom& random, size_t count, Take take) const;
   // Adds independent noise to `sums`.
   absl::Status AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const;
 

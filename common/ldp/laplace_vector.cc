@@ -9,13 +9,16 @@
 
 namespace coppice {
 
-absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, uint32_t column,
-                                                     PrivateRandom& random) const {
-  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
-  std::vector<int32_t> entries(sum_size());
-  COPPICE_RETURN_IF_ERROR(noise_.Fill(random, absl::MakeSpan(entries)));
-  for (const size_t one : OnesOf(value)) ++entries[one];
-  return EncodeIntegers(entries);
+absl::Status LaplaceVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                                  std::string& payload) const {
+  const Ones ones = OnesOf(value);
+  payload.clear();
+  return noise_.Draw(random, sum_size(), [&](size_t start, absl::Span<int32_t> entries) {
+    for (const size_t one : ones) {
+      if (one - start < entries.size()) ++entries[one - start];  // a one before it wraps around
+    }
+    AppendIntegers(entries, payload);
+  });
 }
 
 absl::Status LaplaceVector::Check(absl::string_view payload) const {

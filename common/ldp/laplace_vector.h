@@ -21,9 +21,8 @@ namespace coppice {
 // Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
 class LaplaceVector : public LocalMechanism {
  public:
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const final;
   size_t payload_bytes() const final { return sum_size(); }
+  size_t max_payload_bytes() const final { return kMaxIntegerBytes * sum_size(); }
   size_t sum_size() const final { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
@@ -51,6 +50,8 @@ class LaplaceVector : public LocalMechanism {
   const IntegerLimits& limits() const { return limits_; }
 
  private:
+  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                     std::string& payload) const final;
   // Where the noiseless vector of `value` has its ones.
   virtual Ones OnesOf(LeafLabel value) const = 0;
 

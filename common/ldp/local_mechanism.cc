@@ -56,6 +56,22 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
   return absl::InvalidArgumentError("unknown mechanism");
 }
 
+absl::StatusOr<std::string> LocalMechanism::Randomize(LeafLabel value, uint32_t column,
+                                                      PrivateRandom& random) const {
+  std::string payload;
+  payload.reserve(payload_bytes());
+  COPPICE_RETURN_IF_ERROR(Randomize(value, column, random, payload));
+  return payload;
+}
+
+absl::Status LocalMechanism::Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
+                                       std::string& payload) const {
+  absl::Status status = CheckInput(value, column);
+  if (status.ok()) status = Write(value, column, random, payload);
+  if (!status.ok()) payload.clear();
+  return status;
+}
+
 absl::Status LocalMechanism::Add(absl::string_view payload, uint32_t column,
                                  absl::Span<int64_t> sums) const {
   COPPICE_RETURN_IF_ERROR(CheckColumn(column));

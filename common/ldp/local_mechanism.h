@@ -125,11 +125,19 @@ class LocalMechanism {
   virtual bool margins_only() const { return false; }
 
   // The device's half: one report's payload, in the column of its ticket.
-  virtual absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                                PrivateRandom& random) const = 0;
+  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                        PrivateRandom& random) const;
+  // The same in place of what `payload` says, which is nothing after an error. Takes no memory if
+  // `payload` has room_bytes() reserved, so that whether there is any tells nothing of the row.
+  absl::Status Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
+                         std::string& payload) const;
 
   // Bytes of a payload; where it varies, of one with little noise.
   virtual size_t payload_bytes() const = 0;
+  // At least as many bytes as any payload has.
+  virtual size_t max_payload_bytes() const { return payload_bytes(); }
+  // Bytes to make a payload in.
+  virtual size_t room_bytes() const { return max_payload_bytes(); }
 
   // The curator's half, on sums of sum_size() integers. Check() is InvalidArgument for a payload
   // that no honest device sends, whatever the column; AddAll() adds reports whose payloads it lets
@@ -184,6 +192,10 @@ class LocalMechanism {
   LeafLabel ValueOf(size_t cell) const;
 
  private:
+  // Randomize() for a value and a column that there are; `payload` still says what it said before.
+  virtual absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                             std::string& payload) const = 0;
+
   MechanismKind kind_;
   Budget epsilon_;
   Domain domain_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "common/base/status_macros.h"
@@ -26,6 +25,17 @@ double LogChoose(size_t n, size_t k) {
     log += std::log(static_cast<double>(n - k + i)) - std::log(static_cast<double>(i));
   }
   return log;
+}
+
+// Calls take(i) for each bit i that is one, rising, counted from the start of byte `first`.
+template <typename Take>
+void ForEachOne(const std::string& bytes, size_t first, Take take) {
+  for (size_t at = first; at < bytes.size(); ++at) {
+    for (auto rest = static_cast<unsigned char>(bytes[at]); rest != 0;
+         rest = static_cast<unsigned char>(rest & (rest - 1))) {
+      take(8 * (at - first) + static_cast<size_t>(std::countr_zero(rest)));
+    }
+  }
 }
 
 }  // namespace
@@ -67,30 +77,23 @@ absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, In
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> SubsetSelection::Randomize(LeafLabel value, uint32_t column,
-                                                       PrivateRandom& random) const {
-  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
-  const size_t cell = CellOf(value, domain());
-  if (is_bitmap()) {
-    std::string payload(BitPayloadBytes(sum_size()), '\0');
-    COPPICE_RETURN_IF_ERROR(DrawMembers(cell, random, [&payload](size_t member) {
-      const bool is_new = !GetBit(payload, member);
-      if (is_new) FlipBit(payload, member);
-      return is_new;
-    }));
-    return payload;
-  }
-  absl::flat_hash_set<size_t> set;
-  set.reserve(members_);
-  COPPICE_RETURN_IF_ERROR(
-      DrawMembers(cell, random, [&set](size_t member) { return set.insert(member).second; }));
-  std::vector<size_t> members(set.begin(), set.end());
-  std::sort(members.begin(), members.end());  // the order of the draws must not show
-  std::string payload(BitPayloadBytes(members_ * width_), '\0');
-  for (size_t i = 0; i < members_; ++i) {
-    SetNumber(payload, width_, i, static_cast<uint32_t>(members[i]));
-  }
-  return payload;
+absl::Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                                    std::string& payload) const {
+  // The bits stand behind the numbers where they are not what is sent.
+  const size_t first_bit = is_bitmap() ? 0 : 8 * payload_bytes();
+  payload.assign(room_bytes(), '\0');
+  COPPICE_RETURN_IF_ERROR(DrawMembers(CellOf(value, domain()), random, [&](size_t member) {
+    const bool is_new = !GetBit(payload, first_bit + member);
+    if (is_new) FlipBit(payload, first_bit + member);
+    return is_new;
+  }));
+  if (is_bitmap()) return absl::OkStatus();
+  size_t written = 0;
+  ForEachOne(payload, payload_bytes(), [&](size_t member) {
+    SetNumber(payload, width_, written++, static_cast<uint32_t>(member));
+  });
+  payload.resize(payload_bytes());
+  return absl::OkStatus();
 }
 
 absl::Status SubsetSelection::RandomizeInto(LeafLabel value, PrivateRandom& random,

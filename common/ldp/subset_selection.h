@@ -32,10 +32,12 @@ class SubsetSelection final : public LocalMechanism {
   size_t cell_bits() const { return width_; }  // of a cell's number
   bool is_bitmap() const { return members_ * width_ >= sum_size(); }
 
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const override;
   size_t payload_bytes() const override {
     return BitPayloadBytes(is_bitmap() ? sum_size() : members_ * width_);
+  }
+  // A set is drawn as bits.
+  size_t room_bytes() const override {
+    return payload_bytes() + (is_bitmap() ? 0 : BitPayloadBytes(sum_size()));
   }
   size_t sum_size() const override { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const override;
@@ -53,6 +55,8 @@ class SubsetSelection final : public LocalMechanism {
   friend absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeSubsetSelection(const Budget& epsilon,
                                                                              const Domain& domain);
   SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members, uint64_t truth_rate);
+  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                     std::string& payload) const override;
   // Calls insert(cell) for members of a randomized set until it has all of them; insert() says
   // whether the cell is new to the set.
   template <typename Insert>

@@ -52,13 +52,12 @@ absl::StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t co
   return static_cast<uint32_t>(any);
 }
 
-absl::StatusOr<std::string> SymbolResponse::Randomize(LeafLabel value, uint32_t column,
-                                                      PrivateRandom& random) const {
-  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+absl::Status SymbolResponse::Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                                   std::string& payload) const {
   COPPICE_ASSIGN_OR_RETURN(const uint32_t symbol, DrawSymbol(value, column, random));
-  std::string payload(bytes_, '\0');
+  payload.resize(bytes_);
   for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
-  return payload;
+  return absl::OkStatus();
 }
 
 absl::Status SymbolResponse::Check(absl::string_view payload) const {

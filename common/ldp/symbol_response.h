@@ -34,8 +34,6 @@ class SymbolResponse : public LocalMechanism {
   // What a report of `cell` (leaf * classes + label) would say without noise.
   virtual uint32_t SymbolOf(uint32_t column, size_t cell) const = 0;
 
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const final;
   size_t payload_bytes() const final { return bytes_; }
   size_t sum_size() const final { return size_t{shape_.columns} * shape_.symbols; }
   absl::Status Check(absl::string_view payload) const final;
@@ -61,6 +59,8 @@ class SymbolResponse : public LocalMechanism {
   double keep() const { return keep_; }    // p() - q()
 
  private:
+  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                     std::string& payload) const final;
   absl::StatusOr<uint32_t> DrawSymbol(LeafLabel value, uint32_t column,
                                       PrivateRandom& random) const;
 

@@ -57,13 +57,10 @@ absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set s
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, uint32_t column,
-                                                   PrivateRandom& random) const {
-  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
-  std::string payload(BitPayloadBytes(sum_size()), '\0');
-  COPPICE_RETURN_IF_ERROR(
-      DrawOnes(value, random, [&payload](size_t position) { FlipBit(payload, position); }));
-  return payload;
+absl::Status UnaryVector::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                                std::string& payload) const {
+  payload.assign(payload_bytes(), '\0');
+  return DrawOnes(value, random, [&payload](size_t position) { FlipBit(payload, position); });
 }
 
 absl::Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,

@@ -23,8 +23,6 @@ namespace coppice {
 // Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
 class UnaryVector : public LocalMechanism {
  public:
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const final;
   size_t payload_bytes() const final;
   size_t sum_size() const final { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const final;
@@ -57,6 +55,8 @@ class UnaryVector : public LocalMechanism {
   UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
 
  private:
+  absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
+                     std::string& payload) const final;
   // Calls set(position) for every one of a randomized report.
   template <typename Set>
   absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;

@@ -10,6 +10,9 @@ namespace {
 
 constexpr uint16_t kSignBit = 0x8000;
 
+// Of ratio^kManySteps / 2: two for each step, and one for the half.
+constexpr size_t kMaxDigits = 2 * kManySteps + 1;
+
 // ratio^i / 2 for i = 1..kManySteps, as 16-bit digits after the binary point. Halving makes room
 // for the sign: the first word of a draw is its sign bit and then the first 15 bits of the uniform
 // number, so with the sign cleared the words compare digit by digit.
@@ -75,14 +78,16 @@ absl::StatusOr<SignedSteps> GeometricTable::Resolve(
 absl::StatusOr<size_t> GeometricTable::Compare(
     uint16_t first_digit, size_t steps,
     absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
-  std::vector<uint16_t> uniform = {first_digit};
+  std::array<uint16_t, kMaxDigits> uniform;
+  uniform[0] = first_digit;
+  size_t drawn = 1;
   // True if the uniform number is less than `power`. Draws the digits it needs and keeps them.
   // Equal to the last digit means not less: whatever follows only adds.
   const auto is_less = [&](const std::vector<uint16_t>& power) -> absl::StatusOr<bool> {
     for (size_t at = 0; at < power.size(); ++at) {
-      if (at == uniform.size()) {
-        COPPICE_ASSIGN_OR_RETURN(const uint16_t word, next_word());
-        uniform.push_back(word);
+      if (at == drawn) {
+        COPPICE_ASSIGN_OR_RETURN(uniform[drawn], next_word());
+        ++drawn;
       }
       if (uniform[at] != power[at]) return uniform[at] < power[at];
     }

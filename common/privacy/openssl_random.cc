@@ -141,19 +141,19 @@ absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numer
 absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
   while (!out.empty()) {
     COPPICE_RETURN_IF_ERROR(EnsureWord());
-    const size_t run = std::min(out.size(), kWords - next_);
+    const size_t run = std::min({out.size(), kWords - next_, kMaxRun});
     const uint16_t* const words = words_.data() + next_;
     for (size_t i = 0; i < run; ++i) out[i] = table.Lookup(words[i]);
     // The few undecided draws go on with fresh words, so their first words must be read before
     // those are drawn: a refill overwrites them.
-    undecided_.clear();
+    size_t put_off = 0;
     for (size_t i = FindUndecided(out.first(run), 0); i < run;
          i = FindUndecided(out.first(run), i + 1)) {
-      undecided_.push_back({i, words[i]});
+      undecided_[put_off++] = {.at = static_cast<uint16_t>(i), .first_word = words[i]};
     }
     next_ += run;
-    for (const auto& [i, first_word] : undecided_) {
-      COPPICE_ASSIGN_OR_RETURN(out[i], table.Resolve(first_word, [this] { return NextWord(); }));
+    for (const auto& [at, first_word] : absl::MakeSpan(undecided_).first(put_off)) {
+      COPPICE_ASSIGN_OR_RETURN(out[at], table.Resolve(first_word, [this] { return NextWord(); }));
     }
     out.remove_prefix(run);
   }

@@ -6,8 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "common/privacy/private_random.h"
 
@@ -45,7 +43,13 @@ class OpenSslRandom final : public PrivateRandom {
 
   std::array<uint16_t, kWords> words_;
   size_t next_ = kWords;
-  std::vector<std::pair<size_t, uint16_t>> undecided_;  // scratch of Geometric()
+  struct Undecided {
+    uint16_t at;  // in the run
+    uint16_t first_word;
+  };
+  // A run of draws whose undecided ones are put off together.
+  static constexpr size_t kMaxRun = 512;
+  std::array<Undecided, kMaxRun> undecided_;  // of Geometric()
   uint64_t fork_generation_;
 };
 

@@ -1,6 +1,7 @@
 #include "common/ldp/payload/integer_payload.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 
@@ -11,8 +12,6 @@
 
 namespace coppice {
 namespace {
-
-constexpr int kMaxVarintBytes = 5;
 
 uint32_t ZigZag(int32_t value) {
   return (static_cast<uint32_t>(value) << 1) ^ static_cast<uint32_t>(value >> 31);
@@ -37,12 +36,13 @@ bool AllSingleBytes(const uint8_t* bytes) {
 // One varint, in its shortest form; moves `next` past it.
 absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
   uint32_t code = 0;
-  for (int bytes = 0; bytes < kMaxVarintBytes; ++bytes) {
+  for (size_t bytes = 0; bytes < kMaxIntegerBytes; ++bytes) {
     if (next == end) return BadPayload("is too short");
     const uint8_t byte = *next++;
     code |= static_cast<uint32_t>(byte & 0x7f) << (7 * bytes);
     if (byte >= 0x80) continue;
-    const bool overlong = (bytes > 0 && byte == 0) || (bytes == kMaxVarintBytes - 1 && byte > 0x0f);
+    const bool overlong =
+        (bytes > 0 && byte == 0) || (bytes == kMaxIntegerBytes - 1 && byte > 0x0f);
     if (overlong) break;
     return code;
   }
@@ -84,12 +84,23 @@ bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
 std::string EncodeIntegers(absl::Span<const int32_t> values) {
   std::string payload;
   payload.reserve(values.size());  // nearly always each is one byte
-  for (const int32_t value : values) {
-    uint32_t code = ZigZag(value);
-    for (; code >= 0x80; code >>= 7) payload.push_back(static_cast<char>(code | 0x80));
-    payload.push_back(static_cast<char>(code));
-  }
+  AppendIntegers(values, payload);
   return payload;
+}
+
+void AppendIntegers(absl::Span<const int32_t> values, std::string& payload) {
+  std::array<char, kBlock * kMaxIntegerBytes> bytes;
+  while (!values.empty()) {
+    const absl::Span<const int32_t> block = values.first(std::min(kBlock, values.size()));
+    size_t size = 0;
+    for (const int32_t value : block) {
+      uint32_t code = ZigZag(value);
+      for (; code >= 0x80; code >>= 7) bytes[size++] = static_cast<char>(code | 0x80);
+      bytes[size++] = static_cast<char>(code);
+    }
+    payload.append(bytes.data(), size);
+    values.remove_prefix(block.size());
+  }
 }
 
 absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values) {

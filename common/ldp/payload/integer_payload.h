@@ -15,7 +15,12 @@
 
 namespace coppice {
 
+// Most bytes of one.
+inline constexpr size_t kMaxIntegerBytes = 5;
+
 std::string EncodeIntegers(absl::Span<const int32_t> values);
+// The same behind what there is; several calls make one payload.
+void AppendIntegers(absl::Span<const int32_t> values, std::string& payload);
 
 // Fills `values`. InvalidArgument unless the payload holds exactly that many, each in its shortest
 // form.

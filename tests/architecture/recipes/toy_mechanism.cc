@@ -43,15 +43,6 @@ class ToyMechanism final : public LocalMechanism {
   size_t payload_bytes() const override { return bytes_; }
   size_t sum_size() const override { return domain().cells(); }
 
-  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
-                                        PrivateRandom& random) const override {
-    COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
-    COPPICE_ASSIGN_OR_RETURN(const size_t symbol, Draw(value, random));
-    std::string payload(bytes_, '\0');
-    for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
-    return payload;
-  }
-
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const override {
     COPPICE_RETURN_IF_ERROR(CheckValue(value));
@@ -97,6 +88,14 @@ class ToyMechanism final : public LocalMechanism {
   }
 
  private:
+  absl::Status Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
+                     std::string& payload) const override {
+    COPPICE_ASSIGN_OR_RETURN(const size_t symbol, Draw(value, random));
+    payload.resize(bytes_);
+    for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
+    return absl::OkStatus();
+  }
+
   size_t SymbolOf(LeafLabel value) const { return sum_size() - 1 - CellOf(value, domain()); }
 
   static size_t SymbolIn(absl::string_view payload) {

@@ -66,9 +66,12 @@ TEST(LaplaceNoiseTest, BoundIsTheLeastThatTheTailAllows) {
 TEST(LaplaceNoiseTest, DrawsBecomeNoise) {
   const LaplaceNoise noise = MakeNoise("1", 4);
   ScriptedDraws random({2 << 1, 1, 3 << 1 | 1, kManySteps << 1 | 1, 5 << 1, 4 << 1});
-  std::vector<int32_t> out(2);
-  ASSERT_OK(noise.Fill(random, absl::MakeSpan(out)));
-  EXPECT_EQ(out, (std::vector<int32_t>{2, -3}));
+  std::vector<int32_t> drawn;
+  ASSERT_OK(noise.Draw(random, 2, [&](size_t start, absl::Span<const int32_t> some) {
+    EXPECT_EQ(start, drawn.size());
+    drawn.insert(drawn.end(), some.begin(), some.end());
+  }));
+  EXPECT_EQ(drawn, (std::vector<int32_t>{2, -3}));
   EXPECT_EQ(random.drawn(), 3u);
   std::vector<int64_t> sums = {10, 20};
   ASSERT_OK(noise.AddTo(random, absl::MakeSpan(sums)));
@@ -125,13 +128,13 @@ bool MatchesLaw(const LaplaceNoise& noise, uint64_t trials, Draw draw) {
 }
 
 // False alarm < 5e-8 (six times seven plans at 1e-9). Power: see the twin below.
-TEST(LaplaceNoiseStatTest, FillAddToAndSumOfDrawTheStatedLaw) {
+TEST(LaplaceNoiseStatTest, DrawAddToAndSumOfHaveTheStatedLaw) {
   OpenSslRandom random;
   for (const char* epsilon : {"0.05", "2"}) {  // the first with tails past the table
     const LaplaceNoise noise = MakeNoise(epsilon, 4);
     EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] {
       int32_t z = 99;
-      EXPECT_OK(noise.Fill(random, absl::MakeSpan(&z, 1)));
+      EXPECT_OK(noise.Draw(random, 1, [&](size_t, absl::Span<const int32_t> one) { z = one[0]; }));
       return z;
     }));
     EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] {

@@ -77,9 +77,6 @@ class Plain final : public LocalMechanism {
   explicit Plain(Domain domain)
       : LocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse("1"), domain) {}
 
-  absl::StatusOr<std::string> Randomize(LeafLabel, uint32_t, PrivateRandom&) const override {
-    return "";
-  }
   size_t payload_bytes() const override { return 0; }
   size_t sum_size() const override { return domain().cells(); }
   absl::Status Check(absl::string_view) const override { return absl::OkStatus(); }
@@ -95,6 +92,11 @@ class Plain final : public LocalMechanism {
   absl::StatusOr<double> LogOutputProbability(LeafLabel, uint32_t,
                                               absl::string_view) const override {
     return 0;
+  }
+
+ private:
+  absl::Status Write(LeafLabel, uint32_t, PrivateRandom&, std::string&) const override {
+    return absl::OkStatus();
   }
 };
 

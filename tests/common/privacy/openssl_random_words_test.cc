@@ -64,12 +64,14 @@ class Model {
     return successes;
   }
 
-  // As many first words as the buffer has come before the further words of the undecided.
+  // As many first words as the buffer has, and at most 512, come before the further words of the
+  // undecided.
   std::vector<SignedSteps> Geometric(const GeometricTable& table, size_t count) {
     std::vector<SignedSteps> draws;
     while (draws.size() < count) {
       std::vector<uint16_t> firsts = {Word()};
-      while (draws.size() + firsts.size() < count && next_ < buffers.at(buffer_).size()) {
+      while (firsts.size() < 512 && draws.size() + firsts.size() < count &&
+             next_ < buffers.at(buffer_).size()) {
         firsts.push_back(Word());
       }
       for (const uint16_t first : firsts) {
