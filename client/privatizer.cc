@@ -28,7 +28,8 @@ absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fi
           absl::StrCat("tree ", number, " is none of the study's ", terms.trees));
     }
     COPPICE_RETURN_IF_ERROR(ValidateTree(terms, tree));
-    COPPICE_ASSIGN_OR_RETURN(mechanisms[number], MakeMechanism(terms, tree.num_leaves()));
+    const uint32_t leaves = terms.joined_by.empty() ? tree.num_leaves() : 1;
+    COPPICE_ASSIGN_OR_RETURN(mechanisms[number], MakeMechanism(terms, leaves));
   }
   return Privatizer(std::move(terms), fingerprint, std::move(trees), std::move(mechanisms));
 }
@@ -41,12 +42,13 @@ absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
                                                     ", which is not here; fetch the offer again"));
 }
 
+const LocalMechanism& Privatizer::MechanismOf(const TicketDraw& draw) const {
+  return *mechanisms_[draw.Tree(terms_.trees)];
+}
+
 uint64_t Privatizer::MaxReportBytes(const Ticket& ticket) const {
-  constexpr uint64_t kMaxVarintBytes = 5;  // of a noisy entry
-  const LocalMechanism& mechanism = *mechanisms_[DrawOf(ticket).Tree(terms_.trees)];
-  const uint64_t payload = mechanism.payload_bytes();
   const uint64_t values = uint64_t{terms_.num_public_features()} * sizeof(double);
-  return payload * (mechanism.adds_laplace_noise() ? kMaxVarintBytes : 1) +
+  return MechanismOf(DrawOf(ticket)).max_payload_bytes() +
          std::max<uint64_t>(values, kMaxJoinIdBytes);
 }
 
@@ -68,55 +70,69 @@ absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRand
   return static_cast<uint32_t>(drawn);
 }
 
-absl::StatusOr<std::string> Privatizer::RandomizeLabel(const LabelledRow& row,
-                                                       const TicketDraw& draw,
-                                                       PrivateRandom& random) const {
-  COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms_, /*leaves=*/1));
+absl::Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
+  // Before the label is looked at: whether there is an answer may depend on the id alone.
+  COPPICE_RETURN_IF_ERROR(CheckRowId(row));
+  blank.report.public_values = row.id;
   COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
-  return mechanism->Randomize({.leaf = 0, .label = label}, draw.Column(mechanism->columns()),
-                              random);
+  const LocalMechanism& mechanism = MechanismOf(blank.draw);
+  return mechanism.Randomize({.leaf = 0, .label = label}, blank.draw.Column(mechanism.columns()),
+                             random, blank.report.payload);
 }
 
-absl::StatusOr<std::string> Privatizer::RandomizeConsistent(const Tree& tree, const Row& row,
-                                                            uint32_t label, const TicketDraw& draw,
-                                                            PrivateRandom& random) const {
-  const std::vector<uint32_t> leaves = ConsistentLeaves(tree, *terms_.schema, row);
+absl::Status Privatizer::ShowValues(const LabelledRow& row, Blank& blank,
+                                    PrivateRandom& random) const {
+  const Tree& tree = trees_.at(blank.draw.Tree(terms_.trees));
+  // First what is public, and all memory.
+  blank.report.public_values = EncodePublicValues(*terms_.schema, tree, row.row);
+  const std::vector<uint32_t> leaves = ConsistentLeaves(tree, *terms_.schema, row.row);
   COPPICE_ASSIGN_OR_RETURN(const auto mechanism,
                            MakeMechanism(terms_, static_cast<uint32_t>(leaves.size())));
-  const auto own = std::lower_bound(leaves.begin(), leaves.end(), tree.FindLeaf(row));
+  blank.report.payload.reserve(mechanism->room_bytes());
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
+  const auto own = std::lower_bound(leaves.begin(), leaves.end(), tree.FindLeaf(row.row));
   const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = label};
-  return mechanism->Randomize(value, draw.Column(mechanism->columns()), random);
+  return mechanism->Randomize(value, blank.draw.Column(mechanism->columns()), random,
+                              blank.report.payload);
+}
+
+absl::StatusOr<Privatizer::Blank> Privatizer::BlankFor(const Ticket& ticket) const {
+  Blank blank = {.report = {.study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket},
+                 .draw = DrawOf(ticket)};
+  COPPICE_RETURN_IF_ERROR(CheckTree(blank.draw));
+  const bool is_joined = !terms_.joined_by.empty();
+  if (is_joined) blank.report.public_values.reserve(kMaxJoinIdBytes);
+  if (is_joined || !terms_.shows_values()) {
+    blank.report.payload.reserve(MechanismOf(blank.draw).room_bytes());
+  }
+  return blank;
+}
+
+absl::Status Privatizer::ShowNothing(const LabelledRow& row, Blank& blank,
+                                     PrivateRandom& random) const {
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
+  const LocalMechanism& mechanism = MechanismOf(blank.draw);
+  const uint32_t leaf = trees_.at(blank.draw.Tree(terms_.trees)).FindLeaf(row.row);
+  return mechanism.Randomize({.leaf = leaf, .label = label}, blank.draw.Column(mechanism.columns()),
+                             random, blank.report.payload);
+}
+
+absl::StatusOr<PrivateReport> Privatizer::Privatize(LabelledRow row, Blank blank,
+                                                    PrivateRandom& random) const {
+  if (!terms_.joined_by.empty()) {
+    COPPICE_RETURN_IF_ERROR(ShowId(row, blank, random));
+  } else {
+    terms_.schema->Fit(row.row);
+    COPPICE_RETURN_IF_ERROR(terms_.shows_values() ? ShowValues(row, blank, random)
+                                                  : ShowNothing(row, blank, random));
+  }
+  return std::move(blank.report);
 }
 
 absl::StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Ticket& ticket,
                                                     PrivateRandom& random) const {
-  const TicketDraw draw = DrawOf(ticket);
-  COPPICE_RETURN_IF_ERROR(CheckTree(draw));
-  PrivateReport report = {
-      .study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket, .payload = {}};
-  if (!terms_.joined_by.empty()) {
-    // Before the label is looked at: whether there is an answer may depend on the id alone.
-    COPPICE_RETURN_IF_ERROR(CheckRowId(row));
-    COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeLabel(row, draw, random));
-    report.public_values = row.id;
-    return report;
-  }
-  const uint32_t number = draw.Tree(terms_.trees);
-  const Tree& tree = trees_.at(number);
-  const Schema& schema = *terms_.schema;
-  const Row fitted = schema.Validate(row.row).ok() ? row.row : schema.Fit(row.row);
-  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
-  if (terms_.shows_values()) {
-    COPPICE_ASSIGN_OR_RETURN(report.payload,
-                             RandomizeConsistent(tree, fitted, label, draw, random));
-    report.public_values = EncodePublicValues(schema, tree, fitted);
-    return report;
-  }
-  const LocalMechanism& mechanism = *mechanisms_[number];
-  COPPICE_ASSIGN_OR_RETURN(report.payload,
-                           mechanism.Randomize({.leaf = tree.FindLeaf(fitted), .label = label},
-                                               draw.Column(mechanism.columns()), random));
-  return report;
+  COPPICE_ASSIGN_OR_RETURN(Blank blank, BlankFor(ticket));
+  return Privatize(row, std::move(blank), random);
 }
 
 }  // namespace coppice

@@ -21,7 +21,7 @@ struct PrivateReport {
   std::string study;
   Fingerprint fingerprint{};
   Ticket ticket;
-  std::string payload;
+  std::string payload = {};
   std::string public_values = {};  // where features are public: see public_values.h
 
   friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
@@ -63,6 +63,18 @@ class Privatizer {
 
   absl::StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
                                           PrivateRandom& random) const;
+
+  // The same in two steps: all that can be refused, and all memory, comes before there is a row.
+  // Privatize() takes none then, if `row` has a value for each feature; where features are public,
+  // it takes what their values ask for, before it looks at the rest.
+  struct Blank {
+    PrivateReport report;  // says nothing yet
+    TicketDraw draw;
+  };
+  absl::StatusOr<Blank> BlankFor(const Ticket& ticket) const;
+  absl::StatusOr<PrivateReport> Privatize(LabelledRow row, Blank blank,
+                                          PrivateRandom& random) const;
+
   // At least as many bytes as a report for `ticket` has of payload and public values, whatever the
   // row. The ticket's tree must be here.
   uint64_t MaxReportBytes(const Ticket& ticket) const;
@@ -75,19 +87,21 @@ class Privatizer {
 
   absl::Status CheckTree(const TicketDraw& draw) const;
   absl::Status CheckRowId(const LabelledRow& row) const;
+  const LocalMechanism& MechanismOf(const TicketDraw& draw) const;
   absl::StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
-  // The payload about the label, where the study is joined by an id.
-  absl::StatusOr<std::string> RandomizeLabel(const LabelledRow& row, const TicketDraw& draw,
-                                             PrivateRandom& random) const;
-  // The payload about the leaves that a row's public values allow.
-  absl::StatusOr<std::string> RandomizeConsistent(const Tree& tree, const Row& row, uint32_t label,
-                                                  const TicketDraw& draw,
-                                                  PrivateRandom& random) const;
+  // Fill the report: with the id beside a payload about the label; with public values beside one
+  // about the leaves that they allow; with a payload about all leaves. The row fits the schema
+  // where it is looked at.
+  absl::Status ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
+  absl::Status ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
+  absl::Status ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
 
   Terms terms_;
   Fingerprint fingerprint_;
   TreesByIndex trees_;
-  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;  // by tree; null where it is not held
+  // By tree, null where it is not held: about all its leaves, or about the label alone where the
+  // study is joined by an id.
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
 };
 
 }  // namespace coppice

@@ -73,7 +73,9 @@ absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
       continue;
     }
     const auto& [subject, ticket] = invitations[i];
-    COPPICE_ASSIGN_OR_RETURN(PrivateReport report, privatizer.Privatize(read(i), ticket, random));
+    COPPICE_ASSIGN_OR_RETURN(Privatizer::Blank blank, privatizer.BlankFor(ticket));
+    COPPICE_ASSIGN_OR_RETURN(PrivateReport report,
+                             privatizer.Privatize(read(i), std::move(blank), random));
     fresh.push_back({.subject = subject, .epsilon = privatizer.terms().epsilon, .report = report});
     reports.push_back(std::move(report));
   }

@@ -6,18 +6,26 @@
  * decline any more it calls for the row. docs/device.md leads through it; a program that is ready
  * to build is beside it.
  *
- * Guarantee  At most one report per subject and study leaves the library, epsilon-LDP for the
- *            study's epsilon: neighbours are any value of the row for any other. Whether there is a
- *            report depends on the policy, the offer and the journal, and never on the row. A
- * report is in the journal, on disk, before the caller can see it, and the same bytes are sent at
- * every try. Errors     Every function that can fail returns a COPPICE_ code, and says in words
- * what is wrong and what to do in `error`, which may be NULL. A null handle or a null pointer where
- * one is needed is COPPICE_INVALID_ARGUMENT. After an error nothing has changed unless the function
- * says so. No exception and no signal crosses this interface. Threads    No global state. One
- * thread at a time may use a handle; different handles need no lock, but one process opens a
- * journal once. A child of fork() may use no handle of its parent. Units      Epsilon in billionths
- * ("nanos"); times in seconds since 1970, UTC; texts are UTF-8 and end with a zero byte; sizes of
- * memory are size_t.
+ * Guarantee
+ *   At most one report per subject and study leaves the library, epsilon-LDP for the study's
+ *   epsilon: neighbours are any value of the row for any other. Whether there is a report depends
+ *   on the policy, the offer, the journal, the disk and the memory, and never on the row: what
+ *   randomizing takes is set aside before the row is asked for. A report is in the journal, on
+ *   disk, before the caller can see it, and the same bytes are sent at every try.
+ *
+ * Errors
+ *   Every function that can fail returns a COPPICE_ code, and says in words what is wrong and what
+ *   to do in `error`, which may be NULL. A null handle or a null pointer where one is needed is
+ *   COPPICE_INVALID_ARGUMENT. After an error nothing has changed unless the function says so. No
+ *   exception and no signal crosses this interface.
+ *
+ * Threads
+ *   No global state. One thread at a time may use a handle; different handles need no lock, but one
+ *   process opens a journal once. A child of fork() may use no handle of its parent.
+ *
+ * Units
+ *   Epsilon in billionths ("nanos"); times in seconds since 1970, UTC; texts are UTF-8 and end with
+ *   a zero byte; sizes of memory are size_t.
  *
  * A struct that begins with struct_size may grow at its end in later versions: set it to sizeof the
  * struct, as the _init functions do. Symbols have the version COPPICE_DEVICE_1.
@@ -178,8 +186,8 @@ typedef struct coppice_row coppice_row;
 
 /* Sets a column by its name; a column that is not asked for is passed over, one that is never set
  * is missing. A text that does not fit is as good as missing, or "other" for a category; numbers
- * are clamped to their bounds, and rounded where the schema says so. So no value is an error. Where
- * there is no memory to read a text with, the column stays as it was.
+ * are clamped to their bounds, and rounded where the schema says so. So no value is an error, and
+ * no memory is taken.
  * A number for a category or class is as good as a text that does not fit. */
 COPPICE_API void coppice_row_set_text(coppice_row* row, const char* column, const char* text,
                                       size_t text_size);

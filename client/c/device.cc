@@ -103,6 +103,8 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
   device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
   device->clock = ReadClock(options);
+  // OpenSSL's generator takes its memory at the first draw: here, where there is no row yet.
+  COPPICE_RETURN_IF_ERROR(device->random.UniformBelow(2).status());
   COPPICE_ASSIGN_OR_RETURN(device->journal, Journal::Open(options.journal_path));
   device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
   device->respondent =

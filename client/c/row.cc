@@ -73,11 +73,10 @@ void SetId(absl::string_view text, LabelledRow& row) {
 void SetLabel(absl::string_view text, coppice_row& row) {
   const Schema& schema = *row.schema->schema;
   if (schema.target().has_value()) {
-    const auto number = schema.EncodeTarget(text);
-    row.values.number = number.ok() ? number->value : kMissingValue;
-    return;
+    row.values.number = schema.EncodeTargetOrMissing(text).value;
+  } else {
+    row.values.label = schema.ClassOrUnlabelled(text);
   }
-  row.values.label = schema.ClassOf(text).value_or(kUnlabelled);
 }
 
 void SetText(coppice_row& row, absl::string_view column, absl::string_view text) {
@@ -170,13 +169,10 @@ const char* coppice_schema_value(const coppice_schema* schema, uint32_t column, 
 void coppice_row_set_text(coppice_row* row, const char* column, const char* text,
                           size_t text_size) {
   if (row == nullptr || column == nullptr || text == nullptr) return;
-  try {
-    SetText(*row, column, {text, text_size});
-  } catch (...) {  // no memory: the column stays as it was
-  }
+  SetText(*row, column, {text, text_size});  // takes no memory, so that nothing is thrown
 }
 
 void coppice_row_set_number(coppice_row* row, const char* column, double number) {
   if (row == nullptr || column == nullptr) return;
-  SetNumber(*row, column, number);  // allocates nothing
+  SetNumber(*row, column, number);  // takes no memory
 }

@@ -44,6 +44,8 @@ absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
 // All whole numbers up to it are doubles.
 constexpr double kMaxWhole = 9007199254740992;  // 2^53
 
+constexpr EncodedField kUnreadableField = {kMissingValue, FieldNote::kUnreadable};
+
 bool IsWhole(double number) { return number == std::floor(number); }
 
 bool UnitsAgree(const std::string& a, const std::string& b) {
@@ -254,23 +256,24 @@ absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view te
     return absl::InvalidArgumentError(
         absl::StrCat("feature number ", feature, " is not below ", features_.size()));
   }
-  const Feature& f = features_[feature];
-  if (text.empty()) return EncodedField{kMissingValue, FieldNote::kMissing};
-  if (f.type == FeatureType::kCategorical) {
-    const auto found = std::find(f.values.begin(), f.values.end(), text);
-    if (found == f.values.end()) return EncodedField{f.other(), FieldNote::kUnknownCategory};
-    return EncodedField{static_cast<double>(found - f.values.begin()), FieldNote::kNone};
-  }
-  const absl::optional<double> number = ParseFinite(text);
-  if (!number.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature \"", f.name, "\" must be a finite decimal number, or empty where it is missing"));
-  }
-  return EncodeNumber(f, *number);
+  const EncodedField field = EncodeOrMissing(feature, text);
+  if (field.note != FieldNote::kUnreadable) return field;
+  return absl::InvalidArgumentError(
+      absl::StrCat("feature \"", features_[feature].name,
+                   "\" must be a finite decimal number, or empty where it is missing"));
 }
 
 EncodedField Schema::EncodeOrMissing(size_t feature, absl::string_view text) const {
-  return Encode(feature, text).value_or(EncodedField{kMissingValue, FieldNote::kUnreadable});
+  if (feature >= features_.size()) return kUnreadableField;
+  const Feature& f = features_[feature];
+  if (text.empty()) return {kMissingValue, FieldNote::kMissing};
+  if (f.type == FeatureType::kCategorical) {
+    const auto found = std::find(f.values.begin(), f.values.end(), text);
+    if (found == f.values.end()) return {f.other(), FieldNote::kUnknownCategory};
+    return {static_cast<double>(found - f.values.begin()), FieldNote::kNone};
+  }
+  const absl::optional<double> number = ParseFinite(text);
+  return number.has_value() ? EncodeNumber(f, *number) : kUnreadableField;
 }
 
 LabelledRow Schema::EncodeTotally(const TextRow& text) const {
@@ -283,19 +286,18 @@ LabelledRow Schema::EncodeTotally(const TextRow& text) const {
   if (const auto column = text.find(label_); column == text.end()) {
     // Nothing is said of the label.
   } else if (target_.has_value()) {
-    encoded.number = EncodeTarget(column->second).value_or(EncodedField()).value;
+    encoded.number = EncodeTargetOrMissing(column->second).value;
   } else {
-    encoded.label = ClassOf(column->second).value_or(kUnlabelled);
+    encoded.label = ClassOrUnlabelled(column->second);
   }
   return encoded;
 }
 
-Row Schema::Fit(RowView row) const {
-  Row fitting(features_.size(), kMissingValue);
-  for (size_t i = 0; i < std::min(row.size(), fitting.size()); ++i) {
-    if (Fits(features_[i], row[i])) fitting[i] = row[i];
+void Schema::Fit(Row& row) const {
+  row.resize(features_.size(), kMissingValue);
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (!Fits(features_[i], row[i])) row[i] = kMissingValue;
   }
-  return fitting;
 }
 
 absl::Status Schema::CheckAgreesWith(const Schema& own) const {
@@ -331,24 +333,31 @@ bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {
                     [](const Feature& a, const Feature& b) { return IsSame(a, b); });
 }
 
-absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
+uint32_t Schema::ClassOrUnlabelled(absl::string_view text) const {
   const auto found = std::find(classes_.begin(), classes_.end(), text);
-  if (found == classes_.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("label \"", label_, "\" must be one of the ",
-                                                   classes_.size(),
-                                                   " classes of the schema: ", ListOf(classes_)));
-  }
-  return static_cast<uint32_t>(found - classes_.begin());
+  return found == classes_.end() ? kUnlabelled : static_cast<uint32_t>(found - classes_.begin());
+}
+
+absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
+  const uint32_t label = ClassOrUnlabelled(text);
+  if (label != kUnlabelled) return label;
+  return absl::InvalidArgumentError(absl::StrCat("label \"", label_, "\" must be one of the ",
+                                                 classes_.size(),
+                                                 " classes of the schema: ", ListOf(classes_)));
+}
+
+EncodedField Schema::EncodeTargetOrMissing(absl::string_view text) const {
+  const absl::optional<double> number = ParseFinite(text);
+  if (!number.has_value()) return kUnreadableField;
+  const double inside = std::clamp(*number, target_->min, target_->max);
+  return {inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
 }
 
 absl::StatusOr<EncodedField> Schema::EncodeTarget(absl::string_view text) const {
-  const absl::optional<double> number = ParseFinite(text);
-  if (!number.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("target \"", label_, "\" must be a finite decimal number"));
-  }
-  const double inside = std::clamp(*number, target_->min, target_->max);
-  return EncodedField{inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
+  const EncodedField field = EncodeTargetOrMissing(text);
+  if (field.note != FieldNote::kUnreadable) return field;
+  return absl::InvalidArgumentError(
+      absl::StrCat("target \"", label_, "\" must be a finite decimal number"));
 }
 
 absl::Status Schema::Validate(RowView row) const {

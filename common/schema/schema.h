@@ -151,17 +151,21 @@ class Schema {
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
   absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
 
-  // The same for every text there is: what Encode() refuses is missing. For rows whose owner must
-  // not be heard to stumble; see docs/threat-model.md#silence.
+  // The same for every text there is: what Encode(), ClassOf() and EncodeTarget() refuse is missing
+  // or kUnlabelled. For rows whose owner must not be heard to stumble; see
+  // docs/threat-model.md#silence. They take no memory, whatever the text.
   EncodedField EncodeOrMissing(size_t feature, absl::string_view text) const;
+  uint32_t ClassOrUnlabelled(absl::string_view text) const;
+  EncodedField EncodeTargetOrMissing(absl::string_view text) const;
 
   // Every row of this world, columns that it lacks being missing, as one that fits this schema. A
   // label that is none of the classes is kUnlabelled, a target that is no number kMissingValue.
   // Never fails.
   LabelledRow EncodeTotally(const TextRow& text) const;
 
-  // `row` with a missing value wherever Validate() would complain. Never fails.
-  Row Fit(RowView row) const;
+  // Makes missing whatever Validate() would complain of. Never fails, and takes no memory if `row`
+  // has a value for each feature.
+  void Fit(Row& row) const;
 
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
   // answer by this schema: each of its features is one of theirs with the same type, bounds and

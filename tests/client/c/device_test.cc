@@ -9,6 +9,7 @@
 #include "client/journal.h"
 #include "tests/client/c/scripted_curator.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/taken_memory.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
@@ -18,6 +19,7 @@ using ::coppice::testing::Carry;
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
+using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::ScriptedServices;
 using ::coppice::testing::Sign;
 using ::coppice::testing::Sized;
@@ -201,7 +203,9 @@ TEST_F(CDeviceTest, NoRowMakesItFallSilent) {
     Close();
     std::remove(path_.c_str());
     ASSERT_EQ(Open(), COPPICE_OK);
-    fill_ = [&](const coppice_terms*, coppice_row* row) { filling(row); };
+    fill_ = [&](const coppice_terms*, coppice_row* row) {
+      EXPECT_EQ(MemoryTakenBy([&] { filling(row); }), 0u);
+    };
     EXPECT_EQ(Visit().code, COPPICE_OK);
     EXPECT_EQ(outcome_.delivered, 1u);
   }
