@@ -1,10 +1,9 @@
-# What `cmake --install BUILD --component client|server|tools|device|python --prefix DIR` installs. Documents go where Debian's package of
-# the component keeps them: share/doc/libcoppice-dev, coppiced, coppice,
-# libcoppice-device-dev and python3-coppice. There is a component python
-# where the Python package was configured (COPPICE_PYTHON).
+# What `cmake --install BUILD --component client|server|tools|device|device_runtime|python --prefix DIR` installs. Documents go
+# where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced, coppice, libcoppice-device-dev,
+# libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
-set(COPPICE_COMPONENTS client server tools device)
+set(COPPICE_COMPONENTS client server tools device device_runtime)
 if(COPPICE_PYTHON)
   list(APPEND COPPICE_COMPONENTS python)
   set(python_core $<TARGET_FILE:coppice_python_core>)
@@ -13,7 +12,8 @@ install(CODE "
   set(COPPICE_COMPONENTS ${COPPICE_COMPONENTS})
   set(COPPICE_BUILD_DIR \"${CMAKE_BINARY_DIR}\")
   set(COPPICE_BUILT_client \"$<TARGET_GENEX_EVAL:coppice_options,$<TARGET_PROPERTY:coppice_options,COPPICE_BUILT_client>>\")
-  set(COPPICE_BUILT_device \"$<TARGET_FILE:coppice_device>\")
+  set(COPPICE_BUILT_device \"$<TARGET_LINKER_FILE:coppice_device>\")
+  set(COPPICE_BUILT_device_runtime \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>\")
   set(COPPICE_BUILT_python \"${python_core}\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
@@ -103,7 +103,7 @@ foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
 endforeach()
 
 foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice" "device;libcoppice-device-dev"
-        "python;python3-coppice")
+        "device_runtime;libcoppice-device1" "python;python3-coppice")
   list(GET component_package 0 component)
   list(GET component_package 1 package)
   install(FILES CHANGELOG.md deploy/debian/copyright DESTINATION share/doc/${package} COMPONENT ${component})

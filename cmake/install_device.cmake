@@ -1,7 +1,9 @@
 # What `cmake --install BUILD --component device --prefix DIR` installs: the C interface, for pkg-config. The library beside
-# it takes libcrypto and libstdc++ from the system, the shared one Abseil too.
+# it takes libcrypto and libstdc++ from the system, the shared one Abseil too. The component device_runtime is what a program
+# that is linked with the shared library loads, for a Debian package of its own.
 function(coppice_install_c_library)
   install(TARGETS coppice_device LIBRARY DESTINATION lib NAMELINK_COMPONENT device COMPONENT device)
+  install(TARGETS coppice_device LIBRARY DESTINATION lib NAMELINK_SKIP COMPONENT device_runtime)
   install(FILES ${CMAKE_BINARY_DIR}/lib/libcoppice_device.a DESTINATION lib COMPONENT device)
   install(FILES ${PROJECT_SOURCE_DIR}/client/c/coppice_device.h DESTINATION include COMPONENT device)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/coppice-device.pc.in ${CMAKE_BINARY_DIR}/coppice-device.pc @ONLY)

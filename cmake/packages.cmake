@@ -6,7 +6,6 @@ set(CPACK_PACKAGE_NAME coppice)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has a description of its own
 set(CPACK_COMPONENTS_ALL ${COPPICE_COMPONENTS})
-list(REMOVE_ITEM CPACK_COMPONENTS_ALL device)  # installed with CMake only, so far
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)  # so that what is installed reads /usr as its prefix, and not a staging folder
@@ -21,6 +20,8 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${COPPICE_MAINTAINER})
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # Abseil's names carry its release, so its archives and ours must be of the same one.
@@ -39,6 +40,29 @@ randomizes before anything leaves it. This package has the headers and static
 libraries for such devices: coppice::client, which needs no network library,
 and coppice::collector, which talks to the curator over gRPC (recommended
 packages). CMake and pkg-config find both.")
+
+# The archive has its Abseil in it, the shared library loads Debian's.
+set(CPACK_DEBIAN_DEVICE_PACKAGE_NAME libcoppice-device-dev)
+set(CPACK_DEBIAN_DEVICE_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVICE_PACKAGE_DEPENDS
+    "libcoppice-device1 (= ${PROJECT_VERSION}), libssl-dev (>= 3.0), libstdc++-12-dev | libstdc++-dev")
+set(CPACK_DEBIAN_DEVICE_PACKAGE_RECOMMENDS "libgrpc-dev (>= 1.51)")  # the sample's transport
+set(CPACK_COMPONENT_DEVICE_DESCRIPTION
+"decision trees under differential privacy, device side in C
+A device that holds one private row answers a study with one report, which it
+randomizes before anything leaves it. This package has the header
+coppice_device.h, a static and a shared library, and a sample device whose
+transport is gRPC (recommended package). The libraries move no bytes
+themselves, and pkg-config finds them as coppice-device.")
+set(CPACK_DEBIAN_DEVICE_RUNTIME_PACKAGE_NAME libcoppice-device1)
+set(CPACK_DEBIAN_DEVICE_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_DEVICE_RUNTIME_DESCRIPTION
+"decision trees under differential privacy, device library
+A device that holds one private row answers a study with one report, which it
+randomizes before anything leaves it. Programs that were linked with the
+shared library of libcoppice-device-dev load it from this package.")
+# CPack only adds scripts that run ldconfig. Debian wants a trigger, which runs it once for all packages.
+set(CPACK_DEBIAN_DEVICE_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/libcoppice-device1/triggers)
 
 # The serial build of OpenBLAS is no choice: it has no locks, and two threads that call it at once get wrong numbers.
 set(linear_algebra libopenblas0-pthread)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian packages libcoppice-dev, coppice, coppiced and python3-coppice, and beside each what it is made of (SPDX 2.3).
+# Builds the Debian packages coppiced, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev and libcoppice-device1,
+# and beside each what it is made of (SPDX 2.3).
 #
 #   deploy/packages.sh [--build-dir DIR] OUT_DIR
 #
@@ -11,14 +12,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 wrong_usage() {
   echo "packages.sh: $1" >&2
-  sed -n '4,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 build=""
 out=""
 while (($# > 0)); do
   case "$1" in
-    --help | -h) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --help | -h) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --build-dir)
       [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured for a release"
       build=$(cd "$2" && pwd); shift 2 ;;
@@ -38,7 +39,7 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=
 "$root/deploy/install-packages.sh" "$root/deploy/debian/packages.txt"
 if [[ -z "$build" ]]; then
   build="$root/build/release"
-  "$root/deploy/build.sh" programs python  # configures anew, and so reads the date
+  "$root/deploy/build.sh" programs python coppice_device  # configures anew, and so reads the date
 fi
 
 umask 022  # the folders of the packages are for everybody, whoever builds them

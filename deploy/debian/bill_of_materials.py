@@ -47,7 +47,7 @@ def headers_outside(build, files):
     """Headers that lie in no folder of ours, of every object that these files are linked from."""
     names = {os.path.basename(file) for file in files}
     made = (line.split(": ")[0] for line in output("ninja", "-C", build, "-t", "targets", "all").splitlines()
-            if "_LINKER__" in line)
+            if "_LINKER__" in line or ".a: " in line)  # the archive for C has a command of its own
     linked = [target for target in made if os.path.basename(target) in names]
     inputs = output("ninja", "-C", build, "-t", "inputs", *linked)
     objects = {line for line in inputs.splitlines() if line.endswith(".o")}

@@ -8,8 +8,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 staged=$1 package=$2 version=$3 maintainer=$4 build=$5
 documents="$staged/usr/share/doc/$package"
 pages="$staged/usr/share/man/man1"
-# Programs, and modules of Python.
-mapfile -t programs < <(find "$staged/usr/bin" "$staged/usr/lib/python3" -type f \( -path '*/bin/*' -o -name '*.so' \) 2> /dev/null | sort)
+if [[ $package == *-dev ]]; then rm -f "$staged"/usr/lib/*.so.*; fi  # the package of the library has it
+# Programs, shared libraries, and modules of Python.
+mapfile -t programs < <(find "$staged/usr" -type f \( -path "$staged/usr/bin/*" -o -name '*.so' -o -name '*.so.*' \) | sort)
 
 for program in "${programs[@]}"; do
   if [[ $program == *.so ]]; then strip --strip-unneeded "$program"; fi  # CPack strips what CMake calls a target

@@ -2,8 +2,9 @@
 """The Debian packages in an empty Debian 12: packages_test.py BUILD_DIR SOURCE_DIR
 
 They are built from BUILD_DIR twice, and of the same bytes; lintian has nothing against them; the main job runs from
-them alone, in a root made by debootstrap; a purge leaves what the daemon wrote; the last stage of the container's
-recipe, executed line by line, starts the daemon. Only root can make such systems: others skip it (exit code 77).
+them alone, in a root made by debootstrap; a purge leaves what the daemon wrote; devices are built from theirs, the one
+in C by a C compiler alone; the last stage of the container's recipe, executed line by line, starts the daemon. Only root
+can make such systems: others skip it (exit code 77).
 """
 
 import atexit
@@ -18,7 +19,7 @@ import tempfile
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-PACKAGES = {"coppice", "coppiced", "libcoppice-dev", "python3-coppice"}
+PACKAGES = {"coppice", "coppiced", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice"}
 WORK = tempfile.mkdtemp(prefix="coppice-packages-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
@@ -114,6 +115,12 @@ def deb(name):
     return glob.glob(os.path.join(WORK, "debs", f"{name}_*.deb"))[0]
 
 
+def files(name):
+    """What a package installs besides its documents and what is for lintian."""
+    listed = checked("sh", "-c", f"dpkg-deb --fsys-tarfile {deb(name)} | tar -t").splitlines()
+    return {path.removeprefix("./usr/") for path in listed if not path.endswith("/") and "/share/" not in path}
+
+
 class PackagesTest(unittest.TestCase):
     def test_lintian_has_nothing_against_them(self):
         judged = run("lintian", "--allow-root", "--fail-on", "error,warning", *map(deb, PACKAGES))
@@ -138,7 +145,10 @@ class PackagesTest(unittest.TestCase):
         expected = {"coppice": {"libgrpc++1.51": "DYNAMIC_LINK", "libcli11-dev": "STATIC_LINK"},
                     "coppiced": {"libssl3": "DYNAMIC_LINK", "librocksdb-dev": "STATIC_LINK"},
                     "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"},
+                    "libcoppice-device-dev": {"libabsl-dev": "STATIC_LINK"},
+                    "libcoppice-device1": {"libabsl20220623": "DYNAMIC_LINK", "libssl3": "DYNAMIC_LINK"},
                     "python3-coppice": {"libssl3": "DYNAMIC_LINK", "pybind11-dev": "STATIC_LINK"}}
+        self.assertEqual(set(expected), PACKAGES)
         for name, materials in expected.items():
             with self.subTest(name):
                 bill = json.loads(read(deb(name).removesuffix(".deb") + ".spdx.json"))
@@ -157,7 +167,7 @@ class PackagesTest(unittest.TestCase):
                     links[ids[relationship["relatedSpdxElement"]]["name"]] = relationship["relationshipType"]
                 self.assertEqual(links.pop(name), "DESCRIBES")
                 self.assertLessEqual(materials.items(), links.items())
-                self.assertFalse(name == "libcoppice-dev" and "DYNAMIC_LINK" in links.values())
+                self.assertFalse(name.endswith("-dev") and "DYNAMIC_LINK" in links.values())
 
     def test_the_main_job_runs_from_packages_alone_and_a_purge_leaves_its_state(self):
         system = System.copied("curator")
@@ -193,6 +203,33 @@ class PackagesTest(unittest.TestCase):
         system.install(re.sub(r" \([^)]*\)|,", "", recommended))
         system.checked("cmake -S /root/device -B /root/build -DEXAMPLE=/root/example.cc; cmake --build /root/build --target example")
         self.assertIn("usage: ", system.run("/root/build/example").stdout)
+
+    def test_a_device_in_C_is_built_from_its_package_by_a_C_compiler_alone(self):
+        self.assertEqual(files("libcoppice-device-dev"), {"include/coppice_device.h", "lib/libcoppice_device.a",
+                                                          "lib/libcoppice_device.so", "lib/pkgconfig/coppice-device.pc"})
+        self.assertEqual(files("libcoppice-device1"), {"lib/libcoppice_device.so.1", "lib/libcoppice_device.so.1.0.0"})
+        system = System.copied("c_device")
+        system.install("/packages/libcoppice-device-dev_*.deb /packages/libcoppice-device1_*.deb gcc pkgconf")
+        installed = system.checked("dpkg-query -W -f '${Package}\n'").splitlines()
+        for package in ("g++", "g++-12", "libabsl-dev", "libgrpc-dev"):
+            self.assertNotIn(package, installed)
+
+        # The commands of docs/device.md: first for a device without a transport, then for the sample with what is recommended.
+        examples = "/usr/share/doc/libcoppice-device-dev/examples"
+        shared, static = re.findall(r"^    (cc device\.c .*) -o device$", read(system.path(), examples[1:], "device.md"), re.M)
+        shutil.copy(os.path.join(SOURCE, "tests/client/c/piped_device.c"), system.path("root"))
+        for name, command in (("shared", shared), ("static", static)):
+            command = command.replace(" device.c grpc_call.c", " -std=c11 piped_device.c").replace("$(pkg-config --libs grpc)", "")
+            system.checked(f"cd /root; {command} -o {name}")
+            self.assertIn("usage: ", system.run(f"/root/{name}").stdout)
+        self.assertIn("libcoppice_device.so.1 => /", system.checked("ldd /root/shared"))
+        self.assertNotRegex(system.checked("ldd /root/static"), "libcoppice|libabsl")
+
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-device-dev")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        for command in (shared, static):
+            system.checked(f"cd {examples}; {command} -o /root/device")
+            self.assertIn("usage: ", system.run("/root/device").stdout)
 
     def test_python_trains_and_simulates_from_its_package_and_what_that_recommends(self):
         system = System.copied("python")
