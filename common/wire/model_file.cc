@@ -1,5 +1,7 @@
 #include "common/wire/model_file.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <fstream>
@@ -58,6 +60,17 @@ absl::StatusOr<std::string> ModelFileText(const v1::Model& model) {
   const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
   if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
   return text;
+}
+
+std::string ModelMessageBytes(const v1::Model& model) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    model.SerializeToCodedStream(&out);
+  }
+  return bytes;
 }
 
 }  // namespace coppice

@@ -22,6 +22,10 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
 // The text of such a file.
 absl::StatusOr<std::string> ModelFileText(const v1::Model& model);
 
+// The message itself, serialized: the same bytes for the same model. What a device in C reads
+// (coppice_model_open()).
+std::string ModelMessageBytes(const v1::Model& model);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_WIRE_MODEL_FILE_H_

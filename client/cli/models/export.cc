@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
@@ -20,9 +21,19 @@ struct ExportFlags : ModelOrFileFlags {
   bool force = false;
 };
 
+// For devices in C, which have a reader of the message (docs/device.md).
+constexpr char kMessage[] = "message";
+
+std::vector<std::string> Formats() {
+  std::vector<std::string> names = formats::FormatNames();
+  names.push_back(kMessage);
+  return names;
+}
+
 absl::StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
   if (format.empty()) return ModelFileText(proto);  // which --file of every command takes
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  if (format == kMessage) return ModelMessageBytes(proto);
   return formats::ExportModel(model, IdOf(proto.name()), format);
 }
 
@@ -48,8 +59,9 @@ void AddExport(const Command& noun) {
                       "coppice model export --model m-91c0 --format onnx --output model.onnx");
   verb.Add("--format", flags->format,
            "For programs without Coppice: json (documented, by names), onnx, xgboost (its JSON) or "
-           "c (one header); see docs/export.md. Default: the file that --file takes")
-      .OneOf(formats::FormatNames());
+           "c (one header); see docs/export.md. For devices in C: message (docs/device.md). "
+           "Default: the file that --file takes")
+      .OneOf(Formats());
   verb.Add("--output", flags->output_file, "File to write to; - is stdout")
       .Takes("FILE")
       .Required();

@@ -106,7 +106,8 @@ class Model:
 
         Parameters
         ----------
-        format : {"json", "onnx", "xgboost", "c"}
+        format : {"json", "onnx", "xgboost", "c", "message"}
+            "message" is what a device in C reads (docs/device.md).
         path : path, optional
             Where to write it; a file that is there is kept, unless `replace` says otherwise.
 

@@ -329,6 +329,7 @@ void BindModel(py::module_& module) {
       .def(
           "export",
           [](const TrainedModel& self, const std::string& format) {
+            if (format == "message") return py::bytes(ModelMessageBytes(self.message));
             return py::bytes(
                 ValueOrRaise(formats::ExportModel(*self.model, IdOf(self.message), format)));
           },

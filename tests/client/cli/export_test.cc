@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "client/messages/messages.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "tests/client/cli/run_coppice.h"
@@ -63,6 +64,15 @@ TEST_F(ExportTest, WritesEachFormat) {
   }
   EXPECT_EQ(nlohmann::json::parse(Written("json"))["format"], "coppice.model");
   EXPECT_THAT(Written("c"), StartsWith("/* Model m1, as coppice "));
+}
+
+TEST_F(ExportTest, WritesTheMessageThatADeviceReads) {
+  const Outcome outcome = Export({"--format", "message", "--output", Path("model.pb")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  v1::Model model;
+  ASSERT_TRUE(model.ParseFromString(Written("model.pb")));
+  EXPECT_EQ(model.name(), "models/m1");
+  EXPECT_EQ(ReadModel(Written("model.pb")).value(), testing::MakeModel());
 }
 
 TEST_F(ExportTest, WithoutAFormatWritesTheFileThatEveryCommandReads) {
