@@ -1,32 +1,139 @@
-// Every function of the C interface that takes bytes: responses of a curator, models and rows for
-// them, keys. The first byte says which. Nothing may crash, and nothing may be answered.
+// Every function of the C interface that takes bytes: a curator's responses to each call of a
+// visit, models and rows for them, keys. The first byte says which. Nothing may crash, no row may
+// be answered, and nothing may be sent to who did not prove to be the curator.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
 #include "client/c/coppice_device.h"
+#include "client/journal.h"
+#include "common/study/signature.h"
+#include "coppice/v1/study.pb.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace {
 
 using coppice::testing::Require;
 
+std::string JournalPath(const std::string& name) {
+  const std::string file = "fuzz_c_device_" + name + "_" + std::to_string(getpid());
+  return (std::filesystem::temp_directory_path() / file).string();
+}
+
+coppice_device* Open(const std::string& path) {
+  coppice_device_options options;
+  coppice_device_options_init(&options);
+  options.journal_path = path.c_str();
+  options.require_pin = 0;
+  coppice_device* opened = nullptr;
+  Require(coppice_device_open(&options, &opened, nullptr) == COPPICE_OK, "no journal");
+  return opened;
+}
+
 // A device that trusts nobody yet, with an empty journal of its own.
 coppice_device* TheDevice() {
   static coppice_device* const device = [] {
-    const std::string path =
-        (std::filesystem::temp_directory_path() / ("fuzz_c_device_" + std::to_string(getpid())))
-            .string();
-    coppice_device_options options;
-    coppice_device_options_init(&options);
-    options.journal_path = path.c_str();
-    options.require_pin = 0;
-    coppice_device* opened = nullptr;
-    Require(coppice_device_open(&options, &opened, nullptr) == COPPICE_OK, "no journal");
+    const std::string path = JournalPath("new");
+    coppice_device* const opened = Open(path);
     std::filesystem::remove(path);  // it stays open
     return opened;
   }();
   return device;
+}
+
+const coppice::SigningKey& CuratorsKey() {
+  static const coppice::SigningKey key = [] {
+    coppice::SigningKey::Seed seed{};
+    seed.fill(7);
+    return *coppice::SigningKey::FromSeed(seed);
+  }();
+  return key;
+}
+
+// A device with an answer for the curator that waits: it delivers, and asks for no offer.
+coppice_device* DeviceThatWaits() {
+  static coppice_device* device = nullptr;
+  coppice_device_state state;
+  state.struct_size = sizeof(state);
+  if (device != nullptr) {
+    Require(coppice_device_get_state(device, &state, nullptr) == COPPICE_OK, "no state");
+    if (state.waiting > 0) return device;
+    coppice_device_close(device);
+  }
+  const std::string path = JournalPath("waits");
+  std::filesystem::remove(path);
+  {
+    const auto journal = coppice::Journal::Open(path).value();
+    const coppice::Budget epsilon = *coppice::Budget::FromEpsilon(1);
+    coppice::SeenManifest seen{
+        .curator = "curator:1",
+        .manifest = {
+            .study = "s", .epsilon = epsilon, .mechanism = coppice::MechanismKind::kDirect}};
+    seen.key = seen.root = CuratorsKey().public_key();
+    seen.manifest.key = coppice::KeyIdOf(seen.key);
+    Require(journal->Remember(seen).ok(), "no manifest");
+    coppice::JournalEntry answer{.subject = "this device", .epsilon = epsilon, .report = {}};
+    answer.report.study = "s";
+    answer.report.payload = "payload";
+    Require(journal->Append({answer}).ok(), "no answer");
+  }
+  device = Open(path);
+  return device;
+}
+
+// The call that comes next, which must be `method`.
+coppice_call CallOf(coppice_visit* visit, const std::string& method) {
+  coppice_call call;
+  call.struct_size = sizeof(call);
+  Require(coppice_visit_next(visit, &call, nullptr) == COPPICE_OK && call.method != nullptr,
+          "no call");
+  Require(std::string(call.method).ends_with(method), "another call");
+  return call;
+}
+
+coppice_visit* VisitToDeliver() {
+  coppice_visit_options options;
+  coppice_visit_options_init(&options);
+  options.curator = "curator:1";
+  coppice_visit* visit = nullptr;
+  Require(coppice_visit_open(DeviceThatWaits(), &options, &visit, nullptr) == COPPICE_OK,
+          "no visit");
+  return visit;
+}
+
+// Nobody can sign a challenge that was just drawn by guessing bytes.
+void TakeProof(const uint8_t* data, size_t size) {
+  coppice_visit* const visit = VisitToDeliver();
+  CallOf(visit, "/GetCuratorKeys");
+  (void)coppice_visit_take(visit, data, size, nullptr);
+  coppice_call call;
+  call.struct_size = sizeof(call);
+  (void)coppice_visit_next(visit, &call, nullptr);
+  Require(call.method == nullptr, "a report goes to who proved nothing");
+  coppice_visit_close(visit);
+}
+
+void TakeDelivery(const uint8_t* data, size_t size) {
+  coppice_visit* const visit = VisitToDeliver();
+  const coppice_call asked = CallOf(visit, "/GetCuratorKeys");
+  coppice::v1::GetCuratorKeysRequest request;
+  Require(request.ParseFromArray(asked.request, static_cast<int>(asked.request_size)),
+          "no message");
+  coppice::v1::GetCuratorKeysResponse response;
+  const coppice::PublicKey key = CuratorsKey().public_key();
+  response.mutable_key()->assign(key.begin(), key.end());
+  const auto proof = *CuratorsKey().Sign(coppice::kCuratorDomain, request.challenge());
+  response.mutable_proof()->assign(proof.begin(), proof.end());
+  const std::string bytes = response.SerializeAsString();
+  Require(coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
+                             nullptr) == COPPICE_OK,
+          "a proof is refused");
+  CallOf(visit, "/SubmitReports");
+  (void)coppice_visit_take(visit, data, size, nullptr);
+  coppice_visit_close(visit);
 }
 
 void TakeOffer(const uint8_t* data, size_t size) {
@@ -83,7 +190,8 @@ void ParseKey(const uint8_t* data, size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   using Function = void (*)(const uint8_t*, size_t);
-  static constexpr Function kFunctions[] = {TakeOffer, OpenModel, ParseKey};
-  kFunctions[data[0] % 3](data + 1, size - 1);
+  static constexpr Function kFunctions[] = {TakeOffer, OpenModel, ParseKey, TakeProof,
+                                            TakeDelivery};
+  kFunctions[data[0] % std::size(kFunctions)](data + 1, size - 1);
   return 0;
 }
