@@ -173,7 +173,8 @@ typedef struct {
   uint32_t num_values; /* of categories and classes */
 } coppice_column;
 
-/* The columns that are asked for, the label last. What is returned lives as long as the schema. */
+/* The columns that are asked for, the label last: the features, or in their place the id that the
+ * study is joined by. What is returned lives as long as the schema. */
 COPPICE_API uint32_t coppice_schema_num_columns(const coppice_schema* schema);
 /* Errors: INVALID_ARGUMENT: no such column. */
 COPPICE_API int32_t coppice_schema_column(const coppice_schema* schema, uint32_t column,

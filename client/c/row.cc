@@ -12,14 +12,18 @@
 namespace coppice {
 namespace {
 
-// Columns are the features, the id where there is one, and the label.
+// Columns are what is asked for: the features, or in their place the id that the study is joined
+// by, and the label.
+uint32_t NumFeatures(const coppice_schema& schema) {
+  return schema.joined_by == nullptr ? static_cast<uint32_t>(schema.schema->num_features()) : 0;
+}
+
 bool IsId(const coppice_schema& schema, uint32_t column) {
-  return schema.joined_by != nullptr && column == schema.schema->num_features();
+  return schema.joined_by != nullptr && column == 0;
 }
 
 uint32_t NumColumns(const coppice_schema& schema) {
-  return static_cast<uint32_t>(schema.schema->num_features()) +
-         (schema.joined_by == nullptr ? 1 : 2);
+  return schema.joined_by == nullptr ? NumFeatures(schema) + 1 : 2;
 }
 
 coppice_column ColumnOf(const Feature& feature) {
@@ -47,7 +51,7 @@ coppice_column LabelColumnOf(const Schema& schema) {
 }
 
 coppice_column ColumnAt(const coppice_schema& schema, uint32_t column) {
-  if (column < schema.schema->num_features()) return ColumnOf(schema.schema->features()[column]);
+  if (column < NumFeatures(schema)) return ColumnOf(schema.schema->features()[column]);
   if (!IsId(schema, column)) return LabelColumnOf(*schema.schema);
   coppice_column id{};
   id.name = schema.joined_by;
@@ -160,7 +164,7 @@ int32_t coppice_schema_column(const coppice_schema* schema, uint32_t column, cop
 
 const char* coppice_schema_value(const coppice_schema* schema, uint32_t column, uint32_t value) {
   if (schema == nullptr || column >= NumColumns(*schema) || IsId(*schema, column)) return nullptr;
-  const bool is_feature = column < schema->schema->num_features();
+  const bool is_feature = column < NumFeatures(*schema);
   const std::vector<std::string>& values =
       is_feature ? schema->schema->features()[column].values : schema->schema->classes();
   return value < values.size() ? values[value].c_str() : nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/c/coppice_device.h"
+#include "client/c/handles.h"
 #include "client/journal.h"
 #include "tests/client/c/scripted_curator.h"
 #include "tests/support/status_matchers.h"
@@ -209,6 +210,20 @@ TEST_F(CDeviceTest, NoRowMakesItFallSilent) {
     EXPECT_EQ(Visit().code, COPPICE_OK);
     EXPECT_EQ(outcome_.delivered, 1u);
   }
+}
+
+TEST_F(CDeviceTest, WhereAStudyIsJoinedOnlyTheIdAndTheLabelAreAskedFor) {
+  const Schema joined = FakeTerms().schema->WithAllPublic();
+  const coppice_schema schema{.schema = &joined, .joined_by = "customer"};
+  ASSERT_EQ(coppice_schema_num_columns(&schema), 2u);
+  coppice_column column{};
+  ASSERT_EQ(coppice_schema_column(&schema, 0, &column), COPPICE_OK);
+  EXPECT_THAT(column.name, StrEq("customer"));
+  EXPECT_EQ(column.kind, COPPICE_COLUMN_ID);
+  EXPECT_EQ(coppice_schema_value(&schema, 0, 0), nullptr);
+  ASSERT_EQ(coppice_schema_column(&schema, 1, &column), COPPICE_OK);
+  EXPECT_THAT(column.name, StrEq(joined.label()));
+  EXPECT_THAT(coppice_schema_value(&schema, 1, 0), StrEq(joined.classes()[0]));
 }
 
 TEST_F(CDeviceTest, ShowsTheColumnsThatAreAskedFor) {
