@@ -360,6 +360,14 @@ uint64_t Journal::BytesOf(const JournalEntry& entry) {
   return EncodeAnswers({entry}).size() + kFrameOverhead;
 }
 
+absl::Status Journal::CheckOptedIn() const {
+  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, OptedOut());
+  if (!opted_out) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this device's owner has opted out, says the journal; no offer is fetched and nothing is "
+      "answered");
+}
+
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));
   COPPICE_ASSIGN_OR_RETURN(ProcessMark mark, ProcessMark::Make());

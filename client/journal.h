@@ -81,6 +81,8 @@ class Journal : public ManifestMemory {
 
   // The owner's word, which outlives the process. False at first.
   virtual absl::StatusOr<bool> OptedOut() const = 0;
+  // FailedPrecondition if the owner did.
+  absl::Status CheckOptedIn() const;
   virtual absl::Status SetOptedOut(bool opted_out) = 0;
 };
 

@@ -8,18 +8,10 @@
 
 namespace coppice {
 
-absl::Status Respondent::CheckOptIn() const {
-  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, journal_.OptedOut());
-  if (!opted_out) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "this device's owner has opted out, says the journal; no offer is fetched and nothing is "
-      "answered");
-}
-
 absl::StatusOr<bool> Respondent::MayFetch(absl::string_view study) const {
   COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(subject_, study));
   if (answered.has_value()) return false;
-  COPPICE_RETURN_IF_ERROR(CheckOptIn());
+  COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
   COPPICE_ASSIGN_OR_RETURN(const uint64_t waiting, journal_.CountUndelivered());
   COPPICE_RETURN_IF_ERROR(policy_.AllowsFetch(waiting));
   if (policy_.max_journal_bytes.has_value()) {

@@ -70,7 +70,6 @@ class Respondent {
   absl::Status GiveUp(absl::string_view study) const;
 
  private:
-  absl::Status CheckOptIn() const;
   absl::Status MakeRoomFor(const Terms& terms, uint64_t report_bytes) const;
 
   const std::string subject_;

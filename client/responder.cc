@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
       given.push_back(std::move(entry->report));
       continue;
     }
+    COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(invitation.subject));
     COPPICE_RETURN_IF_ERROR(policy_.Allows(terms, spent));
     COPPICE_RETURN_IF_ERROR(privatizer.CheckTicket(invitation.ticket));

@@ -33,10 +33,10 @@ using ReadRow = absl::FunctionRef<LabelledRow(size_t i)>;
 //            refused before `read` is called, `read` has no way to fail, and every row it returns
 //            is answered (privatizer.h). What fails after it is the device's own disk or random
 //            source and, in a study that is joined by an id, a row without one, which is public.
-// Errors     FailedPrecondition: the policy refuses, the study was answered under other terms, or a
-//            ticket's tree is not here. AlreadyExists: one subject twice. InvalidArgument: a row
-//            has no id where the study is joined by it. Otherwise as Privatizer and Journal. After
-//            an error nothing of the call is journalled.
+// Errors     FailedPrecondition: the journal's owner opted out, the policy refuses, the study was
+//            answered under other terms, or a ticket's tree is not here. AlreadyExists: one subject
+//            twice. InvalidArgument: a row has no id where the study is joined by it. Otherwise as
+//            Privatizer and Journal. After an error nothing of the call is journalled.
 // Threads    safe to share; Respond() calls for one subject must not overlap.
 class Responder {
  public:

@@ -314,6 +314,38 @@ TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced or removed")));
 }
 
+// A gateway's: tens of megabytes, which offsets and times must bear on every machine.
+TEST_F(JournalTest, AGatewaysAnswersAreAllThereAfterARestart) {
+  constexpr int kSubjects = 200'000;
+  const auto name = [](int i) { return absl::StrCat("subject ", i); };
+  {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    std::vector<JournalEntry> entries;
+    std::vector<std::string> odd;
+    for (int i = 0; i < kSubjects; ++i) {
+      entries.push_back(Entry(name(i), "s1", 0.5));
+      if (i % 2 == 1) odd.push_back(name(i));
+    }
+    ASSERT_OK(journal->Append(entries));
+    ASSERT_OK(journal->MarkDelivered("s1", odd));
+    ASSERT_OK(journal->Append({Entry(name(0), "s2", 0.25)}));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  EXPECT_EQ(journal->CountUndelivered().value(), kSubjects / 2 + 1);
+  EXPECT_EQ(journal->Spent(name(0)).value(), *Budget::FromEpsilon(0.75));
+  for (const int i : {1, kSubjects / 2, kSubjects - 1}) {
+    const auto entry = journal->Find(name(i), "s1").value();
+    ASSERT_TRUE(entry.has_value());
+    EXPECT_EQ(entry->report.payload, "payload of " + name(i));
+    EXPECT_EQ(entry->delivered, i % 2 == 1);
+  }
+  const uint64_t before = journal->SizeBytes().value();
+  ASSERT_OK(journal->MakeRoom(before - before / 8));
+  EXPECT_LE(journal->SizeBytes().value(), before - before / 8);
+  EXPECT_EQ(journal->Spent(name(kSubjects - 1)).value(), *Budget::FromEpsilon(0.5));
+  EXPECT_EQ(journal->CountUndelivered().value(), kSubjects / 2 + 1);
+}
+
 TEST_F(JournalTest, KnowsWhoseAnswersItHasAfterARestartToo) {
   SeenManifest seen{.curator = "curator:1", .manifest = SampleManifest()};
   seen.key = seen.root = FakeKey(1).public_key();

@@ -92,6 +92,19 @@ TEST_F(ResponderTest, WhatIsRefusedIsRefusedBeforeAnyRowIsRead) {
   EXPECT_EQ(journal_->Entries().value().size(), 1);
 }
 
+TEST_F(ResponderTest, AnOwnerWhoOptedOutIsNotAnsweredForAndOldAnswersStay) {
+  const Privatizer privatizer = MakePrivatizer();
+  ASSERT_OK_AND_ASSIGN(const auto old, Respond(privatizer, {Invite("ann", 1)}));
+  ASSERT_OK(journal_->SetOptedOut(true));
+  Reopen();
+  EXPECT_THAT(Respond(privatizer, {Invite("bob", 2)}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  EXPECT_EQ(rows_read_, 1);
+  EXPECT_EQ(Respond(privatizer, {Invite("ann", 3)}).value(), old);
+  ASSERT_OK(journal_->SetOptedOut(false));
+  EXPECT_OK(Respond(privatizer, {Invite("bob", 2)}));
+}
+
 TEST_F(ResponderTest, AStudyThatDoesNotAgreeWithTheOwnSchemaIsDeclinedBeforeTheRow) {
   policy_.own_schema = std::make_shared<const Schema>(
       *Schema::Create({testing::Numeric("x", 0, 11)}, "y", {"no", "yes"}));
