@@ -10,7 +10,6 @@ if(NOT COPPICE_DEVICE_ONLY)
   find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its C interface
   find_package(RocksDB CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
-  find_package(nlohmann_json CONFIG REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
   # libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
@@ -44,6 +43,9 @@ set(COPPICE_LIBRARY_protobuf protobuf::libprotobuf)
 set(COPPICE_LIBRARY_pybind11 pybind11::headers)
 set(COPPICE_LIBRARY_rocksdb RocksDB::rocksdb)
 
+if(COPPICE_BUILD_TESTS OR NOT COPPICE_DEVICE_ONLY)
+  find_package(nlohmann_json CONFIG REQUIRED)
+endif()
 if(COPPICE_BUILD_TESTS)
   find_package(GTest REQUIRED)
   if(NOT COPPICE_DEVICE_ONLY)

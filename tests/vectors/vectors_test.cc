@@ -5,43 +5,23 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
 
-#include "common/base/read_file.h"
+#include "tests/vectors/stored_file.h"
 
 namespace coppice::vectors {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path Folder() { return fs::path(std::getenv("COPPICE_SOURCE_DIR")) / "tests/vectors"; }
-
-// The first line that differs, for a message that people can read.
-std::string FirstDifference(const std::string& a, const std::string& b) {
-  const auto [at, unused] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  const auto line = std::count(a.begin(), at, '\n') + 1;
-  return "line " + std::to_string(line);
-}
-
 TEST(VectorsTest, FilesAreWhatTheCodeMakes) {
-  for (const VectorFile& made : MakeAllVectors()) {
-    const auto stored = ReadFile((Folder() / made.name).string());
-    ASSERT_TRUE(stored.ok()) << stored.status();
-    EXPECT_TRUE(*stored == made.text)
-        << made.name << " differs from what the code makes, at "
-        << FirstDifference(*stored, made.text)
-        << "; if the change is meant, run make_vectors --output tests/vectors";
-  }
+  for (const VectorFile& made : MakeAllVectors()) ExpectStored(made);
 }
 
 TEST(VectorsTest, NoFileIsLeftOver) {
   std::set<std::string> made, stored;
   for (const VectorFile& file : MakeAllVectors()) made.insert(file.name);
-  for (const auto& entry : fs::directory_iterator(Folder())) {
+  for (const auto& entry : std::filesystem::directory_iterator(VectorsFolder())) {
     if (entry.path().extension() == ".json") stored.insert(entry.path().filename());
   }
   EXPECT_EQ(made, stored);

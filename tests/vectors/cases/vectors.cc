@@ -18,16 +18,6 @@ std::string BigEndian(uint64_t number) {
 
 }  // namespace
 
-std::vector<VectorFile> MakeAllVectors() {
-  std::vector<VectorFile> files = MakeMechanismVectors();
-  files.push_back(MakeTicketVectors());
-  files.push_back(MakeReportVectors());
-  files.push_back(MakeTermsVectors());
-  files.push_back(MakeManifestVectors());
-  files.push_back(MakeJournalVectors());
-  return files;
-}
-
 std::string Render(const Json& header, const Lists& lists) {
   std::string text = "{";
   absl::string_view separator = "\n";
