@@ -227,8 +227,8 @@ function(coppice_tests)
     add_test(NAME ${folder}/${file} COMMAND ${program} --file=${file})
     set_tests_properties(${folder}/${file} PROPERTIES
       TIMEOUT 600 ENVIRONMENT "${environment}" LABELS "${A_LABELS}")
-    # Many draws, each of which takes an emulator ten times as long.
-    if(CMAKE_CROSSCOMPILING AND file MATCHES "^(amplification|amplification_law|samplers|noisy_sums|local_mechanism_stat)_test$")
+    # Many draws or branches, each of which takes an emulator ten times as long.
+    if(CMAKE_CROSSCOMPILING AND file MATCHES "^(amplification|amplification_law|samplers|noisy_sums|local_mechanism_stat|local_enumeration)_test$")
       set_property(TEST ${folder}/${file} APPEND PROPERTY LABELS long)
     endif()
   endforeach()
