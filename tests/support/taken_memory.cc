@@ -7,28 +7,50 @@ namespace {
 
 thread_local uint64_t requests = 0;
 
-void* Take(std::size_t size, std::size_t alignment) {
+// Null if there is none.
+void* Take(std::size_t size, std::size_t alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
   ++requests;
   // A whole number of alignments, as aligned_alloc() wants it, and never none.
-  const std::size_t whole = (size + alignment) / alignment * alignment;
-  void* const memory = std::aligned_alloc(alignment, whole);
+  return std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+}
+
+void* OrThrow(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
+std::size_t Of(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
 }  // namespace
 
-// The library's other forms rest on these.
-void* operator new(std::size_t size) { return Take(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+// Every form there is: the address sanitizer has its own of each, which go with each other alone.
+void* operator new(std::size_t size) { return OrThrow(Take(size)); }
+void* operator new[](std::size_t size) { return OrThrow(Take(size)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return Take(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return Take(size); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Take(size, static_cast<std::size_t>(alignment));
+  return OrThrow(Take(size, Of(alignment)));
 }
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return OrThrow(Take(size, Of(alignment)));
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return Take(size, Of(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return Take(size, Of(alignment));
+}
+
 void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
-}
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace coppice::testing {
 
