@@ -20,6 +20,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::Categorical;
+using ::coppice::testing::CountsMemory;
 using ::coppice::testing::FullTree;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::Numeric;
@@ -75,7 +76,14 @@ std::vector<uint64_t> Taken(const Privatizer& privatizer) {
 
 std::vector<uint64_t> Nothing() { return std::vector<uint64_t>(RowsOfEveryKind().size()); }
 
-TEST(PrivatizerMemoryTest, NoRowTakesAny) {
+class PrivatizerMemoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CountsMemory()) GTEST_SKIP() << "the thread sanitizer has an operator new of its own";
+  }
+};
+
+TEST_F(PrivatizerMemoryTest, NoRowTakesAny) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   // Tails past the table, sets that are sent as bits and as numbers, and long vectors.
   for (const MechanismKind kind : AllMechanismKinds()) {
@@ -89,14 +97,14 @@ TEST(PrivatizerMemoryTest, NoRowTakesAny) {
   }
 }
 
-TEST(PrivatizerMemoryTest, NoNumberTakesAny) {
+TEST_F(PrivatizerMemoryTest, NoNumberTakesAny) {
   const Schema schema = *Schema::CreateRegression(Features(), "y", {.min = 0, .max = 100});
   Terms terms = TermsOf(MechanismKind::kLaplaceJoint, "0.5", schema);
   terms.rounding = NumberRange{.low = 0, .high = 100};
   EXPECT_EQ(Taken(WithLeaves(terms, 5)), Nothing());
 }
 
-TEST(PrivatizerMemoryTest, NoLabelOfAnIdTakesAny) {
+TEST_F(PrivatizerMemoryTest, NoLabelOfAnIdTakesAny) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   Terms terms = TermsOf(MechanismKind::kSubsetSelection, "0.5", schema.WithAllPublic());
   terms.joined_by = "customer";
@@ -104,7 +112,7 @@ TEST(PrivatizerMemoryTest, NoLabelOfAnIdTakesAny) {
 }
 
 // Of these rows two have the same region, and so the same leaves to be about.
-TEST(PrivatizerMemoryTest, PublicValuesTakeSomeAndPrivateOnesNone) {
+TEST_F(PrivatizerMemoryTest, PublicValuesTakeSomeAndPrivateOnesNone) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   const Terms terms =
       TermsOf(MechanismKind::kSymmetricUnary, "0.05", *schema.WithPublicFeatures({"region"}));
@@ -131,7 +139,7 @@ TEST(PrivatizerMemoryTest, PublicValuesTakeSomeAndPrivateOnesNone) {
 }
 
 // The count sees what the same report takes where nothing was set aside for it.
-TEST(PrivatizerMemoryTest, TheCountSeesAReportThatIsNotPrepared) {
+TEST_F(PrivatizerMemoryTest, TheCountSeesAReportThatIsNotPrepared) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   for (const MechanismKind kind : {MechanismKind::kLaplaceJoint, MechanismKind::kSubsetSelection,
                                    MechanismKind::kSymmetricUnary}) {

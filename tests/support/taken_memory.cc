@@ -3,25 +3,39 @@
 #include <cstdlib>
 #include <new>
 
+// The thread sanitizer has an operator new of its own, and lets nobody replace it.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COPPICE_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define COPPICE_THREAD_SANITIZER
+#endif
+
 namespace {
 
 thread_local uint64_t requests = 0;
 
 // Null if there is none.
-void* Take(std::size_t size, std::size_t alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+[[maybe_unused]] void* Take(std::size_t size,
+                            std::size_t alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
   ++requests;
   // A whole number of alignments, as aligned_alloc() wants it, and never none.
   return std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
 }
 
-void* OrThrow(void* memory) {
+[[maybe_unused]] void* OrThrow(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
-std::size_t Of(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+[[maybe_unused]] std::size_t Of(std::align_val_t alignment) {
+  return static_cast<std::size_t>(alignment);
+}
 
 }  // namespace
+
+#ifndef COPPICE_THREAD_SANITIZER
 
 // Every form there is: the address sanitizer has its own of each, which go with each other alone.
 void* operator new(std::size_t size) { return OrThrow(Take(size)); }
@@ -52,7 +66,17 @@ void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memo
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
+#endif
+
 namespace coppice::testing {
+
+bool CountsMemory() {
+#ifdef COPPICE_THREAD_SANITIZER
+  return false;
+#else
+  return true;
+#endif
+}
 
 uint64_t MemoryTakenBy(absl::FunctionRef<void()> work) {
   const uint64_t before = requests;

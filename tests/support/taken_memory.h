@@ -10,7 +10,11 @@
 
 namespace coppice::testing {
 
-// How often this thread asks operator new for memory while `work` runs.
+// Whether memory can be counted at all: not under the thread sanitizer.
+bool CountsMemory();
+
+// How often this thread asks operator new for memory while `work` runs; 0 where that cannot be
+// counted.
 uint64_t MemoryTakenBy(absl::FunctionRef<void()> work);
 
 }  // namespace coppice::testing
