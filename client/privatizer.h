@@ -46,10 +46,10 @@ struct PrivateReport {
 //            where a study is joined by an id, any label of that id).
 //            Calls add up, so a row must be privatized once: use Device, or Responder, which keep a
 //            journal.
-// Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
-//            here, InvalidArgument if the study is joined by an id and the row has none that a
-//            report can show, which its id alone decides (nothing is drawn then); Unavailable if
-//            the random source fails.
+// Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
+//            FailedPrecondition if the ticket's tree is not here. Privatize(): InvalidArgument if
+//            the study is joined by an id and the row has none that a report can show, which its id
+//            alone decides (nothing is drawn then); Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 class Privatizer {
  public:

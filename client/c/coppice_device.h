@@ -46,13 +46,12 @@ extern "C" {
 /* Codes, with the numbers of gRPC's. */
 enum {
   COPPICE_OK = 0,
-  COPPICE_INVALID_ARGUMENT = 3,   /* the caller's mistake */
-  COPPICE_NOT_FOUND = 5,          /* no such study in the journal */
-  COPPICE_ALREADY_EXISTS = 6,     /* answered before */
-  COPPICE_RESOURCE_EXHAUSTED = 8, /* no room in the journal, on the disk or in memory */
-  COPPICE_FAILED_PRECONDITION =
-      9,                    /* declined: by the owner, the policy or the trust in the curator */
-  COPPICE_INTERNAL = 13,    /* a defect of this library */
+  COPPICE_INVALID_ARGUMENT = 3,    /* the caller's mistake */
+  COPPICE_NOT_FOUND = 5,           /* no such study in the journal */
+  COPPICE_ALREADY_EXISTS = 6,      /* answered before */
+  COPPICE_RESOURCE_EXHAUSTED = 8,  /* no room in the journal, on the disk or in memory */
+  COPPICE_FAILED_PRECONDITION = 9, /* declined: by owner, policy, or for want of trust */
+  COPPICE_INTERNAL = 13,           /* a defect of this library */
   COPPICE_UNAVAILABLE = 14, /* try again: the journal's file, the random source, the transport */
   COPPICE_DATA_LOSS = 15    /* bytes that are not what they claim to be */
 };

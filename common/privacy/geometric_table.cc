@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint16_t kSignBit = 0x8000;
 
-// Of ratio^kManySteps / 2: two for each step, and one for the half.
+// ratio^kManySteps / 2 has two digits for each step, and one for the half.
 constexpr size_t kMaxDigits = 2 * kManySteps + 1;
 
 // ratio^i / 2 for i = 1..kManySteps, as 16-bit digits after the binary point. Halving makes room

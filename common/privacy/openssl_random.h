@@ -47,9 +47,10 @@ class OpenSslRandom final : public PrivateRandom {
     uint16_t at;  // in the run
     uint16_t first_word;
   };
-  // A run of draws whose undecided ones are put off together.
+  // Geometric() looks up this many draws at most before it settles the undecided ones among them,
+  // which wait here.
   static constexpr size_t kMaxRun = 512;
-  std::array<Undecided, kMaxRun> undecided_;  // of Geometric()
+  std::array<Undecided, kMaxRun> undecided_;
   uint64_t fork_generation_;
 };
 

@@ -18,10 +18,20 @@ namespace {
 
 using coppice::testing::Require;
 
+// A path for this process alone.
 std::string JournalPath(const std::string& name) {
   const std::string file = "fuzz_c_device_" + name + "_" + std::to_string(getpid());
   return (std::filesystem::temp_directory_path() / file).string();
 }
+
+// Removes a file when the process ends. A journal takes nothing more once its file is gone.
+struct RemovedAtTheEnd {
+  const std::string path;
+  ~RemovedAtTheEnd() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
 
 coppice_device* Open(const std::string& path) {
   coppice_device_options options;
@@ -63,7 +73,8 @@ coppice_device* DeviceThatWaits() {
     if (state.waiting > 0) return device;
     coppice_device_close(device);
   }
-  const std::string path = JournalPath("waits");
+  static const RemovedAtTheEnd file{JournalPath("waits")};
+  const std::string& path = file.path;
   std::filesystem::remove(path);
   {
     const auto journal = coppice::Journal::Open(path).value();

@@ -116,7 +116,7 @@ class TestSignature:
 
 
 class TestExport:
-    @pytest.mark.parametrize("format, begins", [("json", b"{"), ("c", b"/*"), ("onnx", b"\x08")])
+    @pytest.mark.parametrize("format, begins", [("json", b"{"), ("c", b"/*"), ("onnx", b"\x08"), ("message", b"\x22")])
     def test_formats(self, fitted, tmp_path, format, begins):
         path = tmp_path / "model"
         data = fitted.model_.export(format, path)
