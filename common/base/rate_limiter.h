@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace coppice {
 struct RateLimit {
   double rate = 0;   // per second; 0: no limit
   double burst = 0;  // at once; above 0 if there is a rate
+
+  friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
 // One bucket of tokens.
@@ -59,32 +62,42 @@ class TokenBucket {
   absl::Time filled_;
 };
 
-// A bucket per key, of one limit. They are in memory only: a restart fills them.
+// A bucket per key. They are in memory only: a restart fills them, and so does another limit.
 //
 // Threads    safe to share, if the clock is.
 class RateLimiter {
  public:
+  // `limit` is that of keys which are taken from without another.
   RateLimiter(const RateLimit& limit, std::function<absl::Time()> clock)
       : limit_(limit), clock_(std::move(clock)) {}
 
   // Zero if `amount` may be taken, and it is taken; else how long to wait. Each key has a bucket
   // from then on, so strangers must not choose keys.
-  absl::Duration Take(absl::string_view key, double amount) {
-    if (limit_.rate == 0) return absl::ZeroDuration();
+  absl::Duration Take(absl::string_view key, double amount) { return Take(key, amount, limit_); }
+  absl::Duration Take(absl::string_view key, double amount, const RateLimit& limit) {
+    if (limit.rate == 0) return absl::ZeroDuration();
     const MutexLock lock(mutex_);
     const absl::Time now = clock_();
-    auto bucket = buckets_.find(key);
-    if (bucket == buckets_.end()) {
-      bucket = buckets_.try_emplace(std::string(key), limit_.rate, limit_.burst, now).first;
+    auto found = buckets_.find(key);
+    if (found == buckets_.end()) found = buckets_.try_emplace(std::string(key)).first;
+    Limited& limited = found->second;
+    if (!limited.bucket.has_value() || limited.limit != limit) {
+      limited.limit = limit;
+      limited.bucket.emplace(limit.rate, limit.burst, now);
     }
-    return bucket->second.Take(amount, now);
+    return limited.bucket->Take(amount, now);
   }
 
  private:
+  struct Limited {
+    RateLimit limit{};
+    std::optional<TokenBucket> bucket{};
+  };
+
   const RateLimit limit_;
   const std::function<absl::Time()> clock_;
   Mutex mutex_;
-  std::map<std::string, TokenBucket, std::less<>> buckets_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Limited, std::less<>> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice

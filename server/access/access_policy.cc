@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -30,11 +31,47 @@ absl::Status NoCredential(RoleSet wanted, const Credentials& credentials) {
       "--token-file FILE)"));
 }
 
+// Adds what `grant` allows of `method`.
+void Allow(const Grant& grant, const Method& method, owners::Caller& caller) {
+  if (!grant.roles.Meets(method.roles)) return;
+  const bool of_everything = grant.resources.empty() || grant.resources.MatchAll();
+  const bool as_device = method.roles.Has(Role::kDevice) && grant.roles.Has(Role::kDevice);
+  if (of_everything && grant.roles.Has(Role::kAdmin)) caller.is_operator = true;
+  if (grant.resources.MatchAll() || (of_everything && as_device) || caller.is_operator) {
+    caller.sees_all = true;
+  }
+  caller.resources = caller.resources | grant.resources;
+}
+
+std::shared_ptr<const std::vector<owners::Claim>> ClaimsOf(
+    std::initializer_list<const std::vector<PolicyEntry>*> lists) {
+  std::vector<owners::Claim> claims;
+  for (const std::vector<PolicyEntry>* entries : lists) {
+    for (const PolicyEntry& entry : *entries) {
+      owners::Patterns patterns = entry.resources.Claims();
+      if (!patterns.empty())
+        claims.push_back({.name = entry.name, .patterns = std::move(patterns)});
+    }
+  }
+  return std::make_shared<const std::vector<owners::Claim>>(std::move(claims));
+}
+
 }  // namespace
 
-AccessPolicy::AccessPolicy(RoleSet anonymous, std::vector<PolicyEntry> tokens,
-                           std::vector<PolicyEntry> certificates)
-    : anonymous_(anonymous), tokens_(std::move(tokens)), certificates_(std::move(certificates)) {}
+RoleSet Identity::roles() const {
+  RoleSet all;
+  for (const Grant& grant : grants) all = all | grant.roles;
+  return all;
+}
+
+AccessPolicy::AccessPolicy(Grant anonymous, std::vector<PolicyEntry> tokens,
+                           std::vector<PolicyEntry> certificates,
+                           std::map<std::string, owners::Quota> quotas)
+    : anonymous_(std::move(anonymous)),
+      tokens_(std::move(tokens)),
+      certificates_(std::move(certificates)),
+      claims_(ClaimsOf({&tokens_, &certificates_})),
+      quotas_(std::move(quotas)) {}
 
 const PolicyEntry* AccessPolicy::FindToken(const Sha256Digest& hash) const {
   const PolicyEntry* found = nullptr;
@@ -72,17 +109,36 @@ const PolicyEntry* AccessPolicy::FindCertificate(const Sha256Digest& sha256) con
 
 absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
                                                 absl::Time now) const {
-  Identity found{.name = std::string(kAnonymousName), .roles = anonymous_};
+  Identity found{.name = std::string(kAnonymousName), .grants = {anonymous_}};
+  const auto add = [&found](const PolicyEntry& entry) {
+    found.name = entry.name;
+    found.grants.emplace_back(entry.roles, entry.resources);
+  };
   if (credentials.certificate_sha256) {
-    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) {
-      found = {.name = listed->name, .roles = found.roles | listed->roles};
-    }
+    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) add(*listed);
   }
   if (credentials.authorization) {
     COPPICE_ASSIGN_OR_RETURN(const PolicyEntry* token, CheckToken(*credentials.authorization, now));
-    found = {.name = token->name, .roles = found.roles | token->roles};
+    add(*token);
   }
   return found;
+}
+
+owners::Quota AccessPolicy::QuotaOf(const std::string& owner) const {
+  if (owner.empty()) return {};
+  auto found = quotas_.find(owner);
+  if (found == quotas_.end()) found = quotas_.find(std::string(kEveryOtherOwner));
+  return found == quotas_.end() ? owners::Quota() : found->second;
+}
+
+owners::Caller AccessPolicy::CallerOf(absl::string_view path, const Credentials& credentials,
+                                      absl::Time now) const {
+  const Method* const method = FindMethod(path);
+  const absl::StatusOr<Identity> identity = Identify(credentials, now);
+  if (method == nullptr || !identity.ok()) return {};
+  owners::Caller caller{.name = identity->name, .claims = claims_};
+  for (const Grant& grant : identity->grants) Allow(grant, *method, caller);
+  return caller;
 }
 
 absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& credentials,
@@ -94,11 +150,11 @@ absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& cred
     return absl::PermissionDeniedError(
         "there is no such method here, or nobody may call it: is the server older than you are?");
   }
-  if (caller.roles.Meets(method->roles)) return absl::OkStatus();
+  if (caller.roles().Meets(method->roles)) return absl::OkStatus();
   const bool is_listed =
       credentials.authorization || (credentials.certificate_sha256 &&
                                     FindCertificate(*credentials.certificate_sha256) != nullptr);
-  return is_listed ? WrongRole(method->roles, caller.roles)
+  return is_listed ? WrongRole(method->roles, caller.roles())
                    : NoCredential(method->roles, credentials);
 }
 

@@ -1,10 +1,14 @@
-// Who may do what: bearer tokens and client certificates, with the roles of each.
+// Who may do what to which resources: bearer tokens and client certificates, with the roles and the
+// resources of each.
 
 #ifndef COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
 #define COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +17,9 @@
 #include "absl/time/time.h"
 #include "common/study/sha256.h"
 #include "server/access/role.h"
+#include "server/owners/caller.h"
+#include "server/owners/patterns.h"
+#include "server/owners/quota.h"
 
 namespace coppice::access {
 
@@ -22,19 +29,35 @@ struct Credentials {
   std::optional<Sha256Digest> certificate_sha256{};  // of a certificate that TLS has verified
 };
 
+// Roles, and what they are for. The two belong together: the roles of one grant do nothing for the
+// resources of another.
+struct Grant {
+  Grant(RoleSet r = {}, owners::Patterns p = {}) : roles(r), resources(std::move(p)) {}
+
+  RoleSet roles;
+  // None: what the entry's name owns; for a device every study, and for an admin everything.
+  owners::Patterns resources;
+};
+
 struct PolicyEntry {
-  std::string name;       // whose it is; entries of one name are one owner of datasets
+  std::string name;       // whose it is; entries of one name are one owner
   Sha256Digest sha256{};  // of the token's text, or of the certificate's DER form
   RoleSet roles;
   absl::Time expires = absl::InfiniteFuture();
+  owners::Patterns resources{};
 };
 
-// Of whoever shows no credential that is listed.
+// Of whoever shows no credential that is listed. No entry may have this name.
 inline constexpr absl::string_view kAnonymousName = "anonymous";
+
+// The name in "quotas" for owners that are not in it.
+inline constexpr absl::string_view kEveryOtherOwner = "*";
 
 struct Identity {
   std::string name;  // of the token's entry if one is shown, else of the certificate's
-  RoleSet roles;
+  std::vector<Grant> grants;
+
+  RoleSet roles() const;
 };
 
 // The hash of a token is compared with every entry, each in constant time (CRYPTO_memcmp), and the
@@ -42,7 +65,7 @@ struct Identity {
 // would tell little too, for nobody can choose a token by its hash; but that needs an argument, and
 // this needs none, at some 20 ns an entry.) Certificates are public, and compared plainly.
 //
-// Guarantee  a caller has the roles of `anonymous` and those of each credential that it shows; a
+// Guarantee  a caller has the grant of `anonymous` and those of each credential that it shows; a
 //            method that the table does not name is refused. A token that is not known, or has
 //            expired, is refused also where nobody needs one: its bearer should learn of it. A
 //            certificate that is not listed adds nothing.
@@ -51,8 +74,9 @@ struct Identity {
 // Threads    safe to share: it does not change.
 class AccessPolicy {
  public:
-  AccessPolicy(RoleSet anonymous, std::vector<PolicyEntry> tokens,
-               std::vector<PolicyEntry> certificates);
+  AccessPolicy(Grant anonymous, std::vector<PolicyEntry> tokens,
+               std::vector<PolicyEntry> certificates,
+               std::map<std::string, owners::Quota> quotas = {});
 
   // Whether a call of `path` ("/package.Service/Method") is allowed.
   absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const;
@@ -60,7 +84,16 @@ class AccessPolicy {
   // Who shows these. Unauthenticated as above, for a token.
   absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
 
-  RoleSet anonymous() const { return anonymous_; }
+  // Whose call of `path` it is and what it may touch, by the grants that allow the call: nothing if
+  // none does.
+  owners::Caller CallerOf(absl::string_view path, const Credentials& credentials,
+                          absl::Time now) const;
+
+  // The quota of a name, else that of kEveryOtherOwner, else none. What has no owner has none
+  // either.
+  owners::Quota QuotaOf(const std::string& owner) const;
+
+  const Grant& anonymous() const { return anonymous_; }
   const std::vector<PolicyEntry>& tokens() const { return tokens_; }
   const std::vector<PolicyEntry>& certificates() const { return certificates_; }
 
@@ -70,9 +103,11 @@ class AccessPolicy {
                                                 absl::Time now) const;
   const PolicyEntry* FindCertificate(const Sha256Digest& sha256) const;
 
-  RoleSet anonymous_;
+  Grant anonymous_;
   std::vector<PolicyEntry> tokens_;
   std::vector<PolicyEntry> certificates_;
+  std::shared_ptr<const std::vector<owners::Claim>> claims_;
+  std::map<std::string, owners::Quota> quotas_;
 };
 
 }  // namespace coppice::access

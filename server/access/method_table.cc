@@ -34,52 +34,80 @@ constexpr Privacy kPublic = Privacy::kPublic;
 constexpr Privacy kPrivate = Privacy::kPrivateDuration;
 constexpr Privacy kPrivateEnd = Privacy::kPrivateEnd;
 
+constexpr Scope kNamed = Scope::kNamed;
+constexpr Scope kOperator = Scope::kOperator;
+constexpr Scope kNothing = Scope::kPublic;
+
+constexpr NamedResource kSeenStudy[] = {{"name", "studies", Use::kSee}};
+constexpr NamedResource kNewStudy[] = {{"study_id", "studies", Use::kMake}};
+constexpr NamedResource kReported[] = {{"study", "studies", Use::kReport}};
+constexpr NamedResource kSeenDataset[] = {{"name", "datasets", Use::kSee}};
+constexpr NamedResource kOwnDataset[] = {{"name", "datasets", Use::kOwn}};
+constexpr NamedResource kUploadedDataset[] = {{"dataset", "datasets", Use::kOwn}};
+constexpr NamedResource kNewDataset[] = {{"dataset_id", "datasets", Use::kMake}};
+constexpr NamedResource kOwnJob[] = {{"name", "jobs", Use::kOwn}};
+constexpr NamedResource kPlannedJob[] = {{"spec.dataset", "datasets", Use::kOwn}};
+constexpr NamedResource kNewJob[] = {{"spec.dataset", "datasets", Use::kOwn},
+                                     {"job_id", "jobs", Use::kMake},
+                                     {"model_id", "models", Use::kMake}};
+constexpr NamedResource kSeenModel[] = {{"name", "models", Use::kSee}};
+constexpr NamedResource kBuiltModel[] = {{"study", "studies", Use::kSee},
+                                         {"model_id", "models", Use::kMake}};
+constexpr NamedResource kPredicting[] = {{"name", "", Use::kSee}};
+constexpr NamedResource kSeenEndpoint[] = {{"name", "endpoints", Use::kSee}};
+constexpr NamedResource kSwitchedEndpoint[] = {{"endpoint", "endpoints", Use::kSee}};
+constexpr NamedResource kServing[] = {{"endpoint", "endpoints", Use::kSet},
+                                      {"model", "models", Use::kSee}};
+constexpr absl::Span<const NamedResource> kList = {};
+constexpr NamedResource kListOfStudy[] = {{"study", "studies", Use::kFilter}};
+constexpr NamedResource kListOfDataset[] = {{"dataset", "datasets", Use::kFilter}};
+
 // clang-format off
 constexpr Method kTable[] = {
-    {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/FreeDatasetName",        kAdmins,    kPool,     kShort,   kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/GetDataset",             kTrainers,  kInline,   kShort,   kReads,   kPrivate},
-    {"/coppice.v1.DatasetService/ListDatasets",           kTrainers,  kInline,   kShort,   kReads,   kPrivate},
-    {"/coppice.v1.DatasetService/UploadRows",             kTrainers,  kPool,     kStream,  kChanges, kPrivate},
-    {"/coppice.v1.DatasetService/WriteOffLedger",         kAdmins,    kPool,     kShort,   kChanges, kPrivate},
-    {"/coppice.v1.ModelService/BuildModel",               kTrainers,  kBuilds,   kBuild,   kChanges, kPublic},
-    {"/coppice.v1.ModelService/DeleteEndpoint",           kAdmins,    kPool,     kShort,   kChanges, kPublic},
-    {"/coppice.v1.ModelService/DeleteModel",              kTrainers,  kPool,     kMinute,  kChanges, kPublic},
-    {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kReads,   kPublic},
-    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kInline,   kMinute,  kReads,   kPublic},
-    {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kReads,   kPublic},
-    {"/coppice.v1.ModelService/ListModels",               kAnalysts,  kInline,   kShort,   kReads,   kPublic},
-    {"/coppice.v1.ModelService/Predict",                  kAnalysts,  kPool,     kMinute,  kReads,   kPublic},
-    {"/coppice.v1.ModelService/RollBack",                 kAdmins,    kPool,     kShort,   kChanges, kPublic},
-    {"/coppice.v1.ModelService/SetServingModel",          kAdmins,    kPool,     kShort,   kChanges, kPublic},
-    {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kReads,   kPublic},
-    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kReads,   kPublic},
-    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic},
-    {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic},
-    {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic},
-    {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic},
-    {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic},
-    {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic},
-    {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic},
-    {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic},
-    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kInline,   kShort,   kChanges, kPublic},
-    {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic},
-    {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kReads,   kPublic},
-    {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kChanges, kPublic},
-    {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kChanges, kPrivate},
-    {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kReads,   kPrivate},
-    {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kReads,   kPrivate},
-    {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kReads,   kPrivate},
-    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPool,     kMinute,  kReads,   kPrivate},
-    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kChanges, kPrivate},
-    {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kReads,   kPrivateEnd},
-    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kReads,   kPublic, /*open=*/true},
-    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kReads,   kPublic, /*open=*/true},
+    {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate,    kOperator},
+    {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewDataset},
+    {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kOwnDataset},
+    {"/coppice.v1.DatasetService/FreeDatasetName",        kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/GetDataset",             kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/ListDatasets",           kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kList},
+    {"/coppice.v1.DatasetService/UploadRows",             kTrainers,  kPool,     kStream,  kChanges, kPrivate,    kNamed, kUploadedDataset},
+    {"/coppice.v1.DatasetService/WriteOffLedger",         kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.ModelService/BuildModel",               kTrainers,  kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kBuiltModel},
+    {"/coppice.v1.ModelService/DeleteEndpoint",           kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSeenEndpoint},
+    {"/coppice.v1.ModelService/DeleteModel",              kTrainers,  kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenEndpoint},
+    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kInline,   kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
+    {"/coppice.v1.ModelService/ListModels",               kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kListOfStudy},
+    {"/coppice.v1.ModelService/Predict",                  kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kPredicting},
+    {"/coppice.v1.ModelService/RollBack",                 kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSwitchedEndpoint},
+    {"/coppice.v1.ModelService/SetServingModel",          kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kServing},
+    {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kReads,   kPublic,     kNamed, kPredicting},
+    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kNewStudy},
+    {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kInline,   kShort,   kChanges, kPublic,     kOperator},
+    {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
+    {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kChanges, kPrivate,    kNamed, kOwnJob},
+    {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kOwnJob},
+    {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNothing},
+    {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kListOfDataset},
+    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPool,     kMinute,  kReads,   kPrivate,    kNamed, kPlannedJob},
+    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewJob},
+    {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kReads,   kPrivateEnd, kNamed, kOwnJob},
+    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kReads,   kPublic,     kNothing, {}, /*open=*/true},
+    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kReads,   kPublic,     kNothing, {}, /*open=*/true},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                                                          kAnyRole,   kInline,   kStream,  kReads,   kPublic},
+                                                          kAnyRole,   kInline,   kStream,  kReads,   kPublic,     kNothing},
 };
 // clang-format on
 

@@ -1,6 +1,6 @@
 // The one table of what may be called: an entry for each method that the daemon serves. It says who
-// may call it, on which threads it runs, how long a call may last, and what of it may be told.
-// Nothing else lists methods.
+// may call it, which resources its request names, on which threads it runs, how long a call may
+// last, and what of it may be told. Nothing else lists methods.
 //
 // A call goes through three rooms:
 //
@@ -48,6 +48,29 @@ enum class Privacy : uint8_t {
                 // cancels what it has no more use for, and may be faster than our OK
 };
 
+// What a call does with a resource that its request names (server/service/calls/resource_guard.h).
+enum class Use : uint8_t {
+  kSee,     // reads or changes one that its caller may see
+  kOwn,     // touches private rows, or tells when jobs run: the owner's alone
+  kMake,    // makes one of this id; one is chosen if it is empty
+  kSet,     // changes one that its caller may see, or makes it
+  kFilter,  // lists: its handler shows what its caller may see
+  kReport,  // reports to it: its handler answers them as those of no study
+};
+
+struct NamedResource {
+  absl::string_view field;  // of the request: "name", "spec.dataset"
+  absl::string_view kind;   // "studies", ...; empty: the name says
+  Use use;
+};
+
+// Whom a method is for, besides its roles.
+enum class Scope : uint8_t {
+  kNamed,     // who may use what the request names
+  kPublic,    // everybody: it touches no resource
+  kOperator,  // an admin of everything
+};
+
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(10);
 
 struct Method {
@@ -57,6 +80,8 @@ struct Method {
   absl::Duration deadline;  // from the request until the answer was read; streams have none
   bool changes;             // if not, a call that ends well is logged for debugging only
   Privacy privacy;
+  Scope scope;
+  absl::Span<const NamedResource> names = {};
   bool open = false;  // to everybody, whatever the policy says
 };
 

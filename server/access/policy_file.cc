@@ -1,7 +1,9 @@
 #include "server/access/policy_file.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -118,15 +120,45 @@ absl::StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& w
   return expires;
 }
 
-absl::StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& where) {
-  PolicyEntry parsed;
+// "resources": [...], which may be left out.
+absl::StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string& where) {
+  const auto found = entry.find("resources");
+  if (found == entry.end()) return owners::Patterns();
+  const std::string in = absl::StrCat(where, ".resources");
+  if (!found->is_array() || found->empty()) {
+    return Wrong(in,
+                 "must be a list of patterns such as \"datasets/team-a-*\"; leave it out for "
+                 "an entry that sees what it owns");
+  }
+  std::vector<std::string> texts;
+  for (const json& text : *found) {
+    if (!text.is_string()) return Wrong(in, "must be a list of texts");
+    texts.push_back(text.get<std::string>());
+  }
+  absl::StatusOr<owners::Patterns> patterns = owners::Patterns::Parse(texts);
+  if (!patterns.ok()) return Wrong(absl::StrCat(in, ":"), patterns.status().message());
+  return patterns;
+}
+
+absl::StatusOr<std::string> NameOfEntry(const json& entry, const std::string& where) {
   const auto name = entry.find("name");
   if (name == entry.end() || !name->is_string() || name->get<std::string>().empty()) {
     return Wrong(where, "needs \"name\", a text that says to people whose it is");
   }
-  parsed.name = name->get<std::string>();
+  if (name->get<std::string>() == kAnonymousName) {
+    return Wrong(where,
+                 "has the name \"anonymous\", which is that of callers without a "
+                 "credential: choose another");
+  }
+  return name->get<std::string>();
+}
+
+absl::StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& where) {
+  PolicyEntry parsed;
+  COPPICE_ASSIGN_OR_RETURN(parsed.name, NameOfEntry(entry, where));
   COPPICE_ASSIGN_OR_RETURN(parsed.sha256, HashOfEntry(entry, where));
   COPPICE_ASSIGN_OR_RETURN(parsed.roles, RolesOfEntry(entry, where));
+  COPPICE_ASSIGN_OR_RETURN(parsed.resources, ResourcesOfEntry(entry, where));
   COPPICE_ASSIGN_OR_RETURN(parsed.expires, ExpiryOfEntry(entry, where));
   return parsed;
 }
@@ -150,22 +182,74 @@ absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
   return entries;
 }
 
+// "anonymous": [roles], or {"roles": [...], "resources": [...]}.
+absl::StatusOr<Grant> ParseAnonymous(const json& root) {
+  const auto found = root.find("anonymous");
+  if (found == root.end()) return Grant();
+  if (!found->is_object()) return ParseRoles(*found, "anonymous");
+  COPPICE_RETURN_IF_ERROR(CheckMembers(*found, "anonymous", {"role", "roles", "resources"}));
+  COPPICE_ASSIGN_OR_RETURN(const RoleSet roles, RolesOfEntry(*found, "anonymous"));
+  COPPICE_ASSIGN_OR_RETURN(owners::Patterns resources, ResourcesOfEntry(*found, "anonymous"));
+  return Grant(roles, std::move(resources));
+}
+
+absl::StatusOr<owners::Quota> ParseQuota(const json& members, const std::string& where) {
+  owners::Quota quota;
+  COPPICE_RETURN_IF_ERROR(
+      CheckMembers(members, where, {"studies", "bytes", "jobs", "tickets_per_second"}));
+  for (const auto& [name, value] : members.items()) {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() == 0) {
+      return Wrong(absl::StrCat(where, ".", name),
+                   "must be a whole number from 1 on; leave it out for no limit");
+    }
+    uint64_t& limit = name == "studies" ? quota.studies
+                      : name == "bytes" ? quota.bytes
+                      : name == "jobs"  ? quota.jobs
+                                        : quota.tickets_per_second;
+    limit = value.get<uint64_t>();
+  }
+  return quota;
+}
+
+// "quotas": {"team-a": {"studies": 10}, "*": {...}}. A name that no entry has is a misspelt one.
+absl::StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
+    const json& root, std::initializer_list<const std::vector<PolicyEntry>*> lists) {
+  std::map<std::string, owners::Quota> quotas;
+  const auto found = root.find("quotas");
+  if (found == root.end()) return quotas;
+  if (!found->is_object()) return Wrong("quotas", "must be a JSON object");
+  std::set<std::string> owners = {std::string(kAnonymousName), std::string(kEveryOtherOwner)};
+  for (const std::vector<PolicyEntry>* entries : lists) {
+    for (const PolicyEntry& entry : *entries) owners.insert(entry.name);
+  }
+  for (const auto& [owner, members] : found->items()) {
+    const std::string where = absl::StrCat("quotas[\"", owner, "\"]");
+    if (owners.count(owner) == 0) {
+      return Wrong(where,
+                   "is of no entry: use the name of one, \"anonymous\", or \"*\" for all "
+                   "others");
+    }
+    COPPICE_ASSIGN_OR_RETURN(quotas[owner], ParseQuota(members, where));
+  }
+  return quotas;
+}
+
 }  // namespace
 
 absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
   COPPICE_ASSIGN_OR_RETURN(const json root, ParseJson(text));
   COPPICE_RETURN_IF_ERROR(
-      CheckMembers(root, "the policy", {"anonymous", "tokens", "certificates"}));
-  RoleSet anonymous;
-  if (const auto found = root.find("anonymous"); found != root.end()) {
-    COPPICE_ASSIGN_OR_RETURN(anonymous, ParseRoles(*found, "anonymous"));
-  }
+      CheckMembers(root, "the policy", {"anonymous", "tokens", "certificates", "quotas"}));
+  COPPICE_ASSIGN_OR_RETURN(Grant anonymous, ParseAnonymous(root));
   COPPICE_ASSIGN_OR_RETURN(
       std::vector<PolicyEntry> tokens,
-      ParseEntries(root, "tokens", {"name", "sha256", "role", "roles", "expires"}));
-  COPPICE_ASSIGN_OR_RETURN(std::vector<PolicyEntry> certificates,
-                           ParseEntries(root, "certificates", {"name", "sha256", "role", "roles"}));
-  return AccessPolicy(anonymous, std::move(tokens), std::move(certificates));
+      ParseEntries(root, "tokens", {"name", "sha256", "role", "roles", "resources", "expires"}));
+  COPPICE_ASSIGN_OR_RETURN(
+      std::vector<PolicyEntry> certificates,
+      ParseEntries(root, "certificates", {"name", "sha256", "role", "roles", "resources"}));
+  COPPICE_ASSIGN_OR_RETURN(auto quotas, ParseQuotas(root, {&tokens, &certificates}));
+  return AccessPolicy(std::move(anonymous), std::move(tokens), std::move(certificates),
+                      std::move(quotas));
 }
 
 absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {

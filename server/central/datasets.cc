@@ -54,8 +54,7 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   const std::string hash = HashRequest(spec);
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
-                           FindByRequest(spec.request_id, hash, spec.owner));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
   COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
@@ -74,7 +73,8 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
 }
 
 absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
-                                             const Table& rows, bool complete) {
+                                             const Table& rows, bool complete,
+                                             uint64_t most_bytes) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, GetSchema(id));
   if (rows.shared_schema() != schema && !(rows.schema() == *schema)) {
     return absl::InvalidArgumentError("rows: must be of the dataset's schema");
@@ -92,7 +92,11 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
         absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
   }
   storage::StoreBatch batch;
-  if (rows.num_rows() > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, entry, batch));
+  if (rows.num_rows() > 0) {
+    const uint64_t before = entry.bytes;
+    COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, entry, batch));
+    COPPICE_RETURN_IF_ERROR(CheckQuota(entry.owner, entry.bytes - before, most_bytes));
+  }
   if (complete) entry.state = DatasetState::kReady;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -124,19 +128,20 @@ absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_v
   return it->second.entry.schema;
 }
 
-absl::Status Datasets::CheckVisible(absl::string_view id, const Caller& caller) const {
-  if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
-  const absl::StatusOr<DatasetEntry> entry = EntryOf(id);
-  return entry.ok() && caller.MaySee(entry->owner) ? absl::OkStatus() : NoDataset(id);
+std::optional<std::string> Datasets::OwnerOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return std::nullopt;
+  return it->second.entry.owner;
 }
 
-std::vector<DatasetInfo> Datasets::List(const Page& page, const Caller& caller) const {
+std::vector<DatasetInfo> Datasets::List(const Page& page, IsShown is_shown) const {
   std::vector<std::string> ids;
   {
     const MutexLock lock(mutex_);
     for (auto it = datasets_.upper_bound(page.after);
          it != datasets_.end() && ids.size() < PageSize(page); ++it) {
-      if (caller.MaySee(it->second.entry.owner)) ids.push_back(it->first);
+      if (is_shown(it->first, it->second.entry.owner)) ids.push_back(it->first);
     }
   }
   std::vector<DatasetInfo> infos;
@@ -227,20 +232,16 @@ absl::StatusOr<DatasetEntry> Datasets::EntryOf(absl::string_view id) const {
 
 void Datasets::Show(const std::string& id, DatasetEntry entry) {
   const MutexLock lock(mutex_);
-  ids_by_request_[entry.request_id] = id;
+  ids_by_request_[{entry.owner, entry.request_id}] = id;
   datasets_[id].entry = std::move(entry);
 }
 
-absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const std::string& request_id,
-                                                                   const std::string& hash,
-                                                                   const std::string& owner) const {
+absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const DatasetSpec& spec,
+                                                                   const std::string& hash) const {
   const MutexLock lock(mutex_);
-  const auto made = ids_by_request_.find(request_id);
+  const auto made = ids_by_request_.find({spec.owner, spec.request_id});
   if (made == ids_by_request_.end()) return std::nullopt;
   const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
-  if (entry.owner != owner) {
-    return absl::AlreadyExistsError("request_id: is taken; choose another");
-  }
   if (entry.state == DatasetState::kDeleted) {
     return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
                                                  " that it made was deleted; choose another"));
@@ -303,6 +304,19 @@ absl::Status Datasets::AddChunk(absl::string_view id, const Table& rows, Dataset
   entry.bytes += bytes.size();
   batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
   return absl::OkStatus();
+}
+
+absl::Status Datasets::CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const {
+  if (most == 0) return absl::OkStatus();
+  uint64_t bytes = added;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, dataset] : datasets_) {
+    if (dataset.entry.owner == owner) bytes += dataset.entry.bytes;
+  }
+  if (bytes <= most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("rows: the datasets of ", owner, " would have ",
+                                                   bytes, " bytes, and its quota is ", most,
+                                                   ": delete one first"));
 }
 
 absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {

@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -22,7 +23,6 @@
 #include "common/base/page.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
-#include "server/central/caller.h"
 #include "server/central/dataset.h"
 #include "server/central/dataset_record.h"
 #include "server/ledger/ledger.h"
@@ -41,9 +41,8 @@ struct DatasetLimits {
 // A dataset is uploading (takes rows), then ready (can be trained on), then deleted, in this order
 // alone; an id is never used again. Its ledger stays when its rows are deleted.
 //
-// A dataset belongs to its creator, by name. For other callers but admins it does not exist, in the
-// words of one that never did: CheckVisible() must come before whatever is done for a caller. Only
-// that a name or request id is taken can be found out, by trying it.
+// A dataset belongs to its creator, by name. Who may see it is decided before these calls
+// (server/service/calls/resource_guard.h). Request ids are each owner's own.
 //
 // Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
 //            all; every stored row fits the schema. Rows and their number are private: no error
@@ -65,20 +64,25 @@ class Datasets {
 
   // Appends `rows`, at most kMaxRowsPerBlock of the dataset's schema, which may be none if
   // `complete` says that these were the last. FailedPrecondition if `first_row` is not the number
-  // of rows there are, or if no more are taken. Completing again is not an error.
+  // of rows there are, or if no more are taken. Completing again is not an error. ResourceExhausted
+  // if all datasets of the owner had more than `most_bytes` then; 0 is no limit.
   absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row, const Table& rows,
-                                     bool complete);
+                                     bool complete, uint64_t most_bytes = 0);
 
-  // NotFound unless the caller may see it.
-  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
+  // Nothing if there is no such dataset; a deleted one keeps its owner.
+  std::optional<std::string> OwnerOf(absl::string_view id) const;
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const;
   // Whether the costs of its jobs add up as rho. Where epsilons do, a rho means nothing.
   bool CountsRho(absl::string_view id) const;
   // What its rows look like, also while it takes some. Never changes.
   absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
-  // The datasets that the caller may see.
-  std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const;
+  // The datasets that `is_shown`, of the id and the owner, picks; it must not call Datasets.
+  using IsShown = absl::FunctionRef<bool(const std::string& id, const std::string& owner)>;
+  std::vector<DatasetInfo> List(const Page& page, IsShown is_shown) const;
+  std::vector<DatasetInfo> List(const Page& page) const {
+    return List(page, [](const std::string&, const std::string&) { return true; });
+  }
 
   // Ends the hold of its ledger; see Ledger::Confirm() and Ledger::WriteOff().
   absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id, const Sha256Digest& head);
@@ -123,10 +127,9 @@ class Datasets {
   static absl::Status CheckNotDeleted(absl::string_view id, const Dataset& dataset);
   absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
   void Show(const std::string& id, DatasetEntry entry);
-  // The id of the dataset that request `request_id` made, none if it made none.
-  absl::StatusOr<std::optional<std::string>> FindByRequest(const std::string& request_id,
-                                                           const std::string& hash,
-                                                           const std::string& owner) const;
+  // The id of the dataset that this request of its owner made, none if it made none.
+  absl::StatusOr<std::optional<std::string>> FindByRequest(const DatasetSpec& spec,
+                                                           const std::string& hash) const;
   absl::Status CheckIdUnused(const std::string& id) const;
   // A creation that failed may be found in the store once that works again: it then counts.
   absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -135,6 +138,8 @@ class Datasets {
                                 uint64_t first_row) const;
   absl::Status AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
                         storage::StoreBatch& batch) const;
+  // `added` bytes more than what the owner has now.
+  absl::Status CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const;
 
   // Deletes the rows from the store, though not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);
@@ -155,7 +160,9 @@ class Datasets {
   // Never held while the disk is waited for.
   mutable Mutex mutex_;
   absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
-  absl::flat_hash_map<std::string, std::string> ids_by_request_ ABSL_GUARDED_BY(mutex_);
+  // By owner and request id.
+  absl::flat_hash_map<std::pair<std::string, std::string>, std::string> ids_by_request_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::central

@@ -31,6 +31,7 @@ struct JobRequest {
   std::string id;          // empty: the curator makes one
   std::string model;       // empty: the job's id
   JobSpec spec;
+  uint64_t most_at_once = 0;  // jobs of the owner that are queued or run; 0: no limit
 };
 
 struct JobInfo {

@@ -1,5 +1,6 @@
 #include "server/central/job_book.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,7 @@ absl::Status JobBook::NoJob(absl::string_view id) {
 
 void JobBook::Add(std::shared_ptr<Job> job) {
   const MutexLock lock(mutex_);
-  jobs_by_request_[job->entry.request_id] = job;
+  jobs_by_request_[{job->owner, job->entry.request_id}] = job;
   jobs_[job->id] = std::move(job);
 }
 
@@ -24,27 +25,35 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
   return it->second;
 }
 
-absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(absl::string_view request_id,
+absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(const std::string& owner,
+                                                            const std::string& request_id,
                                                             absl::string_view request_hash) const {
   const MutexLock lock(mutex_);
-  const auto it = jobs_by_request_.find(request_id);
+  const auto it = jobs_by_request_.find({owner, request_id});
   if (it == jobs_by_request_.end()) return nullptr;
   if (it->second->entry.request_hash == request_hash) return it->second;
-  // Does not say which job: it may be another owner's.
-  return absl::AlreadyExistsError("request_id: it made a job from another request; choose another");
+  return absl::AlreadyExistsError(absl::StrCat("request_id: it made the job ", it->second->id,
+                                               " from another request; choose another"));
 }
 
 std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
-                                   absl::FunctionRef<bool(absl::string_view)> is_visible) const {
+                                   absl::FunctionRef<bool(const std::string&)> is_shown) const {
   std::vector<JobInfo> infos;
   const MutexLock lock(mutex_);
   for (auto it = jobs_.upper_bound(page.after); it != jobs_.end() && infos.size() < PageSize(page);
        ++it) {
     const JobInfo& info = it->second->entry.info;
     const bool is_asked = dataset.empty() || info.spec.dataset == dataset;
-    if (is_asked && is_visible(info.spec.dataset)) infos.push_back(info);
+    if (is_asked && is_shown(it->second->owner)) infos.push_back(info);
   }
   return infos;
+}
+
+uint64_t JobBook::CountOpen(const std::string& owner) const {
+  const MutexLock lock(mutex_);
+  return static_cast<uint64_t>(std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return job.second->owner == owner && !HasEnded(job.second->entry.info.state);
+  }));
 }
 
 JobEntry JobBook::EntryOf(const Job& job) const {

@@ -26,9 +26,11 @@
 namespace coppice::central {
 
 struct Job {
-  explicit Job(JobEntry made) : id(made.info.id), entry(std::move(made)) {}
+  Job(JobEntry made, std::string of)
+      : id(made.info.id), owner(std::move(of)), entry(std::move(made)) {}
 
   const std::string id;
+  const std::string owner;  // the dataset's
   std::atomic<bool> cancel_asked{false};
 
   // These three are for Jobs and what it is made of, under the lock of their changes. A job lets go
@@ -55,13 +57,17 @@ class JobBook {
   void Add(std::shared_ptr<Job> job);
 
   absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
-  // The job that request `request_id` made, null if it made none. AlreadyExists if it asked for
-  // another one than `request_hash`.
-  absl::StatusOr<std::shared_ptr<Job>> FindByRequest(absl::string_view request_id,
+  // The job that request `request_id` of this owner made, null if it made none. AlreadyExists if it
+  // asked for another one than `request_hash`.
+  absl::StatusOr<std::shared_ptr<Job>> FindByRequest(const std::string& owner,
+                                                     const std::string& request_id,
                                                      absl::string_view request_hash) const;
-  // The jobs on datasets for which `is_visible`, which must not call the book, is true.
+  // The jobs on `dataset`, or on all if it is empty, of the owners that `is_shown` picks; it must
+  // not call the book.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
-                            absl::FunctionRef<bool(absl::string_view)> is_visible) const;
+                            absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
+  // How many jobs of an owner have not ended.
+  uint64_t CountOpen(const std::string& owner) const;
   JobEntry EntryOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 
@@ -79,7 +85,9 @@ class JobBook {
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::shared_ptr<Job>> jobs_by_request_ ABSL_GUARDED_BY(mutex_);
+  // By owner and request id.
+  absl::flat_hash_map<std::pair<std::string, std::string>, std::shared_ptr<Job>> jobs_by_request_
+      ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -42,11 +42,25 @@ JobRunner::JobRunner(storage::Store& store, Datasets& datasets,
 
 JobRunner::~JobRunner() {
   Drain(absl::Now());
-  for (std::thread& thread : threads_) thread.join();
+  std::vector<std::thread> threads;
+  {
+    const MutexLock lock(queue_mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 void JobRunner::Start() {
-  for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+  const MutexLock lock(queue_mutex_);
+  started_ = true;
+  for (auto& [owner, line] : lines_) Staff(line);
+}
+
+void JobRunner::Staff(Line& line) {
+  if (!started_ || stopping_) return;
+  for (; line.threads < options_.threads; ++line.threads) {
+    threads_.emplace_back([this, &line] { Work(line); });
+  }
 }
 
 void JobRunner::Drain(absl::Time deadline) {
@@ -63,13 +77,15 @@ void JobRunner::Drain(absl::Time deadline) {
 void JobRunner::Enqueue(std::shared_ptr<Job> job) {
   book_.Add(job);
   const MutexLock lock(queue_mutex_);
-  queue_.push_back(std::move(job));
-  queue_changed_.NotifyOne();
+  Line& line = lines_[job->owner];
+  line.queue.push_back(std::move(job));
+  Staff(line);
+  queue_changed_.NotifyAll();
 }
 
-void JobRunner::Work() {
+void JobRunner::Work(Line& line) {
   LowerPriority();
-  while (const std::shared_ptr<Job> job = Next()) {
+  while (const std::shared_ptr<Job> job = Next(line)) {
     Run(*job);
     const MutexLock lock(queue_mutex_);
     --active_;
@@ -77,12 +93,12 @@ void JobRunner::Work() {
   }
 }
 
-std::shared_ptr<Job> JobRunner::Next() {
+std::shared_ptr<Job> JobRunner::Next(Line& line) {
   const MutexLock lock(queue_mutex_);
-  while (!stopping_ && queue_.empty()) queue_changed_.Wait(queue_mutex_);
+  while (!stopping_ && line.queue.empty()) queue_changed_.Wait(queue_mutex_);
   if (stopping_) return nullptr;
-  std::shared_ptr<Job> job = std::move(queue_.front());
-  queue_.pop_front();
+  std::shared_ptr<Job> job = std::move(line.queue.front());
+  line.queue.pop_front();
   ++active_;
   return job;
 }

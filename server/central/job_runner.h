@@ -1,4 +1,4 @@
-// The queue of training jobs, and the threads that work on it.
+// The queues of training jobs, one an owner, and the threads that work on them.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
 #define COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,15 +33,17 @@
 namespace coppice::central {
 
 struct JobOptions {
-  size_t threads = 1;                                         // jobs at a time; 0: none is taken
-  absl::Duration retry = absl::Seconds(1);                    // between writes that fail
+  size_t threads = 1;                       // jobs at a time of each owner; 0: none is taken
+  absl::Duration retry = absl::Seconds(1);  // between writes that fail
   absl::Duration between_progress = absl::Milliseconds(250);  // told to watchers
 };
 
-// Takes jobs that are charged from queued to their end, in the order they were queued.
+// Takes jobs that are charged from queued to their end, those of one owner in the order they were
+// queued. Owners do not wait for each other: when somebody's job begins must not tell when
+// another's ended.
 //
-// As many jobs run at a time as there are threads, each of low scheduling priority, so that
-// predictions stay fast. While the store does not work a job that has ended waits for it, in
+// As many jobs of an owner run at a time as it has threads, each of low scheduling priority, so
+// that predictions stay fast. While the store does not work a job that has ended waits for it, in
 // memory, with its result: it is neither trained again nor shown before it is on disk.
 //
 // Guarantee  that a job runs is on disk before any noise is drawn for it.
@@ -55,7 +59,7 @@ class JobRunner {
   JobRunner(const JobRunner&) = delete;
   JobRunner& operator=(const JobRunner&) = delete;
 
-  // Starts the threads. Jobs may have been queued before.
+  // Begins with jobs, those that were queued before too.
   void Start();
 
   // Adds the job to the book, and queues it.
@@ -74,10 +78,18 @@ class JobRunner {
     std::shared_ptr<const Table> rows;
   };
 
+  // The jobs of one owner, and how many threads there are for them.
+  struct Line {
+    std::deque<std::shared_ptr<Job>> queue;
+    size_t threads = 0;
+  };
+
+  // Starts threads until the line has all that it may have.
+  void Staff(Line& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_);
   // What each thread does.
-  void Work();
+  void Work(Line& line);
   // Null once no more are begun.
-  std::shared_ptr<Job> Next();
+  std::shared_ptr<Job> Next(Line& line);
   void Run(Job& job);
 
   // From queued to running. Cancelled: the job has ended, and nothing is left to do. After any
@@ -108,13 +120,14 @@ class JobRunner {
 
   Mutex queue_mutex_;
   CondVar queue_changed_;
-  std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(queue_mutex_);
-  size_t active_ ABSL_GUARDED_BY(queue_mutex_) = 0;  // jobs that a thread works on
+  bool started_ ABSL_GUARDED_BY(queue_mutex_) = false;
+  std::map<std::string, Line> lines_ ABSL_GUARDED_BY(queue_mutex_);  // by owner; they stay
+  size_t active_ ABSL_GUARDED_BY(queue_mutex_) = 0;                  // jobs that a thread works on
   // Set under queue_mutex_, read without it.
   std::atomic<bool> stopping_{false};   // no more are begun
   std::atomic<bool> abandoned_{false};  // those that run are left
 
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(queue_mutex_);
 };
 
 }  // namespace coppice::central

@@ -58,7 +58,8 @@ absl::Status Jobs::LoadAll() {
         } else if (entry.info.state == JobState::kQueued) {
           queued.push_back(std::move(entry));
         } else {
-          book_.Add(std::make_shared<Job>(std::move(entry)));
+          std::string owner = OwnerOf(entry.info.spec.dataset);
+          book_.Add(std::make_shared<Job>(std::move(entry), std::move(owner)));
         }
         return absl::OkStatus();
       }));
@@ -107,10 +108,12 @@ absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   const std::string hash = HashRequest(request);
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> made,
-                           book_.FindByRequest(request.request_id, hash));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Job> made,
+      book_.FindByRequest(OwnerOf(request.spec.dataset), request.request_id, hash));
   if (made != nullptr) return book_.InfoOf(*made);
   COPPICE_RETURN_IF_ERROR(CheckAccepting());
+  COPPICE_RETURN_IF_ERROR(CheckQuota(OwnerOf(request.spec.dataset), request.most_at_once));
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
   storage::StoreBatch batch;
   batch.Put(JobKey(job->id), EncodeJob(job->entry));
@@ -129,17 +132,15 @@ absl::StatusOr<JobInfo> Jobs::Get(absl::string_view id) const {
   return book_.InfoOf(*job);
 }
 
-absl::Status Jobs::CheckVisible(absl::string_view id, const Caller& caller) const {
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
-  const bool is_visible = datasets_.CheckVisible(book_.InfoOf(*job).spec.dataset, caller).ok();
-  return is_visible ? absl::OkStatus() : JobBook::NoJob(id);
+std::optional<std::string> Jobs::DatasetOf(absl::string_view id) const {
+  const absl::StatusOr<std::shared_ptr<Job>> job = book_.Find(id);
+  if (!job.ok()) return std::nullopt;
+  return book_.InfoOf(**job).spec.dataset;
 }
 
 std::vector<JobInfo> Jobs::List(absl::string_view dataset, const Page& page,
-                                const Caller& caller) const {
-  return book_.List(dataset, page, [this, &caller](absl::string_view of_job) {
-    return datasets_.CheckVisible(of_job, caller).ok();
-  });
+                                absl::FunctionRef<bool(const std::string&)> is_shown) const {
+  return book_.List(dataset, page, is_shown);
 }
 
 absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
@@ -158,6 +159,19 @@ absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
 
 absl::Status Jobs::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
   return book_.Watch(id, std::move(watcher));
+}
+
+absl::Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
+  if (most == 0) return absl::OkStatus();
+  const uint64_t open = book_.CountOpen(owner);
+  if (open < most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(owner, " has ", open,
+                                                   " jobs that have not ended, and its quota is ",
+                                                   most, ": wait for one, or cancel it"));
+}
+
+std::string Jobs::OwnerOf(const std::string& dataset) const {
+  return datasets_.OwnerOf(dataset).value_or("");
 }
 
 absl::Status Jobs::CheckAccepting() const {
@@ -188,7 +202,8 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
                                                      .warnings = std::move(plan.warnings)},
                                             .planned = std::move(plan.releases),
                                             .request_id = request.request_id,
-                                            .request_hash = hash});
+                                            .request_hash = hash},
+                                   OwnerOf(spec.dataset));
   job->use = std::move(use);
   job->claim = std::move(claim);
   return job;
@@ -216,14 +231,16 @@ bool Jobs::IsOnHold(const std::string& dataset) const {
 }
 
 absl::Status Jobs::EndInterrupted(JobEntry entry, absl::string_view reason) {
-  const auto job = std::make_shared<Job>(std::move(entry));
+  std::string owner = OwnerOf(entry.info.spec.dataset);
+  const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
   COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, absl::UnavailableError(reason)));
   book_.Add(job);
   return absl::OkStatus();
 }
 
 absl::Status Jobs::QueueAgain(JobEntry entry) {
-  const auto job = std::make_shared<Job>(std::move(entry));
+  std::string owner = OwnerOf(entry.info.spec.dataset);
+  const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
   absl::StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
   absl::StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
   if (!use.ok() || !claim.ok()) {

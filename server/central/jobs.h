@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,7 +19,6 @@
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
-#include "server/central/caller.h"
 #include "server/central/datasets.h"
 #include "server/central/job.h"
 #include "server/central/job_book.h"
@@ -40,8 +41,9 @@ namespace coppice::central {
 // After a restart queued jobs run, in the order they were made, and jobs that were running have
 // failed.
 //
-// When a job began and ended, to the second, is for callers who may see the job. A model says of
-// its job's end the day alone.
+// A job belongs to its dataset's owner, who alone is told when it began and ended to the second: a
+// model says of its job's end the day alone. Who calls is decided before these calls
+// (server/service/calls/resource_guard.h). Request ids are each owner's own.
 //
 // Guarantee  a job's charge, its record and its model become durable together: the ledger never
 //            shows less than what was released, and no model is visible, or stored, without the
@@ -70,16 +72,21 @@ class Jobs {
   // Spends nothing.
   absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;
 
-  // Charges the job and queues it. Unavailable once Drain() was called.
+  // Charges the job and queues it. Unavailable once Drain() was called; ResourceExhausted also if
+  // the owner has as many jobs as it may.
   absl::StatusOr<JobInfo> Submit(const JobRequest& request);
 
-  // NotFound unless the caller may see the job's dataset.
-  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
+  // The dataset of a job, nothing if there is no such job.
+  std::optional<std::string> DatasetOf(absl::string_view id) const;
 
   absl::StatusOr<JobInfo> Get(absl::string_view id) const;
-  // The jobs of one dataset, or of all if `dataset` is empty, as far as the caller may see.
+  // The jobs of one dataset, or of all if `dataset` is empty, whose owner `is_shown` picks; it must
+  // not call Jobs.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
-                            const Caller& caller) const;
+                            absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const {
+    return List(dataset, page, [](const std::string&) { return true; });
+  }
 
   // Ends a queued job; asks a running one to end soon. Not an error for one that has ended.
   absl::StatusOr<JobInfo> Cancel(absl::string_view id);
@@ -103,6 +110,9 @@ class Jobs {
   bool IsOnHold(const std::string& dataset) const;
 
   absl::Status CheckAccepting() const;
+  absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
+  // Empty if the dataset's record is lost.
+  std::string OwnerOf(const std::string& dataset) const;
   absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash);
   // A submission that failed may be found in the store once that works again: the job is then
   // charged, and runs.

@@ -1,4 +1,4 @@
-// What `coppiced check`, `repair` and `assign-datasets` do to a data directory that no daemon uses.
+// What `coppiced check`, `repair` and `assign-owner` do to a data directory that no daemon uses.
 // restore.h has what `restore` does.
 //
 // Errors  FailedPrecondition: a daemon uses it, or a newer version made it. NotFound: there is no
@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maintenance/findings.h"
+#include "server/owners/patterns.h"
 #include "server/storage/store.h"
 
 namespace coppice::maintenance {
@@ -55,10 +56,12 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
                            std::vector<RepairStep>& done);
 
-// Gives `owner` every dataset that has none, in one batch, and returns their ids. InvalidArgument
-// without a name; DataLoss that names a record, and then changes nothing.
-absl::StatusOr<std::vector<std::string>> AssignDatasets(storage::Store& store,
-                                                        const std::string& owner);
+// Gives `owner` every study, dataset and endpoint that has none and that `resources` match, in one
+// batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;
+// DataLoss that names a record, and then changes nothing.
+absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
+                                                     const std::string& owner,
+                                                     const owners::Patterns& resources);
 
 }  // namespace coppice::maintenance
 

@@ -74,11 +74,11 @@ absl::Status QuarantineRecord(const storage::Store& store, const std::string& ke
 }
 
 // The request that made the study, which must not make another; empty if the record does not tell.
-std::string RequestOf(const storage::Store& store, const std::string& study) {
+curator::StudyOrigin OriginOf(const storage::Store& store, const std::string& study) {
   const auto bytes = store.Get(curator::StudyKey(study));
   v1::StudyRecord record;
-  if (!bytes.ok() || !bytes->has_value() || !record.ParseFromString(**bytes)) return "";
-  return record.request_id();
+  if (!bytes.ok() || !bytes->has_value() || !record.ParseFromString(**bytes)) return {};
+  return {.owner = record.owner(), .request_id = record.request_id()};
 }
 
 absl::Status QuarantineStudy(const storage::Store& store, const std::string& study, int64_t now,
@@ -89,7 +89,7 @@ absl::Status QuarantineStudy(const storage::Store& store, const std::string& stu
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone,
                            store.Get(curator::TombstoneKey(study)));
   if (!gone.has_value()) {
-    batch.Put(curator::TombstoneKey(study), curator::EncodeTombstone(RequestOf(store, study), now));
+    batch.Put(curator::TombstoneKey(study), curator::EncodeTombstone(OriginOf(store, study), now));
   }
   return absl::OkStatus();
 }
@@ -134,7 +134,7 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
       return QuarantineStudy(store, problem.id, now, batch);
     case Remedy::kReplaceTombstone:
       COPPICE_RETURN_IF_ERROR(QuarantineRecord(store, problem.key, batch));
-      batch.Put(curator::TombstoneKey(problem.id), curator::EncodeTombstone("", now));
+      batch.Put(curator::TombstoneKey(problem.id), curator::EncodeTombstone({}, now));
       return absl::OkStatus();
     case Remedy::kCloseLedger:
       return CloseLedger(store, problem, now, batch);

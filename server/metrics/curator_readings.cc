@@ -99,7 +99,7 @@ std::vector<Reading> StudiesByState(const curator::Studies& studies) {
 // were queued behind it.
 std::vector<Reading> JobsByState(const central::Jobs& jobs, int64_t now) {
   std::map<size_t, uint64_t> counts;
-  ForEachOf([&](const Page& page) { return jobs.List("", page, central::Caller::Admin()); },
+  ForEachOf([&](const Page& page) { return jobs.List("", page); },
             [&](const central::JobInfo& info) {
               const bool is_told =
                   central::HasEnded(info.state) && info.ended_unix_seconds / kDay < now / kDay;
@@ -112,8 +112,7 @@ template <typename Amount>
 Readings::Reader OfAccounts(const central::Datasets& datasets, Amount amount) {
   return [&datasets, amount] {
     std::vector<Reading> lines;
-    for (const central::DatasetInfo& info :
-         datasets.List({.size = kMaxNamed, .after = ""}, central::Caller::Admin())) {
+    for (const central::DatasetInfo& info : datasets.List({.size = kMaxNamed, .after = ""})) {
       lines.push_back({.labels = {{"dataset", info.id}}, .value = amount(info.account)});
     }
     return lines;

@@ -21,6 +21,7 @@ struct EndpointVersion {
 struct EndpointInfo {
   std::string id;
   std::vector<EndpointVersion> versions;  // oldest first, at least one; the last is served
+  std::string owner{};                    // name of the policy entry that made it; may be empty
 };
 
 // What answers for an endpoint.

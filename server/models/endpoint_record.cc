@@ -9,6 +9,7 @@ namespace coppice::models {
 v1::Endpoint ToProto(const EndpointInfo& info) {
   v1::Endpoint proto;
   proto.set_name(MakeName(kEndpoints, info.id));
+  proto.set_owner(info.owner);
   for (const EndpointVersion& version : info.versions) {
     v1::EndpointVersion& added = *proto.add_versions();
     added.set_number(version.number);
@@ -26,7 +27,7 @@ absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_
   if (!id.ok() || key != EndpointKey(*id)) {
     return storage::CorruptRecord(key, "has the endpoint of another key");
   }
-  EndpointInfo info{.id = *id, .versions = {}};
+  EndpointInfo info{.id = *id, .versions = {}, .owner = proto.owner()};
   uint64_t last = 0;
   for (const v1::EndpointVersion& version : proto.versions()) {
     const absl::StatusOr<std::string> model = ParseName(kModels, version.model());

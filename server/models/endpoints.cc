@@ -99,7 +99,9 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
       CheckExpected(id, before == nullptr ? 0 : before->serving->version, options));
   COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(model, id));
   EndpointInfo next =
-      before == nullptr ? EndpointInfo{.id = std::string(id), .versions = {}} : before->info;
+      before == nullptr
+          ? EndpointInfo{.id = std::string(id), .versions = {}, .owner = options.owner}
+          : before->info;
   Append(next, {.model = std::string(model), .created_unix_seconds = clock_()});
   return Change(before, std::move(next), std::move(pinned), options);
 }
@@ -177,12 +179,20 @@ absl::StatusOr<EndpointInfo> Endpoints::Get(absl::string_view id) const {
   return it->second.info;
 }
 
+std::optional<std::string> Endpoints::OwnerOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = endpoints_.find(id);
+  if (it == endpoints_.end()) return std::nullopt;
+  return it->second.info.owner;
+}
+
 std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
   std::vector<EndpointInfo> infos;
   const MutexLock lock(mutex_);
   for (auto it = endpoints_.upper_bound(page.after);
        it != endpoints_.end() && infos.size() < PageSize(page); ++it) {
-    infos.push_back({.id = it->first, .versions = {it->second.info.versions.back()}});
+    const EndpointInfo& info = it->second.info;
+    infos.push_back({.id = it->first, .versions = {info.versions.back()}, .owner = info.owner});
   }
   return infos;
 }

@@ -30,6 +30,7 @@ struct ChangeOptions {
   // The version that must be served now; 0: there is no such endpoint yet.
   std::optional<uint64_t> expected_version{};
   bool allow_schema_change = false;
+  std::string owner{};  // of an endpoint that the change makes
 };
 
 // Switches the model behind each endpoint, and keeps what was served before.
@@ -68,6 +69,8 @@ class Endpoints {
   absl::Status Delete(absl::string_view id);
 
   absl::StatusOr<EndpointInfo> Get(absl::string_view id) const;
+  // Nothing if there is no such endpoint.
+  std::optional<std::string> OwnerOf(absl::string_view id) const;
   // Lists each endpoint with its last version only.
   std::vector<EndpointInfo> List(const Page& page) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> Serving(absl::string_view id) const;

@@ -69,28 +69,30 @@ class Services::Service final : public grpc::Service {
     return new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
         [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
                                                const ByteBuffer* request, ByteBuffer* response) {
-          return AnswerUnaryCall(method, lane, find_caller_(*context), *context, *request,
-                                 *response);
+          return AnswerUnaryCall(method, lane, find_caller_(*context, method.path), *context,
+                                 *request, *response);
         });
   }
   MethodHandler* MakeServerStreamHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
         [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
                                                const ByteBuffer* request) {
-          return StartServerStream(method, lane, find_caller_(*context), *context, *request);
+          return StartServerStream(method, lane, find_caller_(*context, method.path), *context,
+                                   *request);
         });
   }
   MethodHandler* MakeClientStreamHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackClientStreamingHandler<ByteBuffer, ByteBuffer>(
         [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
                                                ByteBuffer* response) {
-          return StartClientStream(method, lane, find_caller_(*context), *context, *response);
+          return StartClientStream(method, lane, find_caller_(*context, method.path), *context,
+                                   *response);
         });
   }
   MethodHandler* MakeBidiHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
         [this, &method, lane = LaneOf(method)](CallbackServerContext* context) {
-          return StartBidiStream(method, lane, find_caller_(*context), *context);
+          return StartBidiStream(method, lane, find_caller_(*context, method.path), *context);
         });
   }
 

@@ -12,15 +12,18 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "server/access/method_table.h"
-#include "server/central/caller.h"
+#include "server/owners/caller.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 
 namespace coppice::rpc {
 
-// Finds out whose call it is. One whose credentials the policy no longer knows is nobody's.
-using CallerFinder = std::function<central::Caller(const grpc::CallbackServerContext& context)>;
+// Finds out whose call of the method `path` it is. One whose credentials the policy no longer knows
+// is nobody's.
+using CallerFinder = std::function<owners::Caller(const grpc::CallbackServerContext& context,
+                                                  absl::string_view path)>;
 
 // The threads of each lane but the first, which is gRPC's own.
 struct Lanes {

@@ -18,12 +18,14 @@
 namespace coppice::service {
 namespace {
 
-// The id in `name`, of a dataset that the caller may see.
-absl::StatusOr<std::string> VisibleId(const central::Datasets& datasets, const std::string& name,
-                                      const central::Caller& caller) {
-  COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kDatasets, name));
-  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(id, caller));
-  return id;
+// Without what is the owner's alone: the number of rows, and the ledger, whose entries tell when
+// jobs ended.
+v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
+  if (caller.Owns(dataset.owner())) return dataset;
+  dataset.clear_rows();
+  dataset.clear_ledger();
+  dataset.set_rows_hidden(true);
+  return dataset;
 }
 
 // The stream of an UploadRows call. Each message is judged and stored on the method's lane before
@@ -35,8 +37,10 @@ absl::StatusOr<std::string> VisibleId(const central::Datasets& datasets, const s
 // Threads    as PredictionStream.
 class UploadStream final : public StreamHandler {
  public:
-  // `datasets` must outlive it.
-  static std::shared_ptr<UploadStream> Start(central::Datasets& datasets, central::Caller caller,
+  // All but the caller must outlive it.
+  static std::shared_ptr<UploadStream> Start(central::Datasets& datasets,
+                                             const ResourceGuard& guard,
+                                             const owners::QuotaFinder& quotas, Caller caller,
                                              StreamCall& call);
 
   void OnMessage() override;
@@ -46,14 +50,21 @@ class UploadStream final : public StreamHandler {
   }
 
  private:
-  UploadStream(central::Datasets& datasets, central::Caller caller, StreamCall& call)
-      : datasets_(datasets), caller_(std::move(caller)), call_(call) {}
+  UploadStream(central::Datasets& datasets, const ResourceGuard& guard,
+               const owners::QuotaFinder& quotas, Caller caller, StreamCall& call)
+      : datasets_(datasets),
+        guard_(guard),
+        quotas_(quotas),
+        caller_(std::move(caller)),
+        call_(call) {}
 
   void StoreAndGoOn();
   absl::Status StoreRows();
 
   central::Datasets& datasets_;
-  const central::Caller caller_;
+  const ResourceGuard& guard_;
+  const owners::QuotaFinder& quotas_;
+  const Caller caller_;
   StreamCall& call_;
   Mutex mutex_;
   v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
@@ -62,9 +73,12 @@ class UploadStream final : public StreamHandler {
 };
 
 std::shared_ptr<UploadStream> UploadStream::Start(central::Datasets& datasets,
-                                                  central::Caller caller, StreamCall& call) {
+                                                  const ResourceGuard& guard,
+                                                  const owners::QuotaFinder& quotas, Caller caller,
+                                                  StreamCall& call) {
   // The constructor is private, out of make_shared's reach.
-  std::shared_ptr<UploadStream> stream(new UploadStream(datasets, std::move(caller), call));
+  std::shared_ptr<UploadStream> stream(
+      new UploadStream(datasets, guard, quotas, std::move(caller), call));
   call.Read();
   return stream;
 }
@@ -92,13 +106,14 @@ absl::Status UploadStream::StoreRows() {
   v1::UploadRowsRequest request;
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
   if (!request.dataset().empty()) dataset_ = request.dataset();
+  COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request));
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
   if (!id.ok()) return InField("dataset", id.status());
-  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets_.GetSchema(*id));
   COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
-                           datasets_.Upload(*id, request.first_row(), rows, request.complete()));
+                           datasets_.Upload(*id, request.first_row(), rows, request.complete(),
+                                            quotas_(datasets_.OwnerOf(*id).value_or("")).bytes));
   complete_ = request.complete();
   *stored_.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
@@ -129,14 +144,14 @@ absl::Status DatasetHandlers::CreateDataset(const Caller& caller,
 
 absl::StatusOr<StreamHandlerPtr> DatasetHandlers::UploadRows(const Caller& caller,
                                                              StreamCall& call) {
-  return UploadStream::Start(datasets_, caller, call);
+  return UploadStream::Start(datasets_, guard_, quotas_, caller, call);
 }
 
 absl::Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
                                          v1::GetDatasetResponse* response) const {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id));
-  *response->mutable_dataset() = WithLedger(info);
+  *response->mutable_dataset() = ShownTo(caller, WithLedger(info));
   return absl::OkStatus();
 }
 
@@ -144,23 +159,26 @@ absl::Status DatasetHandlers::ListDatasets(const Caller& caller,
                                            const v1::ListDatasetsRequest& request,
                                            v1::ListDatasetsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<central::DatasetInfo> infos = datasets_.List(page, caller);
-  for (const central::DatasetInfo& info : infos) *response->add_datasets() = SummaryOf(info);
-  if (infos.size() == page.size &&
-      !datasets_.List({.size = 1, .after = infos.back().id}, caller).empty()) {
-    response->set_next_page_token(infos.back().id);
-  }
+  const auto shows = [&](const std::string& id, const std::string& owner) {
+    return caller.MaySee({.names = {MakeName(kDatasets, id)}, .owner = owner});
+  };
+  response->set_next_page_token(AddPage(
+      page, [&](const Page& part) { return datasets_.List(part, shows); },
+      [](const central::DatasetInfo&) { return true; },
+      [&](const central::DatasetInfo& info) {
+        *response->add_datasets() = ShownTo(caller, SummaryOf(info));
+      }));
   return absl::OkStatus();
 }
 
-absl::Status DatasetHandlers::DeleteDataset(const Caller& caller,
+absl::Status DatasetHandlers::DeleteDataset(const Caller& /*caller*/,
                                             const v1::DeleteDatasetRequest& request,
                                             v1::DeleteDatasetResponse* /*response*/) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   return datasets_.Delete(id);
 }
 
-absl::Status DatasetHandlers::ConfirmLedger(const Caller& /*caller*/,
+absl::Status DatasetHandlers::ConfirmLedger(const Caller& caller,
                                             const v1::ConfirmLedgerRequest& request,
                                             v1::ConfirmLedgerResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
@@ -170,18 +188,18 @@ absl::Status DatasetHandlers::ConfirmLedger(const Caller& /*caller*/,
   }
   std::copy(request.head().begin(), request.head().end(), head.begin());
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.ConfirmLedger(id, head));
-  *response->mutable_dataset() = ToProto(info);
+  *response->mutable_dataset() = ShownTo(caller, ToProto(info));
   return absl::OkStatus();
 }
 
-absl::Status DatasetHandlers::WriteOffLedger(const Caller& /*caller*/,
+absl::Status DatasetHandlers::WriteOffLedger(const Caller& caller,
                                              const v1::WriteOffLedgerRequest& request,
                                              v1::WriteOffLedgerResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   COPPICE_ASSIGN_OR_RETURN(
       const central::DatasetInfo info,
       datasets_.WriteOffLedger(id, request.epsilon_nanos(), request.delta_atto()));
-  *response->mutable_dataset() = ToProto(info);
+  *response->mutable_dataset() = ShownTo(caller, ToProto(info));
   return absl::OkStatus();
 }
 

@@ -26,21 +26,31 @@
 #include "server/curator/studies/studies.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/owners/quota.h"
 #include "server/service/calls/handler_registry.h"
+#include "server/service/calls/resource_guard.h"
 #include "server/service/calls/worker_pool.h"
 #include "server/storage/store.h"
 
 namespace coppice::service {
 
-// StudyService over Studies. Callers without submission tokens get so many tickets in a time, and
-// are then refused as ResourceExhausted, with the time to wait.
+// Where the guard finds the resources of this curator, which must outlive the finder. A job has its
+// dataset's owner and is granted with it; a model that of the study or job that it was made from.
+ResourceFinder MakeResourceFinder(const curator::Studies& studies,
+                                  const central::Datasets& datasets, const central::Jobs& jobs,
+                                  const models::Models& models, const models::Endpoints& endpoints);
+
+// StudyService over Studies. Callers without submission tokens get so many tickets of a study in a
+// time, and of all studies of an owner with a quota, and are then refused as ResourceExhausted,
+// with the time to wait.
 //
 // Errors     those of Studies, and InvalidArgument that names the field.
 // Threads    safe to share. What it is made of must outlive it.
 class StudyHandlers {
  public:
-  StudyHandlers(curator::Studies& studies, RateLimiter& limiter)
-      : studies_(studies), limiter_(limiter) {}
+  StudyHandlers(curator::Studies& studies, RateLimiter& limiter,
+                owners::QuotaFinder quotas = owners::NoQuota)
+      : studies_(studies), limiter_(limiter), quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -69,8 +79,12 @@ class StudyHandlers {
                               v1::GetCuratorKeysResponse* response) const;
 
  private:
+  // For an offer that was made, so the study is there. Tokens bound themselves.
+  absl::Status LimitTickets(const v1::GetOfferRequest& request);
+
   curator::Studies& studies_;
   RateLimiter& limiter_;
+  const owners::QuotaFinder quotas_;
 };
 
 // ModelService over all models, over Studies, which builds some, and over the endpoints that serve
@@ -82,8 +96,8 @@ class StudyHandlers {
 class ModelHandlers {
  public:
   ModelHandlers(storage::Store& store, curator::Studies& studies, models::Models& models,
-                models::Endpoints& endpoints)
-      : store_(store), studies_(studies), models_(models), endpoints_(endpoints) {}
+                models::Endpoints& endpoints, const ResourceGuard& guard)
+      : store_(store), studies_(studies), models_(models), endpoints_(endpoints), guard_(guard) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -114,16 +128,19 @@ class ModelHandlers {
   curator::Studies& studies_;
   models::Models& models_;
   models::Endpoints& endpoints_;
+  const ResourceGuard& guard_;
 };
 
-// DatasetService over Datasets. Rows are neither logged nor quoted in errors. A dataset that the
-// caller may not see is not there.
+// DatasetService over Datasets. Rows are neither logged nor quoted in errors; their number, and the
+// ledger, which tells when jobs ended, are shown to the dataset's owner alone.
 //
 // Errors     those of Datasets, and InvalidArgument that names the field.
-// Threads    safe to share. `datasets` must outlive it.
+// Threads    safe to share. What it is made of must outlive it.
 class DatasetHandlers {
  public:
-  explicit DatasetHandlers(central::Datasets& datasets) : datasets_(datasets) {}
+  DatasetHandlers(central::Datasets& datasets, const ResourceGuard& guard,
+                  owners::QuotaFinder quotas = owners::NoQuota)
+      : datasets_(datasets), guard_(guard), quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -145,17 +162,20 @@ class DatasetHandlers {
 
  private:
   central::Datasets& datasets_;
+  const ResourceGuard& guard_;
+  const owners::QuotaFinder quotas_;
 };
 
-// TrainingService over Jobs. Training has threads of its own. A job that the caller may not see is
-// not there.
+// TrainingService over Jobs. Training has threads of its own. A job is for its dataset's owner
+// alone.
 //
 // Errors     those of Jobs, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` and `jobs` must outlive it.
 class TrainingHandlers {
  public:
-  TrainingHandlers(const central::Datasets& datasets, central::Jobs& jobs)
-      : datasets_(datasets), jobs_(jobs) {}
+  TrainingHandlers(const central::Datasets& datasets, central::Jobs& jobs,
+                   owners::QuotaFinder quotas = owners::NoQuota)
+      : datasets_(datasets), jobs_(jobs), quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -177,6 +197,7 @@ class TrainingHandlers {
  private:
   const central::Datasets& datasets_;
   central::Jobs& jobs_;
+  const owners::QuotaFinder quotas_;
 };
 
 struct BackupSettings {

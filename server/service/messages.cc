@@ -199,6 +199,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   proto.set_failed(info.failed);
   proto.set_in_sums(info.in_sums);
   proto.set_join_rows(info.join_rows);
+  proto.set_owner(info.owner);
   return proto;
 }
 

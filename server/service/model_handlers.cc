@@ -61,19 +61,18 @@ absl::Status ModelHandlers::GetModel(const Caller& /*caller*/, const v1::GetMode
   return absl::OkStatus();
 }
 
-absl::Status ModelHandlers::ListModels(const Caller& /*caller*/,
-                                       const v1::ListModelsRequest& request,
+absl::Status ModelHandlers::ListModels(const Caller& caller, const v1::ListModelsRequest& request,
                                        v1::ListModelsResponse* response) const {
   if (!request.study().empty()) {
     COPPICE_RETURN_IF_ERROR(ParseName(kStudies, request.study()).status());
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<models::ModelInfo> infos = models_.List(request.study(), page);
-  for (const models::ModelInfo& info : infos) *response->add_models() = SummaryOf(info);
-  if (infos.size() == page.size &&
-      !models_.List(request.study(), {.size = 1, .after = infos.back().id}).empty()) {
-    response->set_next_page_token(infos.back().id);
-  }
+  response->set_next_page_token(AddPage(
+      page, [&](const Page& part) { return models_.List(request.study(), part); },
+      [&](const models::ModelInfo& info) {
+        return caller.sees_all || guard_.MaySee(caller, kModels, info.id);
+      },
+      [&](const models::ModelInfo& info) { *response->add_models() = SummaryOf(info); }));
   return absl::OkStatus();
 }
 
@@ -98,18 +97,19 @@ absl::StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/,
   return Later([served, &request, response] { return AnswerPredict(*served, request, *response); });
 }
 
-absl::StatusOr<StreamHandlerPtr> ModelHandlers::StreamPredictions(const Caller& /*caller*/,
+absl::StatusOr<StreamHandlerPtr> ModelHandlers::StreamPredictions(const Caller& caller,
                                                                   StreamCall& call) const {
-  return PredictionStream::Start(models_, endpoints_, call);
+  return PredictionStream::Start(models_, endpoints_, guard_, caller, call);
 }
 
-absl::Status ModelHandlers::SetServingModel(const Caller& /*caller*/,
+absl::Status ModelHandlers::SetServingModel(const Caller& caller,
                                             const v1::SetServingModelRequest& request,
                                             v1::SetServingModelResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.endpoint()));
   COPPICE_ASSIGN_OR_RETURN(const std::string model, ParseName(kModels, request.model()));
-  COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info,
-                           endpoints_.Set(id, model, OptionsOf(request)));
+  models::ChangeOptions options = OptionsOf(request);
+  options.owner = caller.name;
+  COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info, endpoints_.Set(id, model, options));
   *response->mutable_endpoint() = ToProto(info);
   return absl::OkStatus();
 }
@@ -132,16 +132,16 @@ absl::Status ModelHandlers::GetEndpoint(const Caller& /*caller*/,
   return absl::OkStatus();
 }
 
-absl::Status ModelHandlers::ListEndpoints(const Caller& /*caller*/,
+absl::Status ModelHandlers::ListEndpoints(const Caller& caller,
                                           const v1::ListEndpointsRequest& request,
                                           v1::ListEndpointsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<models::EndpointInfo> infos = endpoints_.List(page);
-  for (const models::EndpointInfo& info : infos) *response->add_endpoints() = ToProto(info);
-  if (infos.size() == page.size &&
-      !endpoints_.List({.size = 1, .after = infos.back().id}).empty()) {
-    response->set_next_page_token(infos.back().id);
-  }
+  response->set_next_page_token(AddPage(
+      page, [this](const Page& part) { return endpoints_.List(part); },
+      [&](const models::EndpointInfo& info) {
+        return caller.MaySee({.names = {MakeName(kEndpoints, info.id)}, .owner = info.owner});
+      },
+      [&](const models::EndpointInfo& info) { *response->add_endpoints() = ToProto(info); }));
   return absl::OkStatus();
 }
 

@@ -78,9 +78,11 @@ absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictR
 
 std::shared_ptr<PredictionStream> PredictionStream::Start(const models::Models& models,
                                                           const models::Endpoints& endpoints,
+                                                          const ResourceGuard& guard, Caller caller,
                                                           StreamCall& call) {
   // The constructor is private, out of make_shared's reach.
-  std::shared_ptr<PredictionStream> stream(new PredictionStream(models, endpoints, call));
+  std::shared_ptr<PredictionStream> stream(
+      new PredictionStream(models, endpoints, guard, std::move(caller), call));
   call.Read();
   return stream;
 }
@@ -99,6 +101,7 @@ absl::StatusOr<bool> PredictionStream::Begin() {
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request_));
   if (served_ == nullptr) {
     name_ = request_.name();
+    COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request_));
     COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
     SetAnsweringModel(*served_, response_);
   } else if (!request_.name().empty() && request_.name() != name_) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -18,6 +19,7 @@
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/service/calls/resource_guard.h"
 #include "server/service/calls/stream_call.h"
 
 namespace coppice::service {
@@ -70,9 +72,10 @@ absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictR
 //            thread to thread.
 class PredictionStream final : public StreamHandler {
  public:
-  // `models` and `endpoints` must outlive it.
+  // `models`, `endpoints` and `guard` must outlive it.
   static std::shared_ptr<PredictionStream> Start(const models::Models& models,
                                                  const models::Endpoints& endpoints,
+                                                 const ResourceGuard& guard, Caller caller,
                                                  StreamCall& call);
 
   void OnMessage() override;
@@ -84,8 +87,12 @@ class PredictionStream final : public StreamHandler {
 
  private:
   PredictionStream(const models::Models& models, const models::Endpoints& endpoints,
-                   StreamCall& call)
-      : models_(models), endpoints_(endpoints), call_(call) {}
+                   const ResourceGuard& guard, Caller caller, StreamCall& call)
+      : models_(models),
+        endpoints_(endpoints),
+        guard_(guard),
+        caller_(std::move(caller)),
+        call_(call) {}
 
   // Checks the request, and finds the model at the first one. Whether it is quickly answered.
   absl::StatusOr<bool> Begin();
@@ -93,6 +100,8 @@ class PredictionStream final : public StreamHandler {
 
   const models::Models& models_;
   const models::Endpoints& endpoints_;
+  const ResourceGuard& guard_;
+  const Caller caller_;
   StreamCall& call_;
   Mutex mutex_;
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);

@@ -20,6 +20,9 @@
 namespace coppice::service {
 namespace {
 
+// What an owner's quota of tickets lets through at once.
+constexpr double kQuotaBurstSeconds = 10;
+
 absl::Status CheckKnownManifest(absl::string_view known) {
   if (known.empty() || known.size() == std::tuple_size_v<Sha256Digest>) return absl::OkStatus();
   return FieldError("known_manifest",
@@ -110,14 +113,10 @@ absl::Status AddProof(const curator::Studies& studies, absl::string_view challen
   return absl::OkStatus();
 }
 
-// For an offer that was made, so the study is there. Tokens bound themselves.
-absl::Status LimitTickets(RateLimiter& limiter, const v1::GetOfferRequest& request) {
-  if (request.submission_tokens_size() > 0) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  const absl::Duration wait = limiter.Take(id, TicketsOf(request));
-  if (wait == absl::ZeroDuration()) return absl::OkStatus();
+absl::Status TooManyTickets(absl::string_view whose, absl::Duration wait) {
   return AskToWait(absl::ResourceExhaustedError(absl::StrCat(
-                       "tickets of this study are being asked for faster than it gives them: ask "
+                       "tickets of ", whose,
+                       " are being asked for faster than it gives them: ask "
                        "again in ",
                        absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
                        " ms, or for fewer at once")),
@@ -147,11 +146,12 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::GetCuratorKeys);
 }
 
-absl::Status StudyHandlers::CreateStudy(const Caller& /*caller*/,
-                                        const v1::CreateStudyRequest& request,
+absl::Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
                                         v1::CreateStudyResponse* response,
                                         const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
+  spec.owner = caller.name;
+  spec.most_owned = quotas_(caller.name).studies;
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
   *response->mutable_study() = ToProto(info);
   return absl::OkStatus();
@@ -179,15 +179,16 @@ absl::Status StudyHandlers::GetStudy(const Caller& /*caller*/, const v1::GetStud
   return absl::OkStatus();
 }
 
-absl::Status StudyHandlers::ListStudies(const Caller& /*caller*/,
-                                        const v1::ListStudiesRequest& request,
+absl::Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
                                         v1::ListStudiesResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<curator::StudyInfo> infos = studies_.List(page);
-  for (const curator::StudyInfo& info : infos) *response->add_studies() = SummaryOf(info);
-  if (infos.size() == page.size && !studies_.List({.size = 1, .after = infos.back().id}).empty()) {
-    response->set_next_page_token(infos.back().id);
-  }
+  response->set_next_page_token(AddPage(
+      page, [this](const Page& part) { return studies_.List(part); },
+      [&](const curator::StudyInfo& info) {
+        return caller.sees_all ||
+               caller.MaySee({.names = {MakeName(kStudies, info.id)}, .owner = info.owner});
+      },
+      [&](const curator::StudyInfo& info) { *response->add_studies() = SummaryOf(info); }));
   return absl::OkStatus();
 }
 
@@ -218,8 +219,23 @@ absl::Status StudyHandlers::IssueSubmissionTokens(
 absl::StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& /*caller*/,
                                                       const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(MessagePieces offer, MakeOffer(studies_, request));
-  COPPICE_RETURN_IF_ERROR(LimitTickets(limiter_, request));
+  COPPICE_RETURN_IF_ERROR(LimitTickets(request));
   return offer;
+}
+
+absl::Status StudyHandlers::LimitTickets(const v1::GetOfferRequest& request) {
+  if (request.submission_tokens_size() > 0) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  const uint32_t tickets = TicketsOf(request);
+  const absl::Duration wait = limiter_.Take(id, tickets);
+  if (wait > absl::ZeroDuration()) return TooManyTickets("this study", wait);
+  const std::string owner = studies_.OwnerOf(id).value_or("");
+  const auto rate = static_cast<double>(quotas_(owner).tickets_per_second);
+  // An id has no slash, so no study's bucket is an owner's.
+  const absl::Duration of_owner = limiter_.Take(absl::StrCat("owner/", owner), tickets,
+                                                {.rate = rate, .burst = rate * kQuotaBurstSeconds});
+  return of_owner > absl::ZeroDuration() ? TooManyTickets("this study's owner", of_owner)
+                                         : absl::OkStatus();
 }
 
 absl::Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,

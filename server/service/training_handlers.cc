@@ -113,14 +113,6 @@ void JobStream::Advance() {
   call_.End(*end_);
 }
 
-// The id in `name`, of a job that the caller may see.
-absl::StatusOr<std::string> VisibleId(const central::Jobs& jobs, const std::string& name,
-                                      const central::Caller& caller) {
-  COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kJobs, name));
-  COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
-  return id;
-}
-
 }  // namespace
 
 void TrainingHandlers::Register(HandlerRegistry& registry) {
@@ -142,11 +134,10 @@ absl::Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
   return absl::OkStatus();
 }
 
-absl::Status TrainingHandlers::PreviewJob(const Caller& caller,
+absl::Status TrainingHandlers::PreviewJob(const Caller& /*caller*/,
                                           const v1::PreviewJobRequest& request,
                                           v1::PreviewJobResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, FromProto(request.spec()));
-  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(spec.dataset, caller));
   COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs_.Preview(spec));
   *response = ToProto(preview);
   if (!datasets_.CountsRho(spec.dataset)) response->mutable_cost()->clear_rho_pico();
@@ -155,25 +146,29 @@ absl::Status TrainingHandlers::PreviewJob(const Caller& caller,
 
 absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
                                          v1::SubmitJobResponse* response) {
-  COPPICE_ASSIGN_OR_RETURN(const central::JobRequest parsed, FromProto(request));
-  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(parsed.spec.dataset, caller));
+  COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
+  parsed.most_at_once = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or("")).jobs;
+  // The model of a job whose request names none has the job's id.
+  if (request.model_id().empty() && !request.job_id().empty()) {
+    COPPICE_RETURN_IF_ERROR(ResourceGuard::CheckMayMake(caller, kModels, request.job_id()));
+  }
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Submit(parsed));
   *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& caller,
+absl::StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& /*caller*/,
                                                             const v1::WatchJobRequest& request,
                                                             StreamCall& call) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
   const auto stream = std::make_shared<JobStream>(call, datasets_);
   COPPICE_RETURN_IF_ERROR(jobs_.Watch(id, stream));
   return stream;
 }
 
-absl::Status TrainingHandlers::GetJob(const Caller& caller, const v1::GetJobRequest& request,
+absl::Status TrainingHandlers::GetJob(const Caller& /*caller*/, const v1::GetJobRequest& request,
                                       v1::GetJobResponse* response) const {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Get(id));
   *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
@@ -186,18 +181,18 @@ absl::Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobs
     COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<central::JobInfo> infos = jobs_.List(dataset, page, caller);
-  for (const central::JobInfo& info : infos) *response->add_jobs() = DescribeJob(info, datasets_);
-  if (infos.size() == page.size &&
-      !jobs_.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
-    response->set_next_page_token(infos.back().id);
-  }
+  const auto shows = [&](const std::string& owner) { return caller.Owns(owner); };
+  response->set_next_page_token(AddPage(
+      page, [&](const Page& part) { return jobs_.List(dataset, part, shows); },
+      [](const central::JobInfo&) { return true; },
+      [&](const central::JobInfo& info) { *response->add_jobs() = DescribeJob(info, datasets_); }));
   return absl::OkStatus();
 }
 
-absl::Status TrainingHandlers::CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
+absl::Status TrainingHandlers::CancelJob(const Caller& /*caller*/,
+                                         const v1::CancelJobRequest& request,
                                          v1::CancelJobResponse* response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
   *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();

@@ -46,6 +46,7 @@ absl::Span<const FormatStep> FormatSteps() {
       {.what = "spent tickets are kept by their serials, and tickets issued before are refused"},
       {.what = "datasets may belong to who made them, and ledgers hold amounts written off"},
       {.what = "the settings of a study are one message", .change = MoveStudySettings},
+      {.what = "studies and endpoints may belong to who made them"},
   };
   return *steps;
 }

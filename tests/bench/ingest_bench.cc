@@ -254,13 +254,16 @@ int Main(int argc, char** argv) {
   models::Models models;
   const auto studies = *curator::Studies::Open(**store, models, [] { return int64_t{0}; });
   DroppingService drop;
-  service::ReportHandlers count(*studies);
-  service::HandlerRegistry registry;
+  const service::ResourceGuard guard(
+      [&](absl::string_view, absl::string_view) { return std::optional<owners::Resource>(); });
+  service::ReportHandlers count(*studies, guard);
+  service::HandlerRegistry registry(guard);
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
-  rpc::Services services(
-      registry, rpc::Lanes{.pool = pool, .builds = pool, .previews = pool},
-      [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
+  rpc::Services services(registry, rpc::Lanes{.pool = pool, .builds = pool, .previews = pool},
+                         [](const grpc::CallbackServerContext&, absl::string_view) {
+                           return owners::Caller::Operator();
+                         });
   Server dropping =
       Serve([&](grpc::ServerBuilder& builder) { builder.RegisterService(&drop); }, flags.certs);
   Server counting =

@@ -52,7 +52,9 @@ class Curator {
     handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, rpc::Lanes{.pool = pool_, .builds = pool_, .previews = pool_},
-        [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
+        [](const grpc::CallbackServerContext&, absl::string_view) {
+          return owners::Caller::Operator();
+        });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -107,8 +109,10 @@ class Curator {
   RateLimiter limiter_{{.rate = 0}, absl::Now};
   models::Models models_;
   std::unique_ptr<curator::Studies> studies_;
+  const service::ResourceGuard guard_{
+      [](absl::string_view, absl::string_view) { return std::optional<owners::Resource>(); }};
   std::unique_ptr<service::StudyHandlers> handlers_;
-  service::HandlerRegistry registry_;
+  service::HandlerRegistry registry_{guard_};
   std::unique_ptr<rpc::Services> services_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;

@@ -189,7 +189,8 @@ TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
   EXPECT_THAT(As("other", {"dataset", "list", "--json"}).out, ::testing::IsEmpty());
   EXPECT_THAT(As("other", {"train", "list", "--json"}).out, ::testing::IsEmpty());
   EXPECT_EQ(create("other", "d").exit_code, 1) << "the name is taken";
-  EXPECT_EQ(As("other", {"model", "show", "--model", "j"}).exit_code, 0) << "it is a release";
+  EXPECT_THAT(As("other", {"model", "show", "--model", "j"}).err, HasSubstr("there is no model j"));
+  EXPECT_EQ(As("lab", {"model", "show", "--model", "j"}).exit_code, 0);
   const Outcome confirm =
       As("lab", {"dataset", "confirm", "--dataset", "d", "--head", std::string(64, '0')});
   EXPECT_THAT(confirm.err, HasSubstr("for the role admin"));
@@ -209,10 +210,10 @@ TEST_F(PolicyTest, DatasetsWithoutAnOwnerAreForAdminsUntilTheyAreAssigned) {
   EXPECT_EQ(As("lab", {"dataset", "show", "--dataset", "old"}).exit_code, 1);
   EXPECT_EQ(As("ops", {"dataset", "show", "--dataset", "old"}).exit_code, 0);
   ASSERT_EQ(daemon_.Stop(), 0);
-  const Outcome assigned = RunProgram({BinaryPath("coppiced"), "assign-datasets", "--data-dir",
+  const Outcome assigned = RunProgram({BinaryPath("coppiced"), "assign-owner", "--data-dir",
                                        daemon_.data_dir(), "--owner", "lab"});
   EXPECT_EQ(assigned.exit_code, 0) << assigned.err;
-  EXPECT_THAT(assigned.out, HasSubstr("old: belongs to lab"));
+  EXPECT_THAT(assigned.out, HasSubstr("datasets/old: belongs to lab"));
   Start(policy);
   EXPECT_EQ(As("lab", {"dataset", "show", "--dataset", "old"}).exit_code, 0);
 }

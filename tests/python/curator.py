@@ -64,7 +64,9 @@ class Curator:
         self.tokens = {}
         entries = []
         for name, role in (("ops", "admin"), ("owner", "trainer"), ("reader", "analyst")):
-            made = subprocess.run([BIN / "coppiced", "token", "--name", name, "--role", role],
+            resources = ["--resource", "*"] if role == "analyst" else []
+            made = subprocess.run([BIN / "coppiced", "token", "--name", name, "--role", role,
+                                   *resources],
                                   check=True, capture_output=True, text=True).stdout.splitlines()
             self.tokens[name] = made[0]
             entries.append(json.loads(made[1]))

@@ -94,10 +94,11 @@ Json DescribeCost(const v1::Cost& cost) {
 
 Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
   const v1::BudgetCap& cap = dataset.cap();
+  const Json rows = dataset.rows_hidden() ? Json("hidden") : Json(dataset.rows());
   return {
       {"dataset", IdOf(dataset.name())},
       {"state", EnumText(v1::DatasetState_Name(dataset.state()), "DATASET_STATE_")},
-      {"rows", dataset.rows()},
+      {"rows", rows},
       {"epsilon_total", EpsilonNumber(cap.epsilon_nanos())},
       {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
       {"epsilon_left", EpsilonNumber(dataset.epsilon_left_nanos())},

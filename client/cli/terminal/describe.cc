@@ -83,6 +83,7 @@ void AddLife(const v1::Study& study, Json& json) {
   if (study.expired()) json["expired"] = true;
   if (study.retired()) json["retired"] = true;
   if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
+  if (!study.owner().empty()) json["owner"] = study.owner();
 }
 
 void AddAlarms(const v1::Study& study, Json& json) {

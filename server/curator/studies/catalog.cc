@@ -1,12 +1,12 @@
 #include "server/curator/studies/catalog.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/curator/study/study_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -28,23 +28,23 @@ absl::Status Catalog::Load(const storage::Store& store) {
       }));
   return store.Scan(kTombstonePrefix, [&](absl::string_view key, absl::string_view bytes) {
     const std::string id(IdOfKey(key, kTombstonePrefix));
-    COPPICE_ASSIGN_OR_RETURN(const std::string request_id, DecodeTombstone(id, bytes));
+    COPPICE_ASSIGN_OR_RETURN(const StudyOrigin origin, DecodeTombstone(id, bytes));
     const MutexLock lock(mutex_);
-    tombstones_[id] = request_id;
-    study_of_request_[request_id] = id;
+    tombstones_.insert(id);
+    study_of_request_[origin] = id;
     return absl::OkStatus();
   });
 }
 
 void Catalog::Add(std::shared_ptr<Study> study) {
   const MutexLock lock(mutex_);
-  study_of_request_[study->definition().request_id] = study->id();
+  study_of_request_[OriginOf(*study)] = study->id();
   studies_[study->id()] = std::move(study);
 }
 
 void Catalog::Remove(const Study& study) {
   const MutexLock lock(mutex_);
-  tombstones_[study.id()] = study.definition().request_id;
+  tombstones_.insert(study.id());
   studies_.erase(study.id());
 }
 
@@ -81,10 +81,10 @@ std::vector<std::shared_ptr<Study>> Catalog::All() const {
   return all;
 }
 
-absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request_id,
+absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(const StudyOrigin& origin,
                                                        absl::string_view request_hash) const {
   const MutexLock lock(mutex_);
-  const auto it = study_of_request_.find(request_id);
+  const auto it = study_of_request_.find(origin);
   if (it == study_of_request_.end()) return nullptr;
   std::shared_ptr<Study> study = FindLocked(it->second);
   if (study == nullptr) {
@@ -96,6 +96,18 @@ absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request
                                                  " from another request; choose another"));
   }
   return study;
+}
+
+absl::Status Catalog::CheckQuota(const std::string& owner, uint64_t most) const {
+  if (most == 0) return absl::OkStatus();
+  const MutexLock lock(mutex_);
+  const auto owned =
+      static_cast<uint64_t>(std::count_if(studies_.begin(), studies_.end(), [&](const auto& study) {
+        return study.second->definition().owner == owner;
+      }));
+  if (owned < most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      owner, " has ", owned, " studies, and its quota is ", most, ": delete one first"));
 }
 
 absl::Status Catalog::CheckUnused(absl::string_view id) const {

@@ -3,12 +3,13 @@
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,6 +17,7 @@
 #include "common/base/page.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
+#include "server/curator/study/study_record.h"
 #include "server/storage/store.h"
 
 namespace coppice::curator {
@@ -40,10 +42,12 @@ class Catalog {
   std::vector<StudyInfo> List(const Page& page) const;
   std::vector<std::shared_ptr<Study>> All() const;
 
-  // The study that the request `request_id` made, null if it made none. AlreadyExists if that
-  // request was not the one of `request_hash`, or if the study was deleted.
-  absl::StatusOr<std::shared_ptr<Study>> MadeBy(absl::string_view request_id,
+  // The study that this request made, null if it made none. AlreadyExists if that request was not
+  // the one of `request_hash`, or if the study was deleted.
+  absl::StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
                                                 absl::string_view request_hash) const;
+  // ResourceExhausted if `owner` has `most` studies or more; 0 is no limit.
+  absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
   // AlreadyExists if a study has or had this id.
   absl::Status CheckUnused(absl::string_view id) const;
 
@@ -53,10 +57,10 @@ class Catalog {
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
-  // Request id to id, also of deleted studies.
-  absl::flat_hash_map<std::string, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
-  // Id to request id, of deleted studies.
-  absl::btree_map<std::string, std::string> tombstones_ ABSL_GUARDED_BY(mutex_);
+  // By what made them, also ids of deleted studies.
+  absl::btree_map<StudyOrigin, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
+  // The ids of deleted studies.
+  absl::btree_set<std::string> tombstones_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator

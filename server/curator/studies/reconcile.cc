@@ -40,6 +40,22 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
 
 }  // namespace
 
+StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting) {
+  const StudyInfo info = study.Info();
+  const Counts counts = study.CountsSoFar();
+  return {.study = study.id(),
+          .received = received,
+          .waiting = waiting,
+          .answered = counts.answered,
+          .outcomes = counts.Sum(),
+          .failed = counts.failed,
+          .accepted = counts.of(ReportOutcome::kAccepted),
+          .retired = info.retired,
+          .in_sums = info.in_sums,
+          .open = info.state == StudyState::kOpen,
+          .spent_tickets = study.spent().size()};
+}
+
 absl::Status ReconcileTotals(const StudyTotals& totals) {
   const uint64_t accounted = totals.answered + totals.failed + totals.waiting;
   if (totals.received != accounted) {

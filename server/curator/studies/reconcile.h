@@ -35,6 +35,9 @@ struct StudyTotals {
   uint64_t spent_tickets = 0;  // if it is open
 };
 
+// `received` and `waiting` are of the intake. Runs on the committer.
+StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting);
+
 // Checks that received = answered + failed + waiting, answered = outcomes, and accepted = in the
 // sums = spent tickets.
 absl::Status ReconcileTotals(const StudyTotals& totals);

@@ -62,8 +62,10 @@ class StoredStudies final : public Studies {
     const std::string hash = HashRequest(spec);
     const MutexLock lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());  // the wait for the lock may have been long
-    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
+    const StudyOrigin origin{.owner = spec.owner, .request_id = spec.request_id};
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(origin, hash));
     if (study != nullptr) return study->Info();
+    COPPICE_RETURN_IF_ERROR(catalog_.CheckQuota(spec.owner, spec.most_owned));
     COPPICE_RETURN_IF_ERROR(CheckSettings(spec.settings, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
@@ -88,6 +90,12 @@ class StoredStudies final : public Studies {
   }
 
   std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
+
+  std::optional<std::string> OwnerOf(absl::string_view id) const override {
+    const std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) return std::nullopt;
+    return study->definition().owner;
+  }
 
   absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
     const MutexLock lock(change_mutex_);
@@ -318,27 +326,12 @@ class StoredStudies final : public Studies {
     const std::vector<Intake::IntakeCounts> counts = intake_.CountsFor(studies);
     for (size_t i = 0; i < studies.size(); ++i) {
       Study& study = *studies[i];
-      COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, counts[i])));
+      COPPICE_RETURN_IF_ERROR(
+          ReconcileTotals(TotalsOf(study, counts[i].received, counts[i].waiting)));
       if (study.counts_are_behind || study.store_is_behind) continue;
       COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
     }
     return absl::OkStatus();
-  }
-
-  static StudyTotals TotalsOf(Study& study, const Intake::IntakeCounts& at_intake) {
-    const StudyInfo info = study.Info();
-    const Counts counts = study.CountsSoFar();
-    return {.study = study.id(),
-            .received = at_intake.received,
-            .waiting = at_intake.waiting,
-            .answered = counts.answered,
-            .outcomes = counts.Sum(),
-            .failed = counts.failed,
-            .accepted = counts.of(ReportOutcome::kAccepted),
-            .retired = info.retired,
-            .in_sums = info.in_sums,
-            .open = info.state == StudyState::kOpen,
-            .spent_tickets = study.spent().size()};
   }
 
   absl::Status Erase(Study& study) {
@@ -347,7 +340,7 @@ class StoredStudies final : public Studies {
     for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
     batch.DeletePrefix(models::StudyModelsPrefix(id));
     batch.DeletePrefix(OutlivedPrefix(id));
-    batch.Put(TombstoneKey(id), EncodeTombstone(study.definition().request_id, clock_()));
+    batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();
     catalog_.Remove(study);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,9 @@ struct StudyCounts {
 // lose rejections and nothing else. Failed reports, whose call failed as a whole, are counted since
 // the process started.
 //
+// A study belongs to the policy entry that made it. Who may see it is decided before these calls
+// (server/service/calls/resource_guard.h). Request ids are each owner's own.
+//
 // Guarantee  A report is answered "accepted" only when its ticket and the new sums are on disk, in
 //            one atomic batch; a report with a spent ticket is answered "duplicate" and changes
 //            nothing. Many reports share one batch (group commit).
@@ -90,6 +94,7 @@ class Studies {
   virtual ~Studies() = default;
 
   // Asks `cancel` while the partition grows, and creates nothing if that stops it.
+  // ResourceExhausted if the owner has as many studies as it may.
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
   // Includes the alarms, and so costs as much as an estimate. There are none below the study's
@@ -97,6 +102,8 @@ class Studies {
   // time is over.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
+  // Nothing if there is no such study.
+  virtual std::optional<std::string> OwnerOf(absl::string_view id) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;

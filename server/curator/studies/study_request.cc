@@ -165,6 +165,7 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
   definition.settings = spec.settings;
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);
+  definition.owner = spec.owner;
   return definition;
 }
 

@@ -210,6 +210,7 @@ StudyInfo Study::Info() const {
                  .forest = definition_.forest};
   info.settings = definition_.settings;
   info.join_rows = join_rows();
+  info.owner = definition_.owner;
   const MutexLock lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;

@@ -52,6 +52,7 @@ struct StudyDefinition {
   StudySettings settings{};
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for
+  std::string owner{};       // as in StudySpec
 };
 
 // Makes the definition that follows from the terms' bytes, the forest and how it was made; the

@@ -53,6 +53,8 @@ struct StudySpec {
   // Where a number is to be predicted; chosen if unset (number_labels.h).
   std::optional<NumberRange> rounding{};
   std::string joined_by{};  // as in the terms
+  std::string owner{};      // name of the policy entry that asks; empty without a policy
+  uint64_t most_owned = 0;  // studies that the owner may have; 0: no limit
 };
 
 // The features of one id, for a study that is joined by ids.
@@ -86,6 +88,7 @@ struct StudyInfo {
   std::string final_model{};        // its id; empty unless built
   bool retired = false;             // its sums, public rows and spent tickets are deleted
   uint64_t join_rows = 0;           // how many ids it has features of, where it is joined by them
+  std::string owner{};              // as in StudySpec
 };
 
 // Called once, with one outcome per report in the order of the batch. After an error the caller

@@ -42,6 +42,7 @@ absl::StatusOr<StudyDefinition> DecodeDefinition(absl::string_view id, v1::Study
   definition->public_rows = record.public_rows();
   definition->request_id = record.request_id();
   definition->request_hash = record.request_hash();
+  definition->owner = record.owner();
   definition->choice = record.choice();
   const absl::StatusOr<StudySettings> settings = FromProto(record.settings());
   if (!settings.ok()) return storage::CorruptRecord(key, settings.status().message());
@@ -204,6 +205,7 @@ std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life
   record.set_public_rows(definition.public_rows);
   record.set_request_id(definition.request_id);
   record.set_request_hash(definition.request_hash);
+  record.set_owner(definition.owner);
   record.set_choice(definition.choice);
   *record.mutable_settings() = ToProto(definition.settings);
   record.set_sealed_unix_seconds(life.sealed_unix_seconds);
@@ -274,9 +276,14 @@ std::string EncodeSpent(absl::Span<const TicketSerial> tickets) {
   return record.SerializeAsString();
 }
 
-std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds) {
+StudyOrigin OriginOf(const Study& study) {
+  return {.owner = study.definition().owner, .request_id = study.definition().request_id};
+}
+
+std::string EncodeTombstone(const StudyOrigin& origin, int64_t deleted_unix_seconds) {
   v1::TombstoneRecord record;
-  record.set_request_id(std::string(request_id));
+  record.set_request_id(origin.request_id);
+  record.set_owner(origin.owner);
   record.set_deleted_unix_seconds(deleted_unix_seconds);
   return record.SerializeAsString();
 }
@@ -348,10 +355,11 @@ absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) 
   return CutNumbers(table, *rounding);
 }
 
-absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
+absl::StatusOr<StudyOrigin> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
                            storage::ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
-  return std::move(*record.mutable_request_id());
+  return StudyOrigin{.owner = std::move(*record.mutable_owner()),
+                     .request_id = std::move(*record.mutable_request_id())};
 }
 
 }  // namespace coppice::curator

@@ -26,7 +26,15 @@ std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);
 std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
-std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
+// The request that made a study. Request ids are each owner's own.
+struct StudyOrigin {
+  std::string owner{};
+  std::string request_id{};
+
+  friend auto operator<=>(const StudyOrigin&, const StudyOrigin&) = default;
+};
+StudyOrigin OriginOf(const Study& study);
+std::string EncodeTombstone(const StudyOrigin& origin, int64_t deleted_unix_seconds);
 
 // `key` names the record in errors.
 absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
@@ -37,8 +45,8 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
                                                  absl::string_view bytes);
 // Loads the study's public rows.
 absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
-// Returns the request id that a tombstone keeps.
-absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes);
+// Returns the request that a tombstone keeps.
+absl::StatusOr<StudyOrigin> DecodeTombstone(absl::string_view id, absl::string_view bytes);
 
 }  // namespace coppice::curator
 

@@ -22,10 +22,12 @@ struct NewToken {
   std::string token;
   std::string entry;
 };
-// `expires` is RFC 3339, or empty for never.
+// `expires` is RFC 3339, or empty for never. Without `resources` the token is for what its name
+// owns.
 absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::vector<std::string>& roles,
-                                      const std::string& expires);
+                                      const std::string& expires,
+                                      const std::vector<std::string>& resources = {});
 
 // Adds the command `token`, or the offline commands, to `program`, for whoever documents them.
 void DescribeToken(CLI::App& program);
@@ -39,7 +41,7 @@ std::optional<int> RunReference(int argc, const char* const* argv);
 // Runs `coppiced token ...`, argv[0] being "token"; the exit code.
 int TokenCommand(int argc, const char* const* argv);
 
-// For coppiced check, repair, backup, restore, assign-datasets. Runs the command that `argv` names
+// For coppiced check, repair, backup, restore, assign-owner. Runs the command that `argv` names
 // and returns the exit code; none if it names no such command.
 std::optional<int> RunOffline(int argc, const char* const* argv);
 

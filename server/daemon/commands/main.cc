@@ -156,11 +156,10 @@ absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(
 // A disk that is not mounted looks like a journal that is not there yet.
 void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
   bool any_spent = false;
-  metrics::ForEachOf(
-      [&](const Page& page) { return datasets.List(page, central::Caller::Admin()); },
-      [&](const central::DatasetInfo& dataset) {
-        any_spent |= dataset.account.spent != ledger::Cost();
-      });
+  metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
+                     [&](const central::DatasetInfo& dataset) {
+                       any_spent |= dataset.account.spent != ledger::Cost();
+                     });
   if (!any_spent) return;
   log.Warning("spending journal is new",
               {{"advice",
@@ -170,18 +169,17 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
 
 void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& datasets,
                        const Log& log) {
-  metrics::ForEachOf(
-      [&](const Page& page) { return datasets.List(page, central::Caller::Admin()); },
-      [&](const central::DatasetInfo& dataset) {
-        const std::optional<ledger::Cost>& lost = dataset.account.hold.lost;
-        if (!lost.has_value()) return;
-        log.Write(LogLevel::kWarning, "ledger on hold",
-                  {{"dataset", dataset.id},
-                   {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
-                   {"advice",
-                    "the spending journal knows of charges that the store has "
-                    "lost; coppice dataset write-off charges them"}});
-      });
+  metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
+                     [&](const central::DatasetInfo& dataset) {
+                       const std::optional<ledger::Cost>& lost = dataset.account.hold.lost;
+                       if (!lost.has_value()) return;
+                       log.Write(LogLevel::kWarning, "ledger on hold",
+                                 {{"dataset", dataset.id},
+                                  {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
+                                  {"advice",
+                                   "the spending journal knows of charges that the store has "
+                                   "lost; coppice dataset write-off charges them"}});
+                     });
   for (const auto& [dataset, spent] : ledger.LostAccounts()) {
     log.Write(LogLevel::kWarning, "ledger lost",
               {{"dataset", dataset},

@@ -21,6 +21,7 @@
 #include "server/daemon/config/flags.h"
 #include "server/maintenance/maintenance.h"
 #include "server/maintenance/restore.h"
+#include "server/owners/patterns.h"
 #include "server/storage/rocksdb/backups.h"
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
@@ -35,6 +36,7 @@ struct OfflineFlags {
   std::string data_dir;
   std::string folder;  // --backup, --to, --from
   std::string owner;
+  std::vector<std::string> resources = {"*"};
   uint32_t backup_id = 0;
   uint32_t keep = 0;
   bool dry_run = false;
@@ -213,6 +215,8 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Assign(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const owners::Patterns resources,
+                           owners::Patterns::Parse(flags.resources));
   COPPICE_ASSIGN_OR_RETURN(const bool there,
                            storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
   if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
@@ -220,14 +224,21 @@ absl::StatusOr<int> Assign(const OfflineFlags& flags) {
                            storage::OpenRocksDbStore(flags.data_dir));
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
-                           maintenance::AssignDatasets(*store, flags.owner));
-  for (const std::string& dataset : assigned) {
-    PrintLine(flags, "assigned", dataset, absl::StrCat("belongs to ", flags.owner));
+                           maintenance::AssignOwner(*store, flags.owner, resources));
+  for (const std::string& name : assigned) {
+    PrintLine(flags, "assigned", name, absl::StrCat("belongs to ", flags.owner));
   }
   return kExitDone;
 }
 
-constexpr const char* kCommands[] = {"check", "repair", "backup", "restore", "assign-datasets"};
+absl::StatusOr<int> AssignDatasets(const OfflineFlags& flags) {
+  OfflineFlags datasets = flags;
+  datasets.resources = {"datasets/*"};
+  return Assign(datasets);
+}
+
+constexpr const char* kCommands[] = {"check",   "repair",       "backup",
+                                     "restore", "assign-owner", "assign-datasets"};
 
 using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
 
@@ -278,15 +289,25 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         ->capture_default_str();
     return Backup;
   }
-  if (name == "assign-datasets") {
+  if (name == "assign-owner" || name == "assign-datasets") {
     app.description(
-        "Gives every dataset without an owner to one entry of the policy, while no daemon runs: "
-        "those of a version before owners, or made without a policy, which admins alone see. "
-        "Datasets that have an owner keep it.");
+        name == "assign-owner"
+            ? "Gives every study, dataset and endpoint without an owner to one entry of the "
+              "policy, "
+              "while no daemon runs: those of a version before owners, or made without a policy, "
+              "which the operator alone sees. What has an owner keeps it."
+            : "Gives every dataset without an owner to one entry of the policy, as assign-owner "
+              "--resource 'datasets/*' does.");
     AddDataDir(app, flags)->required();
     app.add_option("--owner", flags.owner, "Name of the policy's entry")
         ->type_name("NAME")
         ->required();
+    if (name == "assign-datasets") return AssignDatasets;
+    app.add_option("--resource", flags.resources,
+                   "Give away what matches this pattern only, such as 'studies/team-a-*'; may be "
+                   "given several times")
+        ->type_name("PATTERN")
+        ->default_str("*");
     return Assign;
   }
   app.description(

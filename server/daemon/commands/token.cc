@@ -30,18 +30,26 @@ To rotate a token add the new entry beside the old one, hand the token out, then
 
 struct TokenFlags {
   std::string name, expires;
-  std::vector<std::string> roles;
+  std::vector<std::string> roles, resources;
 };
 
 void AddTokenFlags(CLI::App& app, TokenFlags& flags) {
   app.description(kDescription);
   app.footer(kFooter);
-  app.add_option("--name", flags.name, "Whose it is, for people")->type_name("TEXT")->required();
+  app.add_option("--name", flags.name,
+                 "Whose it is: what it makes belongs to this name, also that of other tokens")
+      ->type_name("TEXT")
+      ->required();
   app.add_option("--role", flags.roles,
                  "device, analyst, trainer or admin; may be given several times")
       ->type_name("ROLE")
       ->check(CLI::IsMember({"device", "analyst", "trainer", "admin"}).description(""))
       ->required();
+  app.add_option("--resource", flags.resources,
+                 "What it may see and make besides what its name owns, such as 'datasets/team-a-*' "
+                 "or '*' for everything; may be given several times (default: nothing for analysts "
+                 "and trainers, every study for devices, everything for admins)")
+      ->type_name("PATTERN");
   app.add_option("--expires", flags.expires,
                  "When it ends, such as 2027-01-31T00:00:00Z (default: never)")
       ->type_name("TIME");
@@ -56,7 +64,8 @@ void DescribeToken(CLI::App& program) {
 
 absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::vector<std::string>& roles,
-                                      const std::string& expires) {
+                                      const std::string& expires,
+                                      const std::vector<std::string>& resources) {
   NewToken made;
   COPPICE_ASSIGN_OR_RETURN(made.token, access::MakeBearerToken());
   const Sha256Digest hash = access::HashOfToken(made.token);
@@ -64,6 +73,7 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
       {"name", name},
       {"sha256", absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
       {"roles", roles}};
+  if (!resources.empty()) entry["resources"] = resources;
   if (!expires.empty()) entry["expires"] = expires;
   made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // What the daemon would refuse is not handed out.
@@ -84,7 +94,8 @@ int TokenCommand(int argc, const char* const* argv) {
     const std::string unknown = UnknownWordText(app);
     return Complain("coppiced token", unknown.empty() ? error.what() : unknown);
   }
-  const absl::StatusOr<NewToken> made = MakeNewToken(flags.name, flags.roles, flags.expires);
+  const absl::StatusOr<NewToken> made =
+      MakeNewToken(flags.name, flags.roles, flags.expires, flags.resources);
   if (!made.ok()) {
     std::cerr << "coppiced token: " << made.status().message() << "\n";
     return kExitFailed;

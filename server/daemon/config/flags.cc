@@ -100,8 +100,10 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       "Take --signing-key though the key before is lost or stolen; devices refuse it until "
       "they are given it");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
-  app.add_option("--training-jobs", flags.training_jobs,
-                 "Training jobs at a time, from 0 (none) to 64; each needs its dataset in memory")
+  app.add_option(
+         "--training-jobs", flags.training_jobs,
+         "Training jobs at a time of each owner, from 0 (none) to 64; each needs its dataset in "
+         "memory")
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();

@@ -22,17 +22,15 @@ absl::Time NewestRecord(const Curator& curator) {
                      [&](const curator::StudyInfo& study) {
                        newest = std::max(newest, study.created_unix_seconds);
                      });
-  metrics::ForEachOf(
-      [&](const Page& page) { return curator.datasets.List(page, central::Caller::Admin()); },
-      [&](const central::DatasetInfo& dataset) {
-        newest = std::max(newest, dataset.created_unix_seconds);
-      });
-  metrics::ForEachOf(
-      [&](const Page& page) { return curator.jobs.List("", page, central::Caller::Admin()); },
-      [&](const central::JobInfo& job) {
-        newest = std::max(
-            {newest, job.created_unix_seconds, job.started_unix_seconds, job.ended_unix_seconds});
-      });
+  metrics::ForEachOf([&](const Page& page) { return curator.datasets.List(page); },
+                     [&](const central::DatasetInfo& dataset) {
+                       newest = std::max(newest, dataset.created_unix_seconds);
+                     });
+  metrics::ForEachOf([&](const Page& page) { return curator.jobs.List("", page); },
+                     [&](const central::JobInfo& job) {
+                       newest = std::max({newest, job.created_unix_seconds,
+                                          job.started_unix_seconds, job.ended_unix_seconds});
+                     });
   return absl::FromUnixSeconds(newest);
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
+#include "server/owners/caller.h"
 #include "server/rpc/status_conversion.h"
 
 namespace coppice::daemon {
@@ -69,18 +70,17 @@ std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
 
 rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
   if (access == nullptr)
-    return [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); };
-  return [access](const grpc::CallbackServerContext& context) {
+    return [](const grpc::CallbackServerContext&, absl::string_view) {
+      return owners::Caller::Operator();
+    };
+  return [access](const grpc::CallbackServerContext& context, absl::string_view path) {
     const std::shared_ptr<const access::AccessPolicy> policy = access->policy();
     access::Credentials credentials{.authorization = AuthorizationOf(context.client_metadata())};
     // Reading a certificate costs more than all else that is done here.
     if (!policy->certificates().empty()) {
       credentials.certificate_sha256 = CertificateOf(*context.auth_context());
     }
-    const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, absl::Now());
-    if (!identity.ok()) return central::Caller();
-    return central::Caller{.name = identity->name,
-                           .is_admin = identity->roles.Has(access::Role::kAdmin)};
+    return policy->CallerOf(path, credentials, absl::Now());
   };
 }
 

@@ -101,7 +101,7 @@ class GrpcServer final : public DaemonServer {
 
  private:
   service::HandlerRegistry MakeRegistry() {
-    service::HandlerRegistry registry;
+    service::HandlerRegistry registry(guard_);
     studies_.Register(registry);
     reports_.Register(registry);
     models_.Register(registry);
@@ -120,12 +120,18 @@ class GrpcServer final : public DaemonServer {
   // What may take long keeps nobody waiting but its like.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
-  service::StudyHandlers studies_{curator_.studies, limiter_};
-  service::ReportHandlers reports_{curator_.studies, limits_.OfStreams()};
+  // By the policy that holds when it is asked.
+  const owners::QuotaFinder quotas_ = [this](const std::string& owner) {
+    return access_ == nullptr ? owners::Quota() : access_->policy()->QuotaOf(owner);
+  };
+  const service::ResourceGuard guard_{service::MakeResourceFinder(
+      curator_.studies, curator_.datasets, curator_.jobs, curator_.models, curator_.endpoints)};
+  service::StudyHandlers studies_{curator_.studies, limiter_, quotas_};
+  service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
   service::ModelHandlers models_{curator_.store, curator_.studies, curator_.models,
-                                 curator_.endpoints};
-  service::DatasetHandlers datasets_{curator_.datasets};
-  service::TrainingHandlers training_{curator_.datasets, curator_.jobs};
+                                 curator_.endpoints, guard_};
+  service::DatasetHandlers datasets_{curator_.datasets, guard_, quotas_};
+  service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups};
   const service::HandlerRegistry registry_ = MakeRegistry();
   rpc::Services services_{registry_,

@@ -1,39 +1,83 @@
 #include "server/service/calls/handler_registry.h"
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/access/method_table.h"
 
 namespace coppice::service {
 namespace {
 
-// The method that takes requests of this type. A program that registers a handler for none, or for
-// a type that two methods share, is wrong from its first line on.
-const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descriptor& request) {
-  const google::protobuf::MethodDescriptor* found = nullptr;
-  for (int i = 0; i < request.file()->service_count(); ++i) {
-    const google::protobuf::ServiceDescriptor& service = *request.file()->service(i);
-    for (int j = 0; j < service.method_count(); ++j) {
-      if (service.method(j)->input_type() != &request) continue;
-      if (found != nullptr) std::abort();
-      found = service.method(j);
-    }
+// Each kind of handler, run once the guard lets the call through.
+class Guarded {
+ public:
+  Guarded(const ResourceGuard& guard, const access::Method* method)
+      : guard_(guard), method_(method) {}
+
+  AnyHandler operator()(WholeHandler handler) const {
+    return WholeHandler([*this, handler = std::move(handler)](
+                            const Caller& caller, const AnyMessage& request, AnyMessage* response,
+                            const CancelCheck& cancel) -> absl::Status {
+      COPPICE_RETURN_IF_ERROR(Check(caller, request));
+      return handler(caller, request, response, cancel);
+    });
   }
-  if (found == nullptr) std::abort();
-  return *found;
-}
+  AnyHandler operator()(SplitHandler handler) const {
+    return SplitHandler(
+        [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage& request,
+                                              AnyMessage* response) -> absl::StatusOr<Later> {
+          COPPICE_RETURN_IF_ERROR(Check(caller, request));
+          return handler(caller, request, response);
+        });
+  }
+  AnyHandler operator()(AsyncHandler handler) const {
+    return AsyncHandler([*this, handler = std::move(handler)](const Caller& caller,
+                                                              const AnyMessage& request,
+                                                              AnyMessage* response, Done done) {
+      const absl::Status allowed = Check(caller, request);
+      if (!allowed.ok()) return done(allowed);
+      handler(caller, request, response, std::move(done));
+    });
+  }
+  AnyHandler operator()(PiecesHandler handler) const {
+    return PiecesHandler(
+        [*this, handler = std::move(handler)](
+            const Caller& caller, const AnyMessage& request) -> absl::StatusOr<MessagePieces> {
+          COPPICE_RETURN_IF_ERROR(Check(caller, request));
+          return handler(caller, request);
+        });
+  }
+  // The messages of a client's stream are checked by its handler, as each comes.
+  AnyHandler operator()(StreamStarter handler) const {
+    return StreamStarter([*this, handler = std::move(handler)](
+                             const Caller& caller, const AnyMessage* request,
+                             StreamCall& call) -> absl::StatusOr<StreamHandlerPtr> {
+      if (request != nullptr) COPPICE_RETURN_IF_ERROR(Check(caller, *request));
+      return handler(caller, request, call);
+    });
+  }
+
+ private:
+  absl::Status Check(const Caller& caller, const AnyMessage& request) const {
+    return guard_.Check(caller, method_, request);
+  }
+
+  const ResourceGuard& guard_;
+  const access::Method* const method_;
+};
 
 }  // namespace
 
 void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) {
   const google::protobuf::MethodDescriptor& method = MethodOf(*request.GetDescriptor());
+  std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
+  const Guarded guarded(guard_, access::FindMethod(path));
   methods_.push_back(
-      {.path = absl::StrCat("/", method.service()->full_name(), "/", method.name()),
+      {.path = std::move(path),
        .descriptor = &method,
        .request = &request,
        .response = google::protobuf::MessageFactory::generated_factory()->GetPrototype(
            method.output_type()),
-       .handler = std::move(handler)});
+       .handler = std::visit(guarded, std::move(handler))});
 }
 
 }  // namespace coppice::service

@@ -29,12 +29,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "server/central/caller.h"
+#include "server/owners/caller.h"
+#include "server/service/calls/resource_guard.h"
 #include "server/service/calls/stream_call.h"
 
 namespace coppice::service {
-
-using central::Caller;
 
 // The rest of a handler's work, for the method's lane; empty if the response is complete.
 using Later = std::function<absl::Status()>;
@@ -73,9 +72,14 @@ struct RegisteredMethod {
   AnyHandler handler;
 };
 
+// Guarantee  no handler of one request runs before the guard let its caller through. Those of a
+//            client's stream ask it themselves, for each message.
 // Threads    all of it is added before it is served; then it is safe to share.
 class HandlerRegistry {
  public:
+  // `guard` must outlive whatever serves the registry.
+  explicit HandlerRegistry(const ResourceGuard& guard) : guard_(guard) {}
+
   // `handlers` must outlive whatever serves the registry.
   template <typename Handlers, typename Result, typename... Args>
   void Add(Handlers& handlers, Result (Handlers::*method)(Args...)) {
@@ -171,6 +175,7 @@ class HandlerRegistry {
 
   void AddHandler(const AnyMessage& request, AnyHandler handler);
 
+  const ResourceGuard& guard_;
   std::deque<RegisteredMethod> methods_;  // which stay where they are
 };
 

@@ -4,23 +4,33 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/wire/convert.h"
 #include "server/service/calls/retry_after.h"
 #include "server/service/reports/submit_request.h"
 
 namespace coppice::service {
+namespace {
+
+// The study as its caller knows it: one that is hidden has no id, which is that of no study.
+std::string VisibleStudy(const ResourceGuard& guard, const Caller& caller, std::string study) {
+  if (caller.sees_all || guard.MaySee(caller, kStudies, study)) return study;
+  return "";
+}
+
+}  // namespace
 
 void ReportHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &ReportHandlers::SubmitReports);
   registry.AddStreamOf<v1::StreamReportsRequest>(*this, &ReportHandlers::StreamReports);
 }
 
-void ReportHandlers::SubmitReports(const Caller& /*caller*/,
-                                   const v1::SubmitReportsRequest& request,
+void ReportHandlers::SubmitReports(const Caller& caller, const v1::SubmitReportsRequest& request,
                                    v1::SubmitReportsResponse* response, Done done) {
   absl::StatusOr<SubmitRequest> parsed =
       ParseSubmitRequest(request.study(), request.fingerprint(), request.reports());
   if (!parsed.ok()) return done(parsed.status());
-  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
+  const std::string study = VisibleStudy(guard_, caller, std::move(parsed->study));
+  studies_.Submit(study, parsed->fingerprint, std::move(parsed->reports),
                   [response, done = std::move(done)](
                       absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
                     if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
@@ -28,16 +38,18 @@ void ReportHandlers::SubmitReports(const Caller& /*caller*/,
                   });
 }
 
-absl::StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& /*caller*/,
+absl::StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& caller,
                                                                StreamCall& call) {
   COPPICE_RETURN_IF_ERROR(AskToWaitForLoad(load_.Open()));
-  return ReportStream::Start(studies_, load_, call);
+  return ReportStream::Start(studies_, guard_, caller, load_, call);
 }
 
-std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies, StreamLoad& load,
-                                                  StreamCall& call) {
+std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies,
+                                                  const ResourceGuard& guard, Caller caller,
+                                                  StreamLoad& load, StreamCall& call) {
   // The constructor is private, out of make_shared's reach.
-  const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, call));
+  const std::shared_ptr<ReportStream> stream(
+      new ReportStream(studies, guard, std::move(caller), load, call));
   const MutexLock lock(stream->mutex_);
   stream->Advance();
   return stream;
@@ -102,7 +114,8 @@ void ReportStream::SubmitReports() {
     unanswered_bytes_ += answer->bytes;
     load_.Hold(answer->bytes);
   }
-  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
+  const std::string study = VisibleStudy(guard_, caller_, std::move(parsed->study));
+  studies_.Submit(study, parsed->fingerprint, std::move(parsed->reports),
                   [stream = shared_from_this(), answer](auto outcomes) {
                     stream->OnJudged(*answer, std::move(outcomes));
                   });

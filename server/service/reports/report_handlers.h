@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -16,6 +17,7 @@
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/handler_registry.h"
+#include "server/service/calls/resource_guard.h"
 #include "server/service/calls/stream_call.h"
 #include "server/service/reports/load_limits.h"
 #include "server/service/reports/submit_request.h"
@@ -28,11 +30,13 @@ namespace coppice::service {
 // Errors     InvalidArgument that names the field, for a batch that cannot be judged. Unavailable
 //            and ResourceExhausted when it could not be made durable, or there is too much to do:
 //            the same bytes may be sent again.
-// Threads    safe to share. `studies` must outlive it.
+// Guarantee  reports of a study that is hidden from their caller have the outcome of those of none.
+// Threads    safe to share. `studies` and `guard` must outlive it.
 class ReportHandlers {
  public:
-  explicit ReportHandlers(curator::Studies& studies, const LoadLimits& limits = {})
-      : studies_(studies), load_(limits) {}
+  ReportHandlers(curator::Studies& studies, const ResourceGuard& guard,
+                 const LoadLimits& limits = {})
+      : studies_(studies), guard_(guard), load_(limits) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -44,6 +48,7 @@ class ReportHandlers {
 
  private:
   curator::Studies& studies_;
+  const ResourceGuard& guard_;
   StreamLoad load_;
 };
 
@@ -66,10 +71,10 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   static constexpr size_t kWindowRequests = 1024;
   static constexpr size_t kWindowBytes = size_t{8} << 20;
 
-  // `studies` must outlive it, and so must `load`, where the stream was opened and is closed when
-  // it is done.
-  static std::shared_ptr<ReportStream> Start(curator::Studies& studies, StreamLoad& load,
-                                             StreamCall& call);
+  // `studies` and `guard` must outlive it, and so must `load`, where the stream was opened and is
+  // closed when it is done.
+  static std::shared_ptr<ReportStream> Start(curator::Studies& studies, const ResourceGuard& guard,
+                                             Caller caller, StreamLoad& load, StreamCall& call);
 
   void OnMessage() override;
   void OnNoMoreMessages() override;
@@ -87,8 +92,9 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
     absl::Status status;  // OK unless last
   };
 
-  ReportStream(curator::Studies& studies, StreamLoad& load, StreamCall& call)
-      : studies_(studies), load_(load), call_(call) {}
+  ReportStream(curator::Studies& studies, const ResourceGuard& guard, Caller caller,
+               StreamLoad& load, StreamCall& call)
+      : studies_(studies), guard_(guard), caller_(std::move(caller)), load_(load), call_(call) {}
 
   // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
   void SubmitReports();
@@ -107,6 +113,8 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   curator::Studies& studies_;
+  const ResourceGuard& guard_;
+  const Caller caller_;
   StreamLoad& load_;
   StreamCall& call_;  // until OnDone(), and so not once it is closed
 

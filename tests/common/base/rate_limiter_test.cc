@@ -54,6 +54,15 @@ TEST(RateLimiterTest, EachStudyHasItsOwnBucket) {
   EXPECT_EQ(limiter.Take("b", 1), kGiven);
 }
 
+TEST(RateLimiterTest, AKeyMayHaveALimitOfItsOwnAndAnotherOneStartsFull) {
+  RateLimiter limiter({.rate = 1, .burst = 1}, [] { return kStart; });
+  const RateLimit ten{.rate = 1, .burst = 10}, five{.rate = 1, .burst = 5};
+  EXPECT_EQ(limiter.Take("a", 10, ten), kGiven);
+  EXPECT_NE(limiter.Take("a", 1, ten), kGiven);
+  EXPECT_EQ(limiter.Take("a", 5, five), kGiven);
+  EXPECT_NE(limiter.Take("a", 1, five), kGiven);
+}
+
 TEST(RateLimiterTest, ARateOfZeroIsNoLimit) {
   RateLimiter limiter({.rate = 0, .burst = 1}, [] { return kStart; });
   for (int i = 0; i < 100; ++i) EXPECT_EQ(limiter.Take("a", 1000), kGiven);

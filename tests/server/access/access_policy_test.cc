@@ -77,7 +77,7 @@ TEST(AccessPolicyTest, AnExpiredTokenIsRefusedFromThatSecondOn) {
 }
 
 TEST(AccessPolicyTest, TheAnonymousHaveWhatThePolicyGivesThem) {
-  const AccessPolicy policy({Role::kDevice}, {Token("a", {Role::kAnalyst})}, {});
+  const AccessPolicy policy(RoleSet{Role::kDevice}, {Token("a", {Role::kAnalyst})}, {});
   EXPECT_OK(policy.Check(kOffer, {}, kNow));
   EXPECT_THAT(policy.Check(kPredict, {}, kNow),
               IsUnauthenticated("for the role analyst or trainer or admin, and you showed no"));
@@ -85,7 +85,7 @@ TEST(AccessPolicyTest, TheAnonymousHaveWhatThePolicyGivesThem) {
 }
 
 TEST(AccessPolicyTest, ABadTokenIsRefusedAlsoWhereNoneIsNeeded) {
-  const AccessPolicy policy({Role::kDevice}, {Token("old", {Role::kDevice}, kNow)}, {});
+  const AccessPolicy policy(RoleSet{Role::kDevice}, {Token("old", {Role::kDevice}, kNow)}, {});
   EXPECT_THAT(policy.Check(kOffer, Bearer("wrong"), kNow), IsUnauthenticated("not known"));
   EXPECT_THAT(policy.Check(kOffer, Bearer("old"), kNow), IsUnauthenticated("expired"));
 }
@@ -120,8 +120,66 @@ TEST(AccessPolicyTest, TokenAndCertificateAddUp) {
   EXPECT_OK(policy.Check(kCreateStudy, both, kNow));
 }
 
+owners::Patterns Resources(const std::string& pattern) {
+  return *owners::Patterns::Parse({pattern});
+}
+
+TEST(AccessPolicyTest, AnAdminIsTheOperatorUnlessItsEntryListsResources) {
+  PolicyEntry everything = Token("all", {Role::kAdmin}), team = Token("team", {Role::kAdmin});
+  everything.resources = Resources("*");
+  team.resources = Resources("*/a-*");
+  const AccessPolicy policy({}, {Token("ops", {Role::kAdmin}), everything, team}, {});
+  EXPECT_TRUE(policy.CallerOf(kCreateStudy, Bearer("ops"), kNow).is_operator);
+  EXPECT_TRUE(policy.CallerOf(kCreateStudy, Bearer("all"), kNow).is_operator);
+  const owners::Caller caller = policy.CallerOf(kCreateStudy, Bearer("team"), kNow);
+  EXPECT_FALSE(caller.is_operator);
+  EXPECT_FALSE(caller.sees_all);
+  EXPECT_TRUE(caller.MaySee({.names = {"studies/a-1"}}));
+  EXPECT_FALSE(caller.MaySee({.names = {"studies/b-1"}}));
+}
+
+TEST(AccessPolicyTest, TheRolesOfOneGrantDoNothingForTheResourcesOfAnother) {
+  PolicyEntry token = Token("a", {Role::kAnalyst});
+  token.resources = Resources("studies/a-*");
+  PolicyEntry certificate = Token("c", {Role::kAdmin});
+  certificate.resources = Resources("studies/c-*");
+  const AccessPolicy policy({}, {token}, {certificate});
+  const Credentials both = {.authorization = "Bearer a", .certificate_sha256 = HashOfToken("c")};
+  const owners::Caller as_admin = policy.CallerOf(kCreateStudy, both, kNow);
+  EXPECT_TRUE(as_admin.MaySee({.names = {"studies/c-1"}}));
+  EXPECT_FALSE(as_admin.MaySee({.names = {"studies/a-1"}})) << "its grant is no admin's";
+  const owners::Caller as_analyst = policy.CallerOf(kPredict, both, kNow);
+  EXPECT_TRUE(as_analyst.MaySee({.names = {"studies/a-1"}}));
+}
+
+TEST(AccessPolicyTest, DevicesAreForEveryStudyUnlessTheirGrantListsResources) {
+  EXPECT_TRUE(AccessPolicy(RoleSet{Role::kDevice}, {}, {}).CallerOf(kOffer, {}, kNow).sees_all);
+  EXPECT_FALSE(AccessPolicy(RoleSet{Role::kDevice}, {}, {}).CallerOf(kPredict, {}, kNow).sees_all);
+  const AccessPolicy narrow(Grant(RoleSet{Role::kDevice}, Resources("studies/a-*")), {}, {});
+  EXPECT_FALSE(narrow.CallerOf(kOffer, {}, kNow).sees_all);
+  EXPECT_TRUE(narrow.CallerOf(kOffer, {}, kNow).MaySee({.names = {"studies/a-1"}}));
+}
+
+TEST(AccessPolicyTest, WhoIsNotAllowedACallMayTouchNothing) {
+  const AccessPolicy policy(RoleSet{Role::kAdmin}, {Token("a", {Role::kAdmin}, kNow)}, {});
+  for (const owners::Caller& caller :
+       {policy.CallerOf(kCreateStudy, Bearer("a"), kNow),  // expired
+        policy.CallerOf("/coppice.v1.StudyService/Fresh", {}, kNow)}) {
+    EXPECT_FALSE(caller.is_operator || caller.sees_all);
+    EXPECT_EQ(caller.name, "");
+  }
+}
+
+TEST(AccessPolicyTest, AnOwnerHasItsQuotaOrThatOfAllOthers) {
+  const AccessPolicy policy({}, {}, {}, {{"a", {.studies = 1}}, {"*", {.studies = 2}}});
+  EXPECT_EQ(policy.QuotaOf("a").studies, 1u);
+  EXPECT_EQ(policy.QuotaOf("b").studies, 2u);
+  EXPECT_EQ(policy.QuotaOf("").studies, 0u);
+  EXPECT_EQ(AccessPolicy({}, {}, {}).QuotaOf("a").studies, 0u);
+}
+
 TEST(AccessPolicyTest, AMethodWithoutALineIsForNobody) {
-  const AccessPolicy policy({Role::kAdmin}, {Token("a", {Role::kAdmin})}, {});
+  const AccessPolicy policy(RoleSet{Role::kAdmin}, {Token("a", {Role::kAdmin})}, {});
   EXPECT_THAT(policy.Check("/coppice.v1.StudyService/Fresh", Bearer("a"), kNow),
               IsDenied("no such method here"));
 }
@@ -138,7 +196,7 @@ TEST(AccessPolicyTest, ACallersNameIsThatOfItsTokenElseOfItsCertificate) {
   PolicyEntry token = Token("a", {Role::kTrainer});
   token.name = "lab";
   const Sha256Digest certificate = HashOfToken("a certificate");
-  const AccessPolicy policy({Role::kDevice}, {token, Token("old", {Role::kAdmin}, kNow)},
+  const AccessPolicy policy(RoleSet{Role::kDevice}, {token, Token("old", {Role::kAdmin}, kNow)},
                             {{.name = "ward", .sha256 = certificate, .roles = {Role::kAdmin}}});
   const auto name = [&](const Credentials& credentials) {
     return policy.Identify(credentials, kNow)->name;
@@ -150,7 +208,7 @@ TEST(AccessPolicyTest, ACallersNameIsThatOfItsTokenElseOfItsCertificate) {
   Credentials both = Bearer("a");
   both.certificate_sha256 = certificate;
   EXPECT_EQ(name(both), "lab");
-  EXPECT_TRUE(policy.Identify(both, kNow)->roles.Has(Role::kAdmin)) << "it has the roles of both";
+  EXPECT_TRUE(policy.Identify(both, kNow)->roles().Has(Role::kAdmin)) << "it has the roles of both";
   EXPECT_THAT(policy.Identify(Bearer("old"), kNow).status(), IsUnauthenticated("expired"));
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "server/access/bearer_token.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -37,7 +38,7 @@ TEST(PolicyFileTest, ReadsAllOfIt) {
                           "expires": "2027-01-31T00:00:00Z"}],
               "certificates": [{"name": "lab", "role": "analyst", "sha256":
                 "BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:15:AD"}]})")));
-  EXPECT_EQ(policy.anonymous(), RoleSet({Role::kDevice}));
+  EXPECT_EQ(policy.anonymous().roles, RoleSet({Role::kDevice}));
   ASSERT_THAT(policy.tokens(), SizeIs(1));
   EXPECT_EQ(policy.tokens()[0].name, "ops");
   EXPECT_EQ(policy.tokens()[0].sha256, HashOfToken("abc"));
@@ -50,7 +51,7 @@ TEST(PolicyFileTest, ReadsAllOfIt) {
 
 TEST(PolicyFileTest, WhatIsLeftOutAllowsNothing) {
   ASSERT_OK_AND_ASSIGN(const AccessPolicy policy, ParsePolicy("{}"));
-  EXPECT_TRUE(policy.anonymous().empty());
+  EXPECT_TRUE(policy.anonymous().roles.empty());
   EXPECT_THAT(policy.tokens(), IsEmpty());
   EXPECT_THAT(policy.certificates(), IsEmpty());
 }
@@ -110,6 +111,63 @@ TEST(PolicyFileTest, RefusesAnExpiryInAnotherForm) {
   EXPECT_THAT(ParsePolicy(absl::StrCat(R"({"certificates":[{)", Good(),
                                        R"(,"role":"admin","expires":"2027-01-31T00:00:00Z"}]})")),
               IsWrong("certificates[0] has the member \"expires\""));
+}
+
+TEST(PolicyFileTest, AnEntryMayListResources) {
+  ASSERT_OK_AND_ASSIGN(
+      const AccessPolicy policy,
+      ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":["*/a-*"])"))));
+  EXPECT_TRUE(policy.tokens()[0].resources.Match("studies/a-1"));
+  EXPECT_FALSE(policy.tokens()[0].resources.Match("studies/b-1"));
+  for (const char* wrong : {"[]", "\"*\"", "[7]", "{}", "null"}) {
+    EXPECT_THAT(
+        ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":)", wrong))),
+        IsWrong("tokens[0].resources must be a list"))
+        << wrong;
+  }
+  EXPECT_THAT(
+      ParsePolicy(WithToken(absl::StrCat(Good(), R"(,"role":"admin","resources":["study/a"])"))),
+      IsWrong("tokens[0].resources: \"study/a\" is no pattern of resources"));
+}
+
+TEST(PolicyFileTest, TheAnonymousMayHaveResourcesToo) {
+  ASSERT_OK_AND_ASSIGN(
+      const AccessPolicy policy,
+      ParsePolicy(R"({"anonymous":{"roles":["device"],"resources":["studies/a-*"]}})"));
+  EXPECT_EQ(policy.anonymous().roles, RoleSet({Role::kDevice}));
+  EXPECT_TRUE(policy.anonymous().resources.Match("studies/a-1"));
+  EXPECT_THAT(ParsePolicy(R"({"anonymous":{"resources":["studies/a-*"]}})"),
+              IsWrong("anonymous needs \"roles\""));
+  EXPECT_THAT(ParsePolicy(R"({"anonymous":{"role":"device","name":"x"}})"),
+              IsWrong("anonymous has the member \"name\""));
+}
+
+TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
+  const auto with_quotas = [](const std::string& quotas) {
+    return ParsePolicy(
+        absl::StrCat(R"({"tokens":[{)", Good(), R"(,"role":"admin"}],"quotas":)", quotas, "}"));
+  };
+  ASSERT_OK_AND_ASSIGN(
+      const AccessPolicy policy,
+      with_quotas(R"({"n":{"studies":1,"bytes":2,"jobs":3,"tickets_per_second":4},"*":{}})"));
+  EXPECT_EQ(policy.QuotaOf("n").studies, 1u);
+  EXPECT_EQ(policy.QuotaOf("n").bytes, 2u);
+  EXPECT_EQ(policy.QuotaOf("n").jobs, 3u);
+  EXPECT_EQ(policy.QuotaOf("n").tickets_per_second, 4u);
+  EXPECT_THAT(with_quotas(R"({"m":{}})"), IsWrong("quotas[\"m\"] is of no entry"));
+  EXPECT_THAT(with_quotas(R"({"n":{"study":1}})"), IsWrong("has the member \"study\""));
+  EXPECT_THAT(with_quotas("[]"), IsWrong("quotas must be a JSON object"));
+  for (const char* wrong : {"0", "-1", "1.5", "\"1\"", "null"}) {
+    EXPECT_THAT(with_quotas(absl::StrCat(R"({"n":{"studies":)", wrong, "}}")),
+                IsWrong("quotas[\"n\"].studies must be a whole number from 1 on"))
+        << wrong;
+  }
+}
+
+TEST(PolicyFileTest, NoEntryIsCalledAnonymous) {
+  EXPECT_THAT(ParsePolicy(absl::StrReplaceAll(WithToken(absl::StrCat(Good(), R"(,"role":"admin")")),
+                                              {{R"("name":"n")", R"("name":"anonymous")"}})),
+              IsWrong("has the name \"anonymous\""));
 }
 
 TEST(PolicyFileTest, RefusesTwoEntriesOfOneHash) {

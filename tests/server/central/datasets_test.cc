@@ -59,7 +59,7 @@ TEST_F(DatasetsTest, ARepeatedRequestReturnsItsDatasetAndAnotherOneDoesNot) {
   spec.cap.epsilon_nanos += 1;
   EXPECT_THAT(datasets().Create(spec),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
-  EXPECT_THAT(datasets().List({}, Caller::Admin()), SizeIs(1));
+  EXPECT_THAT(datasets().List({}), SizeIs(1));
 }
 
 TEST_F(DatasetsTest, BadRequestsNameTheField) {
@@ -222,6 +222,19 @@ TEST_F(DatasetsTest, LimitsAreKept) {
   EXPECT_OK(UploadBlock(*small, "small", 8, Block(2), true));
 }
 
+TEST_F(DatasetsTest, AllDatasetsOfAnOwnerShareItsQuotaOfBytes) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("first"), 10));
+  ASSERT_OK(datasets().Create(SpecOf("second")));
+  const auto upload = [&](uint64_t most) {
+    const auto rows = RowsFromProto(Block(10), *datasets().GetSchema("second"));
+    return datasets().Upload("second", 0, *rows, /*complete=*/true, most).status();
+  };
+  EXPECT_THAT(upload(100),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota is 100")));
+  EXPECT_EQ(datasets().Get("second")->rows, 0u);
+  EXPECT_OK(upload(100'000));
+}
+
 TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
   EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("still takes rows")));
@@ -345,7 +358,7 @@ TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) 
     ASSERT_OK(GoOn(*second.datasets));
     ASSERT_OK_AND_ASSIGN(const auto table, second.datasets->Load("d"));
     EXPECT_EQ(table->num_rows(), 7u);
-    EXPECT_THAT(second.datasets->List({}, Caller::Admin()), SizeIs(1));
+    EXPECT_THAT(second.datasets->List({}), SizeIs(1));
   }
 }
 

@@ -100,7 +100,7 @@ class FakeTrainer final : public trainers::Trainer {
       }
       if (!status_.ok()) return status_;
     }
-    Certificate certificate;
+    ::coppice::Certificate certificate;
     certificate.releases = *Plan(rows.schema(), options);
     certificate.estimator = "fake";
     {

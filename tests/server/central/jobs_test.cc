@@ -124,7 +124,7 @@ TEST_F(JobsTest, RequestsThatCannotBeMetNameTheFieldAndCostNothing) {
   refused([](JobRequest& r) { r.spec.epsilon_nanos = 11 * kEpsilon; },
           absl::StatusCode::kResourceExhausted, "10");
   EXPECT_EQ(Ledger().spent, ledger::Cost());
-  EXPECT_THAT(jobs().List("", {}, Caller::Admin()), IsEmpty());
+  EXPECT_THAT(jobs().List("", {}), IsEmpty());
   EXPECT_THAT(jobs().Get("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_THAT(jobs().Cancel("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_OK(jobs().Submit(RequestOf("j"))) << "a refused job takes neither its id nor its model's";
@@ -232,7 +232,7 @@ TEST_F(JobsTest, TwentyJobsRacedForABudgetOfSevenAreSeven) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(accepted, 7);
-  for (const JobInfo& job : jobs().List("race", {}, Caller::Admin())) {
+  for (const JobInfo& job : jobs().List("race", {})) {
     EXPECT_EQ(AwaitEnd(jobs(), job.id).state, JobState::kDone);
   }
   EXPECT_EQ(trainer_.runs(), 7);
@@ -249,6 +249,39 @@ TEST_F(JobsTest, NoMoreJobsRunAtATimeThanThereAreThreads) {
   EXPECT_EQ(trainer_.runs(), 2);
   trainer_.Let();
   EXPECT_EQ(AwaitEnd(jobs(), "c").state, JobState::kDone);
+}
+
+// Else the one would learn from its own job's beginning when the other's ended.
+TEST_F(JobsTest, OwnersDoNotWaitForEachOthersJobs) {
+  for (const char* owner : {"a", "b"}) {
+    DatasetSpec spec = SpecOf(absl::StrCat("of-", owner));
+    spec.owner = owner;
+    ASSERT_OK(MakeDataset(*central_.datasets, spec));
+  }
+  trainer_.Hold();
+  ASSERT_OK(jobs().Submit(RequestOf("a1", kEpsilon, "of-a")));
+  ASSERT_OK(jobs().Submit(RequestOf("a2", kEpsilon, "of-a")));
+  ASSERT_OK(jobs().Submit(RequestOf("b1", kEpsilon, "of-b")));
+  trainer_.AwaitRuns(2);
+  EXPECT_EQ(jobs().Get("a1")->state, JobState::kRunning);
+  EXPECT_EQ(jobs().Get("a2")->state, JobState::kQueued);
+  EXPECT_EQ(jobs().Get("b1")->state, JobState::kRunning);
+  trainer_.Let();
+  EXPECT_EQ(AwaitEnd(jobs(), "a2").state, JobState::kDone);
+}
+
+TEST_F(JobsTest, AnOwnerHasNoMoreOpenJobsThanItsQuota) {
+  trainer_.Hold();
+  JobRequest first = RequestOf("first"), second = RequestOf("second");
+  first.most_at_once = second.most_at_once = 1;
+  ASSERT_OK(jobs().Submit(first));
+  EXPECT_THAT(jobs().Submit(second), StatusIs(absl::StatusCode::kResourceExhausted,
+                                              HasSubstr("has 1 jobs that have not ended, and its "
+                                                        "quota is 1")));
+  EXPECT_EQ(jobs().Submit(first)->id, "first") << "a request that is repeated asks for no more";
+  trainer_.Let();
+  AwaitEnd(jobs(), "first");
+  EXPECT_OK(jobs().Submit(second));
 }
 
 TEST_F(JobsTest, WatchersSeeEveryStateAndProgress) {
@@ -313,7 +346,7 @@ TEST_F(JobsTest, ListGoesPageByPageOfOneDatasetOrAll) {
   ASSERT_OK(jobs().Submit(RequestOf("c")));
   const auto ids = [this](absl::string_view dataset, const Page& page) {
     std::vector<std::string> found;
-    for (const JobInfo& job : jobs().List(dataset, page, Caller::Admin())) found.push_back(job.id);
+    for (const JobInfo& job : jobs().List(dataset, page)) found.push_back(job.id);
     return found;
   };
   EXPECT_THAT(ids("", {}), ElementsAre("a", "b", "c"));

@@ -97,6 +97,38 @@ TEST_F(StudiesTest, SameRequestIdForAnotherStudyAlreadyExists) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
 }
 
+TEST_F(StudiesTest, RequestIdsAreEachOwnersOwnAlsoAfterReopening) {
+  curator::StudySpec mine = Spec("mine"), other = Spec("other");
+  mine.owner = "a";
+  other.owner = "b";
+  other.request_id = mine.request_id;
+  ASSERT_OK(studies_->Create(mine).status());
+  ASSERT_OK(studies_->Create(other).status());
+  Reopen();
+  EXPECT_EQ(studies_->Create(mine)->id, "mine");
+  EXPECT_EQ(studies_->Create(other)->id, "other");
+  EXPECT_EQ(studies_->Get("mine")->owner, "a");
+  ASSERT_OK(studies_->Delete("mine"));
+  Reopen();
+  EXPECT_THAT(studies_->Create(mine).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+  EXPECT_EQ(studies_->Create(other)->id, "other");
+}
+
+TEST_F(StudiesTest, AnOwnerHasNoMoreStudiesThanItsQuota) {
+  curator::StudySpec first = Spec("first"), second = Spec("second"), others = Spec("others");
+  first.owner = second.owner = "a";
+  others.owner = "b";
+  first.most_owned = second.most_owned = others.most_owned = 1;
+  ASSERT_OK(studies_->Create(first).status());
+  EXPECT_THAT(studies_->Create(second).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is 1")));
+  EXPECT_OK(studies_->Create(first).status()) << "a request that is repeated asks for no more";
+  EXPECT_OK(studies_->Create(others).status());
+  ASSERT_OK(studies_->Delete("first"));
+  EXPECT_OK(studies_->Create(second).status());
+}
+
 TEST_F(StudiesTest, TakenIdAlreadyExists) {
   ASSERT_OK(studies_->Create(Spec("one")));
   StudySpec other = Spec("one");

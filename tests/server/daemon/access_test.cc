@@ -4,41 +4,28 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor_database.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include <fstream>
-#include <future>
 #include <set>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "server/access/bearer_token.h"
 #include "server/access/method_table.h"
-#include "server/central/datasets.h"
-#include "server/central/jobs.h"
-#include "server/daemon/transport/server.h"
-#include "server/ledger/ledger.h"
-#include "tests/client/certificates.h"
-#include "tests/support/memory_store.h"
+#include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::Certificate;
+using ::coppice::testing::Hex;
 using ::coppice::testing::MakeCertificate;
-using ::coppice::testing::MemoryStore;
-using ::coppice::testing::TempDir;
+using ::coppice::testing::TlsServerTest;
 using ::testing::HasSubstr;
-
-std::string Hex(const Sha256Digest& digest) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
 
 // Computed another way than the daemon does: through OpenSSL's own parser.
 std::string OpenSslFingerprint(const std::string& pem) {
@@ -70,80 +57,7 @@ std::string PolicyOfAllRoles(absl::string_view anonymous) {
   return absl::StrCat("{\"anonymous\":[", anonymous, "],\"tokens\":[", tokens, "]}");
 }
 
-// A daemon's server over an empty store in memory, with TLS.
-class AccessTest : public ::testing::Test {
- protected:
-  void Serve(const std::string& policy, bool mutual = false) {
-    WritePolicy(policy);
-    access_ = *access::AccessControl::Open(policy_path_, mutual);
-    const auto clock = [] { return int64_t{1000}; };
-    studies_ = *curator::Studies::Open(store_, models_, clock);
-    endpoints_ = *models::Endpoints::Open(store_, models_, clock);
-    ledger_ = *ledger::Ledger::Open(store_, clock);
-    datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
-    jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
-    certificates_ = std::make_unique<Certificates>(
-        TlsFiles{.certificate = certificate_.certificate_pem,
-                 .key = certificate_.key_pem,
-                 .client_ca = mutual ? client_.certificate_pem : ""});
-    server_ = *DaemonServer::Start(
-        {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
-        {.studies = *studies_,
-         .models = models_,
-         .endpoints = *endpoints_,
-         .datasets = *datasets_,
-         .jobs = *jobs_,
-         .store = store_});
-    grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
-                                        .pem_private_key = mutual ? client_.key_pem : "",
-                                        .pem_cert_chain = mutual ? client_.certificate_pem : ""};
-    channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                   grpc::SslCredentials(options));
-  }
-  void TearDown() override {
-    if (server_ != nullptr) server_->Stop(absl::ZeroDuration());
-  }
-  void WritePolicy(const std::string& policy) const { std::ofstream(policy_path_) << policy; }
-
-  // One call of any method with one message. A method that streams forever meets the deadline.
-  grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
-                    const std::string& message = "") const {
-    grpc::ClientContext context;
-    const bool endless = absl::EndsWith(path, "/Watch");
-    context.set_deadline(std::chrono::system_clock::now() +
-                         (endless ? std::chrono::milliseconds(500) : std::chrono::seconds(60)));
-    for (const std::string& value : authorizations) context.AddMetadata("authorization", value);
-    const grpc::Slice bytes(message);
-    const grpc::ByteBuffer request(&bytes, 1);
-    grpc::ByteBuffer response;
-    std::promise<grpc::Status> done;
-    grpc::GenericStub(channel_).UnaryCall(&context, path, {}, &request, &response,
-                                          [&](grpc::Status status) { done.set_value(status); });
-    return done.get_future().get();
-  }
-  grpc::StatusCode CallAs(const std::string& path, const std::string& token) const {
-    return Call(path, {absl::StrCat("Bearer ", token)}).error_code();
-  }
-  grpc::StatusCode CallAnonymously(const std::string& path) const {
-    return Call(path, {}).error_code();
-  }
-
-  const TempDir folder_;
-  const std::string policy_path_ = folder_.path() + "/policy.json";
-  const Certificate certificate_ = MakeCertificate();
-  const Certificate client_ = MakeCertificate();
-  MemoryStore store_;
-  models::Models models_;
-  std::unique_ptr<access::AccessControl> access_;
-  std::unique_ptr<curator::Studies> studies_;
-  std::unique_ptr<models::Endpoints> endpoints_;
-  std::unique_ptr<ledger::Ledger> ledger_;
-  std::unique_ptr<central::Datasets> datasets_;
-  std::unique_ptr<central::Jobs> jobs_;
-  std::unique_ptr<Certificates> certificates_;
-  std::unique_ptr<DaemonServer> server_;
-  std::shared_ptr<grpc::Channel> channel_;
-};
+class AccessTest : public TlsServerTest {};
 
 constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
 constexpr char kListStudies[] = "/coppice.v1.StudyService/ListStudies";
@@ -222,6 +136,44 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   for (const access::Method& line : access::AllMethods()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
     EXPECT_EQ(methods.count(std::string(line.path)), 1u) << line.path << " is no method";
+  }
+}
+
+// The fields of a request that name a resource, those of messages in it too: "name",
+// "spec.dataset".
+void FindNames(const google::protobuf::Descriptor& message, const std::string& prefix,
+               std::set<std::string>& names) {
+  static const std::set<std::string> kNaming = {"name",       "study",   "dataset",  "job",
+                                                "study_id",   "job_id",  "model_id", "model",
+                                                "dataset_id", "endpoint"};
+  for (int i = 0; i < message.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *message.field(i);
+    if (field.is_repeated()) continue;
+    const std::string path = prefix + field.name();
+    if (field.message_type() != nullptr) FindNames(*field.message_type(), path + ".", names);
+    if (field.type() != google::protobuf::FieldDescriptor::TYPE_STRING) continue;
+    if (kNaming.count(field.name()) > 0) names.insert(path);
+  }
+}
+
+// If this fails, a request got a field that names a resource: say in server/access/method_table.cc
+// what the call does with it.
+TEST(MethodResourcesTest, EveryFieldThatNamesAResourceIsInTheTable) {
+  for (const access::Method& line : access::AllMethods()) {
+    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    const std::string path = absl::StrReplaceAll(line.path.substr(1), {{"/", "."}});
+    const auto* method = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path);
+    ASSERT_NE(method, nullptr) << path;
+    std::set<std::string> fields, listed;
+    FindNames(*method->input_type(), "", fields);
+    // A preview makes nothing, and ignores the id of what it previews.
+    if (path == "coppice.v1.StudyService.PreviewStudy") fields.erase("study.study_id");
+    for (const access::NamedResource& named : line.names) listed.insert(std::string(named.field));
+    EXPECT_EQ(fields, listed) << path;
+    const bool lists = absl::StrContains(line.path, "/List");
+    EXPECT_EQ(line.scope == access::Scope::kNamed && line.names.empty(),
+              lists && path != "coppice.v1.TrainingService.ListAlgorithms" && fields.empty())
+        << path << " names no resource, so its scope must say whom it is for";
   }
 }
 

@@ -15,6 +15,7 @@
 #include "server/rpc/services.h"
 #include "server/service/handlers.h"
 #include "tests/server/central/central_fixture.h"
+#include "tests/server/service/fake_studies.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -24,11 +25,12 @@ class CentralServiceTest : public ::testing::Test {
  protected:
   CentralServiceTest() {
     central_ = *OpenCentral(store_, {&trainer_});
-    const auto find_caller = [this](const grpc::CallbackServerContext&) {
+    endpoints_ = *models::Endpoints::Open(store_, *central_.models, [] { return 5; });
+    const auto find_caller = [this](const grpc::CallbackServerContext&, absl::string_view) {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
-    dataset_handlers_ = std::make_unique<service::DatasetHandlers>(*central_.datasets);
+    dataset_handlers_ = std::make_unique<service::DatasetHandlers>(*central_.datasets, guard_);
     training_handlers_ =
         std::make_unique<service::TrainingHandlers>(*central_.datasets, *central_.jobs);
     dataset_handlers_->Register(registry_);
@@ -52,7 +54,7 @@ class CentralServiceTest : public ::testing::Test {
   }
 
   // Whose calls come from now on.
-  void CallAs(central::Caller caller) {
+  void CallAs(owners::Caller caller) {
     const std::lock_guard lock(caller_mutex_);
     caller_ = std::move(caller);
   }
@@ -107,14 +109,20 @@ class CentralServiceTest : public ::testing::Test {
   }
 
   std::mutex caller_mutex_;
-  central::Caller caller_ = central::Caller::Admin();  // by caller_mutex_
+  owners::Caller caller_ = owners::Caller::Operator();  // by caller_mutex_
   FakeTrainer trainer_;
   MemoryStore store_;
   Central central_;
+  FakeStudies studies_;
+  std::unique_ptr<models::Endpoints> endpoints_;
+  const service::ResourceGuard guard_{[this](absl::string_view kind, absl::string_view id) {
+    return service::MakeResourceFinder(studies_, *central_.datasets, *central_.jobs,
+                                       *central_.models, *endpoints_)(kind, id);
+  }};
   service::WorkerPool pool_{2, 16};
   std::unique_ptr<service::DatasetHandlers> dataset_handlers_;
   std::unique_ptr<service::TrainingHandlers> training_handlers_;
-  service::HandlerRegistry registry_;
+  service::HandlerRegistry registry_{guard_};
   std::unique_ptr<rpc::Services> services_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

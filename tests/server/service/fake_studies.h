@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -113,6 +114,13 @@ class FakeStudies final : public curator::Studies {
   std::vector<curator::StudyInfo> List(const Page& page) const override {
     const std::lock_guard lock(mutex_);
     return After(studies_, page);
+  }
+
+  std::optional<std::string> OwnerOf(absl::string_view id) const override {
+    const std::lock_guard lock(mutex_);
+    const auto it = studies_.find(std::string(id));
+    if (it == studies_.end()) return std::nullopt;
+    return it->second.owner;
   }
 
   absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {

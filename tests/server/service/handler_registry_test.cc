@@ -33,8 +33,12 @@ class HandlerRegistryTest : public ::testing::Test {
 
   FakeStudies studies_;
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [] { return absl::FromUnixSeconds(0); }};
+  const ResourceGuard guard_{
+      [](absl::string_view, absl::string_view) -> std::optional<owners::Resource> {
+        return std::nullopt;
+      }};
   StudyHandlers handlers_{studies_, limiter_};
-  HandlerRegistry registry_;
+  HandlerRegistry registry_{guard_};
 };
 
 TEST_F(HandlerRegistryTest, TheRequestTellsTheMethod) {
@@ -52,7 +56,7 @@ TEST_F(HandlerRegistryTest, AHandlerRunsWithoutATransport) {
   request.set_page_size(1001);
   v1::ListStudiesResponse response;
   const auto& list = std::get<WholeHandler>(Find("/coppice.v1.StudyService/ListStudies").handler);
-  EXPECT_THAT(list(Caller::Admin(), request, &response, CancelCheck()),
+  EXPECT_THAT(list(Caller::Operator(), request, &response, CancelCheck()),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("page_size")));
 }
 
@@ -60,7 +64,7 @@ TEST_F(HandlerRegistryTest, LongWorkThatNobodyWaitsForIsNotBegun) {
   const v1::CreateStudyRequest request;  // which would be refused as invalid
   v1::CreateStudyResponse response;
   const auto& create = std::get<WholeHandler>(Find("/coppice.v1.StudyService/CreateStudy").handler);
-  EXPECT_THAT(create(Caller::Admin(), request, &response,
+  EXPECT_THAT(create(Caller::Operator(), request, &response,
                      CancelCheck([] { return absl::UnavailableError("stopping"); })),
               StatusIs(absl::StatusCode::kUnavailable, "stopping"));
 }

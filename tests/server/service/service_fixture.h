@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -70,13 +71,16 @@ inline models::ModelInfo MakeModelInfo(const std::string& id, const std::string&
 
 class ServiceTest : public ::testing::Test {
  protected:
-  explicit ServiceTest(const service::LoadLimits& limits = {}) : report_service_(studies_, limits) {
+  explicit ServiceTest(const service::LoadLimits& limits = {})
+      : report_service_(studies_, guard_, limits) {
     study_service_.Register(registry_);
     report_service_.Register(registry_);
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, rpc::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
-        [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
+        [](const grpc::CallbackServerContext&, absl::string_view) {
+          return owners::Caller::Operator();
+        });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -101,10 +105,16 @@ class ServiceTest : public ::testing::Test {
   // Five tickets a study, and one more a second; the time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
+  const service::ResourceGuard guard_{
+      [this](absl::string_view kind, absl::string_view id) -> std::optional<owners::Resource> {
+        const std::optional<std::string> owner = studies_.OwnerOf(id);
+        if (kind != "studies" || !owner.has_value()) return std::nullopt;
+        return owners::Resource{.names = {absl::StrCat("studies/", id)}, .owner = *owner};
+      }};
   service::StudyHandlers study_service_{studies_, limiter_};
   service::ReportHandlers report_service_;
-  service::ModelHandlers model_service_{store_, studies_, models_, *endpoints_};
-  service::HandlerRegistry registry_;
+  service::ModelHandlers model_service_{store_, studies_, models_, *endpoints_, guard_};
+  service::HandlerRegistry registry_{guard_};
   std::unique_ptr<rpc::Services> services_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;

@@ -144,7 +144,7 @@ TEST(StoreFormatTest, TheSettingsOfAStudyBecomeOneMessage) {
     MustPut(store, "study/one/", absl::HexStringToBytes(records.format_4));
     ASSERT_OK(OpenFormat(store));
     EXPECT_EQ(absl::BytesToHexString(store.Get("study/one/")->value()), records.format_5);
-    EXPECT_THAT(*store.Get("meta/format"), Optional(Eq("5")));
+    EXPECT_THAT(*ReadFormat(store), Optional(FormatOf(FormatSteps())));
   }
 }
 

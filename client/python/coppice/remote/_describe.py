@@ -143,6 +143,8 @@ def _describe_life(study: study_pb2.Study) -> Description:
             described[name] = True
     if study.final_model:
         described["final_model"] = id_of(study.final_model)
+    if study.owner:
+        described["owner"] = study.owner
     return described
 
 
@@ -173,7 +175,7 @@ def describe_dataset_briefly(dataset: dataset_pb2.Dataset) -> Description:
     return {
         "dataset": id_of(dataset.name),
         "state": enum_text(dataset_pb2.DatasetState, dataset.state, "DATASET_STATE_"),
-        "rows": dataset.rows,
+        "rows": "hidden" if dataset.rows_hidden else dataset.rows,
         "epsilon_total": epsilon_number(cap.epsilon_nanos),
         "epsilon_spent": epsilon_number(dataset.spent.epsilon_nanos),
         "epsilon_left": epsilon_number(dataset.epsilon_left_nanos),

@@ -138,9 +138,9 @@ class Dataset:
         return str(self._brief["state"])
 
     @property
-    def rows(self) -> int:
-        """How many rows it has. Exact: for the owner alone."""
-        return int(self._message.rows)
+    def rows(self) -> int | None:
+        """How many rows it has, exactly; None to whoever may see it and does not own it."""
+        return None if self._message.rows_hidden else int(self._message.rows)
 
     @property
     def schema(self) -> Schema:

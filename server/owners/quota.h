@@ -1,0 +1,26 @@
+// How much one owner may have, and ask for.
+
+#ifndef COPPICE_SERVER_OWNERS_QUOTA_H_
+#define COPPICE_SERVER_OWNERS_QUOTA_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace coppice::owners {
+
+// Units      0 is no limit.
+struct Quota {
+  uint64_t studies = 0;             // that are not deleted
+  uint64_t bytes = 0;               // of the rows of all datasets, as uploaded: 8 per value
+  uint64_t jobs = 0;                // queued or running
+  uint64_t tickets_per_second = 0;  // of all studies together, without submission tokens
+};
+
+// The quota of an owner now.
+using QuotaFinder = std::function<Quota(const std::string& owner)>;
+inline Quota NoQuota(const std::string& /*owner*/) { return {}; }
+
+}  // namespace coppice::owners
+
+#endif  // COPPICE_SERVER_OWNERS_QUOTA_H_

@@ -1,0 +1,122 @@
+// The daemon's own server over TLS and a store in memory, behind a policy that the test writes.
+
+#ifndef COPPICE_TESTS_SERVER_DAEMON_ACCESS_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_DAEMON_ACCESS_FIXTURE_H_
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/access/access_control.h"
+#include "server/access/bearer_token.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/daemon/transport/server.h"
+#include "server/ledger/ledger.h"
+#include "tests/client/certificates.h"
+#include "tests/server/central/central_fixture.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice::testing {
+
+inline std::string Hex(const Sha256Digest& digest) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// A daemon's server over an empty store in memory, with TLS.
+class TlsServerTest : public ::testing::Test {
+ protected:
+  void Serve(const std::string& policy, bool mutual = false) {
+    WritePolicy(policy);
+    access_ = *access::AccessControl::Open(policy_path_, mutual);
+    const auto clock = [] { return int64_t{1000}; };
+    studies_ = *curator::Studies::Open(store_, models_, clock);
+    endpoints_ = *models::Endpoints::Open(store_, models_, clock);
+    ledger_ = *ledger::Ledger::Open(store_, clock);
+    datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
+    jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {&trainer_}, clock,
+                                 QuickOptions());
+    certificates_ = std::make_unique<daemon::Certificates>(
+        daemon::TlsFiles{.certificate = certificate_.certificate_pem,
+                         .key = certificate_.key_pem,
+                         .client_ca = mutual ? client_.certificate_pem : ""});
+    server_ = *daemon::DaemonServer::Start(
+        {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
+        {.studies = *studies_,
+         .models = models_,
+         .endpoints = *endpoints_,
+         .datasets = *datasets_,
+         .jobs = *jobs_,
+         .store = store_});
+    grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
+                                        .pem_private_key = mutual ? client_.key_pem : "",
+                                        .pem_cert_chain = mutual ? client_.certificate_pem : ""};
+    channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                   grpc::SslCredentials(options));
+  }
+  void TearDown() override {
+    trainer_.Let();
+    if (server_ != nullptr) server_->Stop(absl::ZeroDuration());
+  }
+  void WritePolicy(const std::string& policy) const { std::ofstream(policy_path_) << policy; }
+
+  // One call of any method with one message. A method that streams forever meets the deadline.
+  grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
+                    const std::string& message = "", std::string* answer = nullptr) const {
+    grpc::ClientContext context;
+    const bool endless = absl::EndsWith(path, "/Watch");
+    context.set_deadline(std::chrono::system_clock::now() +
+                         (endless ? std::chrono::milliseconds(500) : std::chrono::seconds(60)));
+    for (const std::string& value : authorizations) context.AddMetadata("authorization", value);
+    const grpc::Slice bytes(message);
+    const grpc::ByteBuffer request(&bytes, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    grpc::GenericStub(channel_).UnaryCall(&context, path, {}, &request, &response,
+                                          [&](grpc::Status status) { done.set_value(status); });
+    const grpc::Status status = done.get_future().get();
+    if (answer != nullptr && status.ok()) {
+      grpc::Slice whole;
+      EXPECT_TRUE(response.DumpToSingleSlice(&whole).ok());
+      answer->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
+    }
+    return status;
+  }
+  grpc::StatusCode CallAs(const std::string& path, const std::string& token) const {
+    return Call(path, {absl::StrCat("Bearer ", token)}).error_code();
+  }
+  grpc::StatusCode CallAnonymously(const std::string& path) const {
+    return Call(path, {}).error_code();
+  }
+
+  const TempDir folder_;
+  const std::string policy_path_ = folder_.path() + "/policy.json";
+  const Certificate certificate_ = MakeCertificate();
+  const Certificate client_ = MakeCertificate();
+  FakeTrainer trainer_;
+  MemoryStore store_;
+  models::Models models_;
+  std::unique_ptr<access::AccessControl> access_;
+  std::unique_ptr<curator::Studies> studies_;
+  std::unique_ptr<models::Endpoints> endpoints_;
+  std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<central::Datasets> datasets_;
+  std::unique_ptr<central::Jobs> jobs_;
+  std::unique_ptr<daemon::Certificates> certificates_;
+  std::unique_ptr<daemon::DaemonServer> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_DAEMON_ACCESS_FIXTURE_H_

@@ -1,0 +1,338 @@
+// Two owners on one daemon, over TLS: for every method that names a resource, what its owner,
+// somebody who was granted it, and a stranger get.
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/dataset.pb.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/report.pb.h"
+#include "coppice/v1/study.pb.h"
+#include "coppice/v1/training.pb.h"
+#include "server/access/method_table.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/server/daemon/access_fixture.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::daemon {
+namespace {
+
+using ::coppice::testing::AwaitEnd;
+using ::coppice::testing::Hex;
+using ::coppice::testing::MakeDataset;
+using ::coppice::testing::RequestOf;
+using ::coppice::testing::Spec;
+using ::coppice::testing::SpecOf;
+using ::coppice::testing::TlsServerTest;
+using ::google::protobuf::Message;
+using ::testing::HasSubstr;
+
+// Entries of the policy: "a" owns what the fixture makes, "granted" may see it, "b" has resources
+// of other names, and "plain" lists none.
+std::string Token(const std::string& name, access::Role role) {
+  return absl::StrCat(name, "_as_", access::RoleName(role));
+}
+
+std::string Entry(const std::string& name, access::Role role, const std::string& resources) {
+  return absl::StrCat(R"({"name":")", name, R"(","role":")", access::RoleName(role),
+                      R"(","sha256":")", Hex(access::HashOfToken(Token(name, role))), "\"",
+                      resources.empty() ? "" : absl::StrCat(",\"resources\":[\"", resources, "\"]"),
+                      "}");
+}
+
+// "plain" lists no resources, and so is no admin here: an admin without any is the operator.
+std::string Policy() {
+  std::vector<std::string> tokens;
+  for (const access::Role role : access::kAllRoles) {
+    tokens.push_back(Entry("a", role, "*/a-*"));
+    tokens.push_back(Entry("granted", role, "*/a-*"));
+    tokens.push_back(Entry("b", role, "*/b-*"));
+    if (role != access::Role::kAdmin) tokens.push_back(Entry("plain", role, ""));
+  }
+  tokens.push_back(Entry("operator", access::Role::kAdmin, ""));
+  return absl::StrCat("{\"tokens\":[", absl::StrJoin(tokens, ","), "]}");
+}
+
+class OwnersTest : public TlsServerTest {
+ protected:
+  // One resource of each kind, all called "a-1" and owned by "a".
+  void SetUp() override {
+    Serve(Policy());
+    curator::StudySpec study = Spec("a-1");
+    study.owner = "a";
+    ASSERT_OK(studies_->Create(study).status());
+    central::DatasetSpec dataset = SpecOf("a-1");
+    dataset.owner = "a";
+    ASSERT_OK(MakeDataset(*datasets_, dataset));
+    ASSERT_OK(jobs_->Submit(RequestOf("a-1", coppice::testing::kEpsilon, "a-1")).status());
+    ASSERT_EQ(AwaitEnd(*jobs_, "a-1").state, central::JobState::kDone);
+    ASSERT_OK(endpoints_->Set("a-1", "a-1", {.owner = "a"}).status());
+  }
+
+  static std::unique_ptr<Message> RequestFor(const access::Method& method) {
+    const std::string path = absl::StrReplaceAll(method.path.substr(1), {{"/", "."}});
+    const auto* type =
+        google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path)->input_type();
+    return std::unique_ptr<Message>(
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+  }
+  static void Set(Message& request, absl::string_view path, const std::string& value) {
+    Message* message = &request;
+    const std::vector<std::string> parts = absl::StrSplit(path, '.');
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      message = message->GetReflection()->MutableMessage(
+          message, message->GetDescriptor()->FindFieldByName(parts[i]));
+    }
+    message->GetReflection()->SetString(
+        message, message->GetDescriptor()->FindFieldByName(parts.back()), value);
+  }
+  static bool IsId(access::Use use) { return use == access::Use::kMake; }
+
+  // A request whose resources are all called `id`; endpoints stand for what may be of any kind.
+  static std::string RequestOn(const access::Method& method, const std::string& id) {
+    const std::unique_ptr<Message> request = RequestFor(method);
+    for (const access::NamedResource& named : method.names) {
+      const std::string kind = named.kind.empty() ? "endpoints" : std::string(named.kind);
+      Set(*request, named.field, IsId(named.use) ? id : MakeName(kind, id));
+    }
+    return request->SerializeAsString();
+  }
+
+  grpc::Status CallOn(const access::Method& method, const std::string& id, const std::string& name,
+                      access::Role role) const {
+    return Call(std::string(method.path), {"Bearer " + Token(name, role)}, RequestOn(method, id));
+  }
+  template <typename Response>
+  Response Ask(const char* path, const std::string& token, const Message& request) const {
+    std::string bytes;
+    const grpc::Status status =
+        Call(path, {"Bearer " + token}, request.SerializeAsString(), &bytes);
+    EXPECT_TRUE(status.ok()) << path << ": " << status.error_message();
+    Response response;
+    EXPECT_TRUE(response.ParseFromString(bytes));
+    return response;
+  }
+};
+
+bool Uses(const access::Method& method, access::Use use) {
+  return std::any_of(method.names.begin(), method.names.end(),
+                     [use](const access::NamedResource& named) { return named.use == use; });
+}
+
+// The methods that check what their requests name, each with the roles that may call it.
+template <typename Visit>
+void ForEachGuarded(Visit visit) {
+  for (const access::Method& method : access::AllMethods()) {
+    const bool checks = Uses(method, access::Use::kSee) || Uses(method, access::Use::kOwn) ||
+                        Uses(method, access::Use::kMake) || Uses(method, access::Use::kSet);
+    if (!checks) continue;
+    for (const access::Role role : access::kAllRoles) {
+      if (method.roles.Has(role)) visit(method, role);
+    }
+  }
+}
+
+// As the guard says it; a handler may miss something else: FreeDatasetName a name that was lost.
+bool IsHidden(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::NOT_FOUND &&
+         absl::StartsWith(status.error_message(), "there is no ");
+}
+
+TEST_F(OwnersTest, AStrangerGetsTheSameAnswerWhetherSomethingIsThereOrNot) {
+  ForEachGuarded([&](const access::Method& method, access::Role role) {
+    for (const char* name : {"b", "plain"}) {
+      // A device without resources is for every study.
+      if (std::string(name) == "plain" &&
+          (role == access::Role::kDevice || role == access::Role::kAdmin)) {
+        continue;
+      }
+      const grpc::Status there = CallOn(method, "a-1", name, role);
+      const grpc::Status absent = CallOn(method, "a-2", name, role);
+      const std::string what = absl::StrCat(method.path, " as ", Token(name, role));
+      EXPECT_EQ(there.error_code(), absent.error_code()) << what;
+      EXPECT_EQ(absl::StrReplaceAll(there.error_message(), {{"a-1", "a-2"}}),
+                absent.error_message())
+          << what;
+      const bool sees = Uses(method, access::Use::kSee) || Uses(method, access::Use::kOwn);
+      const bool first_makes =
+          method.names[0].use == access::Use::kMake || method.names[0].use == access::Use::kSet;
+      EXPECT_EQ(there.error_code(), sees && !first_makes ? grpc::StatusCode::NOT_FOUND
+                                                         : grpc::StatusCode::PERMISSION_DENIED)
+          << what << ": " << there.error_message();
+    }
+  });
+}
+
+TEST_F(OwnersTest, WhoWasGrantedAResourceSeesItAndDoesNotOwnIt) {
+  ForEachGuarded([&](const access::Method& method, access::Role role) {
+    if (absl::StrContains(method.path, "/Delete") && !Uses(method, access::Use::kOwn)) return;
+    const grpc::Status status = CallOn(method, "a-1", "granted", role);
+    const std::string what = absl::StrCat(method.path, " as ", access::RoleName(role));
+    EXPECT_FALSE(IsHidden(status)) << what << ": " << status.error_message();
+    EXPECT_EQ(status.error_code() == grpc::StatusCode::PERMISSION_DENIED,
+              Uses(method, access::Use::kOwn))
+        << what << ": " << status.error_message();
+  });
+}
+
+TEST_F(OwnersTest, TheOwnerAndTheOperatorAreRefusedNothing) {
+  ForEachGuarded([&](const access::Method& method, access::Role role) {
+    if (absl::StrContains(method.path, "/Delete")) return;
+    const std::string what = absl::StrCat(method.path, " as ", access::RoleName(role));
+    std::vector<std::string> names = {"a"};
+    if (role == access::Role::kAdmin) names.push_back("operator");
+    for (const std::string& name : names) {
+      const grpc::Status status = CallOn(method, "a-1", name, role);
+      EXPECT_FALSE(IsHidden(status)) << what << " of " << name << ": " << status.error_message();
+      EXPECT_NE(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << what << " of " << name;
+    }
+  });
+  const auto delete_all = [&](const char* path, access::Role role) {
+    return CallOn(*access::FindMethod(path), "a-1", "a", role);
+  };
+  EXPECT_TRUE(delete_all("/coppice.v1.ModelService/DeleteEndpoint", access::Role::kAdmin).ok());
+  EXPECT_TRUE(delete_all("/coppice.v1.ModelService/DeleteModel", access::Role::kTrainer).ok());
+  EXPECT_TRUE(delete_all("/coppice.v1.DatasetService/DeleteDataset", access::Role::kTrainer).ok());
+  EXPECT_TRUE(delete_all("/coppice.v1.StudyService/DeleteStudy", access::Role::kAdmin).ok());
+}
+
+TEST_F(OwnersTest, WhatConcernsEveryOwnerIsForTheOperator) {
+  for (const access::Method& method : access::AllMethods()) {
+    if (method.scope != access::Scope::kOperator) continue;
+    EXPECT_EQ(CallOn(method, "", "a", access::Role::kAdmin).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED)
+        << method.path;
+    EXPECT_NE(CallOn(method, "", "operator", access::Role::kAdmin).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED)
+        << method.path;
+  }
+}
+
+TEST_F(OwnersTest, ListsShowWhatTheCallerMaySee) {
+  struct Sees {
+    const char* name;
+    int seen, owned;
+  };
+  for (const Sees& expected : {Sees{"a", 1, 1}, {"granted", 1, 0}, {"b", 0, 0}, {"plain", 0, 0}}) {
+    const std::string token = Token(expected.name, access::Role::kTrainer);
+    const auto studies = Ask<v1::ListStudiesResponse>("/coppice.v1.StudyService/ListStudies", token,
+                                                      v1::ListStudiesRequest());
+    EXPECT_EQ(studies.studies_size(), expected.seen) << expected.name;
+    const auto models = Ask<v1::ListModelsResponse>("/coppice.v1.ModelService/ListModels", token,
+                                                    v1::ListModelsRequest());
+    EXPECT_EQ(models.models_size(), expected.seen) << expected.name;
+    const auto endpoints = Ask<v1::ListEndpointsResponse>("/coppice.v1.ModelService/ListEndpoints",
+                                                          token, v1::ListEndpointsRequest());
+    EXPECT_EQ(endpoints.endpoints_size(), expected.seen) << expected.name;
+    const auto datasets = Ask<v1::ListDatasetsResponse>("/coppice.v1.DatasetService/ListDatasets",
+                                                        token, v1::ListDatasetsRequest());
+    ASSERT_EQ(datasets.datasets_size(), expected.seen) << expected.name;
+    if (expected.seen > 0) {
+      EXPECT_EQ(datasets.datasets(0).rows(), expected.owned > 0 ? 10u : 0u) << expected.name;
+    }
+    const auto jobs = Ask<v1::ListJobsResponse>("/coppice.v1.TrainingService/ListJobs", token,
+                                                v1::ListJobsRequest());
+    EXPECT_EQ(jobs.jobs_size(), expected.owned) << expected.name;
+  }
+}
+
+TEST_F(OwnersTest, RowsAndTheTimesOfJobsAreTheOwnersAlone) {
+  v1::GetDatasetRequest request;
+  request.set_name("datasets/a-1");
+  constexpr char kGet[] = "/coppice.v1.DatasetService/GetDataset";
+  const auto owner = Ask<v1::GetDatasetResponse>(kGet, Token("a", access::Role::kTrainer), request);
+  EXPECT_EQ(owner.dataset().rows(), 10u);
+  EXPECT_GT(owner.dataset().ledger_size(), 0);
+  const auto granted =
+      Ask<v1::GetDatasetResponse>(kGet, Token("granted", access::Role::kTrainer), request);
+  EXPECT_EQ(granted.dataset().rows(), 0u);
+  EXPECT_EQ(granted.dataset().ledger_size(), 0);
+  EXPECT_EQ(granted.dataset().epsilon_left_nanos(), owner.dataset().epsilon_left_nanos());
+  EXPECT_EQ(granted.dataset().owner(), "a");
+}
+
+v1::SubmitReportsRequest OneReport() {
+  v1::SubmitReportsRequest request;
+  request.set_study("studies/a-1");
+  request.set_fingerprint(std::string(32, 'f'));
+  request.add_reports()->set_ticket("t");
+  return request;
+}
+
+TEST_F(OwnersTest, ReportsToAStudyThatIsHiddenAreThoseOfNoStudy) {
+  const auto outcome = [&](const char* path, const std::string& name) {
+    const auto response =
+        Ask<v1::SubmitReportsResponse>(path, Token(name, access::Role::kDevice), OneReport());
+    EXPECT_EQ(response.outcomes_size(), 1);
+    return response.outcomes(0);
+  };
+  for (const char* path :
+       {"/coppice.v1.ReportService/SubmitReports", "/coppice.v1.ReportService/StreamReports"}) {
+    EXPECT_EQ(outcome(path, "b"), v1::REPORT_OUTCOME_UNKNOWN_STUDY) << path;
+    EXPECT_EQ(outcome(path, "a"), v1::REPORT_OUTCOME_STALE_FINGERPRINT) << path;
+    EXPECT_EQ(outcome(path, "plain"), v1::REPORT_OUTCOME_STALE_FINGERPRINT) << path;
+  }
+}
+
+TEST_F(OwnersTest, WhoMakesAThingOwnsItAndRequestIdsAreEachOwnersOwn) {
+  v1::CreateDatasetRequest request;
+  request.set_request_id("request of a-1");  // as "a" used it
+  *request.mutable_schema() = ToProto(*coppice::testing::CentralSchema());
+  request.mutable_cap()->set_epsilon_nanos(coppice::testing::kEpsilon);
+  request.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
+  request.mutable_cap()->set_neighbours(v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+  const auto made = Ask<v1::CreateDatasetResponse>("/coppice.v1.DatasetService/CreateDataset",
+                                                   Token("b", access::Role::kTrainer), request);
+  EXPECT_EQ(made.dataset().owner(), "b");
+  EXPECT_NE(made.dataset().name(), "datasets/a-1");
+}
+
+TEST_F(OwnersTest, TicketsOfAllStudiesOfAnOwnerShareItsQuota) {
+  curator::StudySpec second = Spec("a-2");
+  second.owner = "a";
+  ASSERT_OK(studies_->Create(second).status());
+  WritePolicy(absl::StrReplaceAll(
+      Policy(), {{R"({"tokens")", R"({"quotas":{"a":{"tickets_per_second":1}},"tokens")"}}));
+  ASSERT_OK(access_->ReloadPolicy());
+  const auto ask = [&](const char* study, uint32_t tickets) {
+    v1::GetOfferRequest request;
+    request.set_name(study);
+    request.set_tickets(tickets);
+    request.set_whole_forest(true);
+    return Call("/coppice.v1.StudyService/GetOffer",
+                {"Bearer " + Token("a", access::Role::kDevice)}, request.SerializeAsString());
+  };
+  EXPECT_TRUE(ask("studies/a-1", 8).ok());  // ten are let through at once
+  EXPECT_TRUE(ask("studies/a-2", 2).ok());
+  const grpc::Status refused = ask("studies/a-2", 9);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("tickets of this study's owner"));
+}
+
+TEST_F(OwnersTest, NamesThatAPatternKeepsAreNobodyElsesToGive) {
+  v1::SetServingModelRequest request;
+  request.set_endpoint("endpoints/b-live");
+  request.set_model("models/a-1");
+  const grpc::Status refused =
+      Call("/coppice.v1.ModelService/SetServingModel",
+           {"Bearer " + Token("a", access::Role::kAdmin)}, request.SerializeAsString());
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("endpoints/b-live is not a name that the policy"));
+  v1::SubmitJobRequest job;  // whose model would be called as the job is
+  job.mutable_spec()->set_dataset("datasets/a-1");
+  job.set_job_id("b-1");
+  EXPECT_EQ(Call("/coppice.v1.TrainingService/SubmitJob",
+                 {"Bearer " + Token("a", access::Role::kTrainer)}, job.SerializeAsString())
+                .error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+}  // namespace
+}  // namespace coppice::daemon
