@@ -239,7 +239,7 @@ void CheckKinds(const storage::Store& store, const ProgressCallback& progress, F
   static const auto* const known = new std::set<std::string, std::less<>>{
       "chunk", "count",      "dataset", "endpoint", "gone",  "hold",     "job",
       "join",  "labels",     "ledger",  "meta",     "model", "outlived", "probe",
-      "rows",  "quarantine", "sums",    "spent",    "study", "trained"};
+      "rows",  "quarantine", "sums",    "spent",    "study", "trained",  "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {

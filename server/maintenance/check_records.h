@@ -9,6 +9,7 @@
 
 #include "server/maintenance/findings.h"
 #include "server/storage/store.h"
+#include "server/vault/sealed_store.h"
 
 namespace coppice::maintenance {
 
@@ -18,6 +19,11 @@ void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
 // A part of CheckRecords(): ledgers, datasets and jobs, which must fit together.
 void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
                   Findings& findings);
+
+// Whether what is private opens. A wrapped key that does not is a problem, and goes into
+// quarantine; a record that does not is a note, for its loader adds the problem.
+void CheckSeals(const vault::SealedStore& store, const ProgressCallback& progress,
+                Findings& findings);
 
 // For these two: visits what starts with `prefix`, and adds a problem if reading fails on the way.
 void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,

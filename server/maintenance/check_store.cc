@@ -6,12 +6,13 @@
 #include "server/maintenance/check_records.h"
 #include "server/maintenance/maintenance.h"
 #include "server/storage/rocksdb/database_files.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice::maintenance {
 
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress) {
+absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
+                                    const std::optional<vault::KeyFile>& keys) {
   const std::string database = storage::StoreFolder(data_dir);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::FileProblem> damaged,
                            storage::CheckFiles(database, progress));
@@ -19,8 +20,8 @@ absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressC
   for (const storage::FileProblem& problem : damaged) {
     findings.Add({.key = problem.file, .what = problem.what, .remedy = Remedy::kSalvageFiles});
   }
-  const absl::StatusOr<std::unique_ptr<storage::Store>> store =
-      storage::OpenRocksDbStoreForReading(data_dir);
+  const absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStoreForReading(
+      data_dir, {.keys = keys, .unreadable = vault::UnreadableRecords::kShow});
   if (absl::IsFailedPrecondition(store.status())) return store.status();
   if (!store.ok()) {
     findings.Add({.key = database,
@@ -30,6 +31,7 @@ absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressC
   }
   const absl::Status format = storage::ReadFormat(**store).status();
   if (absl::IsFailedPrecondition(format)) return format;
+  if (store->sealed() != nullptr) CheckSeals(*store->sealed(), progress, findings);
   CheckRecords(**store, progress, findings);
   return findings;
 }

@@ -1,13 +1,16 @@
 // What `coppiced check`, `repair` and `assign-owner` do to a data directory that no daemon uses.
 // restore.h has what `restore` does.
 //
-// Errors  FailedPrecondition: a daemon uses it, or a newer version made it. NotFound: there is no
-//         store. What is wrong with the store itself is a finding.
+// Errors  FailedPrecondition: a daemon uses it, a newer version made it, or it is sealed and the
+// keys
+//         do not open it. NotFound: there is no store. What is wrong with the store itself is a
+//         finding.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
 #define COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +19,14 @@
 #include "server/maintenance/findings.h"
 #include "server/owners/patterns.h"
 #include "server/storage/store.h"
+#include "server/vault/key_file.h"
 
 namespace coppice::maintenance {
 
 // Verifies everything that can be verified of a data directory, and changes nothing. The folder is
 // locked meanwhile.
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress);
+absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
+                                    const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 struct RepairStep {
   std::string key;
@@ -50,7 +55,8 @@ struct RepairResult {
 // last entries of any ledger may be lost then, so every ledger is put on hold until an admin has
 // confirmed its head.
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const ProgressCallback& progress);
+                                         int64_t now, const ProgressCallback& progress,
+                                         const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 // A part of RepairStore(), on an open store: does what `findings` ask for.
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,

@@ -18,8 +18,8 @@
 #include "server/maintenance/restore.h"
 #include "server/models/model_record.h"
 #include "server/storage/rocksdb/database_files.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice::maintenance {
 namespace {
@@ -143,10 +143,9 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
 }
 
 // Opens what was salvaged, and puts every ledger on hold.
-absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now,
+absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                             std::vector<RepairStep>& done) {
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
-                           storage::OpenRocksDbStore(data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(data_dir, keys));
   const absl::StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(*store);
   if (!format.ok() || !format->has_value()) {
     return absl::DataLossError(
@@ -165,7 +164,8 @@ absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now,
 }
 
 // Works in a copy, so that nobody ever opens salvaged files whose ledgers are not on hold.
-absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
+absl::Status Salvage(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
+                     std::vector<RepairStep>& done) {
   const std::string staging = data_dir + "/repairing";
   std::error_code error;
   fs::remove_all(staging, error);
@@ -173,7 +173,7 @@ absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<Repai
   absl::Status status =
       storage::CopyFiles(storage::StoreFolder(data_dir), storage::StoreFolder(staging));
   if (status.ok()) status = storage::SalvageFiles(storage::StoreFolder(staging));
-  if (status.ok()) status = HoldAllLedgers(staging, now, done);
+  if (status.ok()) status = HoldAllLedgers(staging, now, keys, done);
   if (status.ok())
     status = storage::SwapIn(storage::StoreFolder(staging), storage::StoreFolder(data_dir));
   fs::remove_all(staging, error);
@@ -202,9 +202,11 @@ absl::Status RepairRecords(storage::Store& store, const Findings& findings, int6
 }
 
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const ProgressCallback& progress) {
+                                         int64_t now, const ProgressCallback& progress,
+                                         const std::optional<vault::KeyFile>& keys) {
+  const vault::KeyOptions options{.keys = keys, .unreadable = vault::UnreadableRecords::kShow};
   RepairResult result;
-  COPPICE_ASSIGN_OR_RETURN(Findings found, CheckStore(data_dir, progress));
+  COPPICE_ASSIGN_OR_RETURN(Findings found, CheckStore(data_dir, progress, keys));
   result.left = found;
   if (found.problems.empty()) return result;
   progress("copying the files as they are");
@@ -214,17 +216,17 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
     result.done.push_back(
         {.key = storage::StoreFolder(data_dir),
          .what = DescribeStep({.key = "", .what = "", .remedy = Remedy::kSalvageFiles})});
-    COPPICE_RETURN_IF_ERROR(Salvage(data_dir, now, result.done));
-    COPPICE_ASSIGN_OR_RETURN(found, CheckStore(data_dir, progress));
+    COPPICE_RETURN_IF_ERROR(Salvage(data_dir, now, options, result.done));
+    COPPICE_ASSIGN_OR_RETURN(found, CheckStore(data_dir, progress, keys));
   }
   {
-    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
-                             storage::OpenRocksDbStore(data_dir));
+    COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
+                             vault::OpenKeyedStore(data_dir, options));
     // An older version would ignore what this writes. Fails for a store without a format.
     COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
     COPPICE_RETURN_IF_ERROR(RepairRecords(*store, found, now, result.done));
   }
-  COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress));
+  COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress, keys));
   return result;
 }
 

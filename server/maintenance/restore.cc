@@ -13,9 +13,9 @@
 #include "server/maintenance/check_records.h"
 #include "server/storage/rocksdb/backups.h"
 #include "server/storage/rocksdb/database_files.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 #include "server/storage/store_record.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice::maintenance {
 namespace {
@@ -43,11 +43,12 @@ std::string EncodeRestoreRecord(const storage::StoreBackup& backup, int64_t now)
 // Checks and marks the store in `data_dir`, which nobody uses yet.
 absl::Status MarkRestored(const std::string& data_dir, int64_t now,
                           const ProgressCallback& progress, rocksdb::Env* env,
-                          RestoreResult& result) {
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
-                           storage::OpenRocksDbStore(data_dir, env));
+                          const vault::KeyOptions& keys, RestoreResult& result) {
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
+                           vault::OpenKeyedStore(data_dir, keys, env));
   // An older version would ignore the holds, so it must not open what this leaves.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
+  if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, result.findings);
   CheckRecords(*store, progress, result.findings);
   storage::StoreBatch batch;
   batch.Put(std::string(kRestoredKey), EncodeRestoreRecord(result.backup, now));
@@ -100,7 +101,9 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
 
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
-                                           const ProgressCallback& progress, rocksdb::Env* env) {
+                                           const ProgressCallback& progress, rocksdb::Env* env,
+                                           const std::optional<vault::KeyFile>& keys) {
+  const vault::KeyOptions options{.keys = keys, .unreadable = vault::UnreadableRecords::kShow};
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store,
                            storage::HoldsStore(storage::StoreFolder(data_dir)));
   if (holds_store) {
@@ -120,7 +123,7 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   progress("copying");
   absl::Status status =
       storage::CopyBackup(folder, result.backup.id, storage::StoreFolder(staging), env);
-  if (status.ok()) status = MarkRestored(staging, now, progress, env, result);
+  if (status.ok()) status = MarkRestored(staging, now, progress, env, options, result);
   if (status.ok())
     status = storage::SwapIn(storage::StoreFolder(staging), storage::StoreFolder(data_dir));
   fs::remove_all(staging, error);

@@ -6,8 +6,9 @@
 //
 // Guarantee  the store appears in its place when all of it is there. A restore that failed leaves
 //            nothing, one that was cut short what the next one removes.
-// Errors     FailedPrecondition: the data directory holds a store already, or a newer version made
-//            the backup. NotFound, DataLoss: there is no such backup, or it is damaged.
+// Errors     FailedPrecondition: the data directory holds a store already, a newer version made the
+//            backup, or it is sealed and the keys do not open it. NotFound, DataLoss: there is no
+//            such backup, or it is damaged.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_RESTORE_H_
 #define COPPICE_SERVER_MAINTENANCE_RESTORE_H_
@@ -22,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "server/maintenance/findings.h"
 #include "server/storage/store.h"
+#include "server/vault/key_file.h"
 
 namespace rocksdb {
 class Env;
@@ -46,11 +48,12 @@ struct RestoreResult {
   Findings findings;                 // of the restored store
 };
 
-// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h.
-absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
-                                           const std::string& data_dir, int64_t now,
-                                           const ProgressCallback& progress,
-                                           rocksdb::Env* env = nullptr);
+// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h. With `keys` the store is
+// sealed, as the daemon does it, before it is in its place.
+absl::StatusOr<RestoreResult> RestoreStore(
+    const std::string& folder, uint32_t id, const std::string& data_dir, int64_t now,
+    const ProgressCallback& progress, rocksdb::Env* env = nullptr,
+    const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 // Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but
 // for closed ones.

@@ -3,7 +3,7 @@
 // Both servers run in this process and take turns, so they share whatever else the machine is
 // doing.
 //
-//   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--folder DIR]
+//   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--folder DIR] [--sealed]
 
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@
 #include "server/curator/studies/studies.h"
 #include "server/rpc/services.h"
 #include "server/service/reports/report_handlers.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice {
 namespace {
@@ -40,6 +40,7 @@ struct Flags {
   int rounds = 5;
   std::string certs;   // as deploy/make-certs.sh makes them
   std::string folder;  // for the store
+  bool sealed = false;
 };
 
 // Parses each message, as any server must, and drops it.
@@ -243,10 +244,13 @@ int Main(int argc, char** argv) {
   app.add_option("--certs", flags.certs, "Folder made by deploy/make-certs.sh")->required();
   app.add_option("--folder", flags.folder, "Folder for the store, on the disk to measure")
       ->required();
+  app.add_flag("--sealed", flags.sealed, "Seal the store's private records, as --key-file does");
   CLI11_PARSE(app, argc, argv);
 
   std::filesystem::create_directories(flags.folder);
-  const auto store = storage::OpenRocksDbStore(flags.folder);
+  vault::KeyOptions keys;
+  if (flags.sealed) keys.keys = *vault::KeyFile::Parse(std::string(64, '7'));
+  const auto store = vault::OpenKeyedStore(flags.folder, keys);
   if (!store.ok()) {
     std::fprintf(stderr, "ingest_bench: %s\n", store.status().ToString().c_str());
     return 1;

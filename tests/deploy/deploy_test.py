@@ -53,6 +53,8 @@ class Place:
         made = run(os.path.join(DEPLOY, "make-certs.sh"), self.certs)
         assert made.returncode == 0, made.stderr
         shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
+        made = run(COPPICED, "key-file", "--out", os.path.join(self.folder, "store.key"))
+        assert made.returncode == 0, made.stderr
 
     def close(self):
         shutil.rmtree(self.folder)
@@ -64,6 +66,7 @@ class Place:
                               (r"/[\w/.-]*(?:server|tls)\.key", "certs/server.key"),
                               (r"/[\w/.-]*(?:clients|ca)\.crt", "certs/ca.crt"),
                               (r"/[\w/.-]*policy\.json", "policy.json"),
+                              (r"/[\w/.-]*store\.key", "store.key"),
                               (r"/var/lib/coppice-backups", "backups"),
                               (r"/var/lib/coppice", "data")):
             moved = re.sub(pattern, os.path.join(self.folder, file), moved)

@@ -4,6 +4,10 @@
 //
 // Journal    a spending journal stands beside the store, on a disk of its own that fails too: at
 //            each start the two agree, and no crash puts the ledger on hold.
+// Sealed     the second half of the sequences begins with a plain store, which the second start
+// seals,
+//            and each start after it rotates the key: rows are read by every job, and at the end no
+//            file holds them.
 // Measured   job j asks for an epsilon of its own, so that its trainings and its charge are told
 //            from every other's.
 // Repeatable what is asked for is; which write of the jobs' own thread a crash meets is not.
@@ -11,18 +15,24 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/ledger/spending_journal.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/storage/store_format.h"
+#include "server/vault/keyed_store.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/twins.h"
 #include "tests/server/central/central_fixture.h"
@@ -93,6 +103,8 @@ class FaultyJournal final : public ledger::SpendingJournal {
   std::atomic<uint32_t>& failures_;
 };
 
+enum class Seal { kPlain, kSealed };
+
 // What was answered about a job.
 struct Told {
   bool submitted = false;
@@ -102,8 +114,8 @@ struct Told {
 
 class CentralWorld {
  public:
-  CentralWorld(std::string folder, uint64_t seed, Bug bug)
-      : folder_(std::move(folder)), bug_(bug), random_(seed) {
+  CentralWorld(std::string folder, uint64_t seed, Bug bug, Seal seal)
+      : folder_(std::move(folder)), bug_(bug), seal_(seal), random_(seed) {
     if (bug == Bug::kLyingDisk) disk_.LieAboutSyncs();
   }
   ~CentralWorld() { End(); }
@@ -120,6 +132,20 @@ class CentralWorld {
     return violation_;
   }
 
+  // Whether a file holds the rows of the dataset as they are, with nothing open.
+  bool RowsAreOnDisk() {
+    End();
+    const double ages[] = {0, 1, 2, 3};  // of Block(4)
+    const std::string_view bytes(reinterpret_cast<const char*>(ages), sizeof ages);
+    bool found = false;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ + "/data")) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream stream(entry.path(), std::ios::binary);
+      const std::string file((std::istreambuf_iterator<char>(stream)), {});
+      found |= file.find(bytes) != std::string::npos;
+    }
+    return found;
+  }
   uint64_t crashes() const { return crashes_; }
   uint64_t done() const { return done_; }
 
@@ -169,15 +195,25 @@ class CentralWorld {
   bool up() const { return central_.jobs != nullptr; }
 
   absl::Status Open(size_t threads) {
-    COPPICE_ASSIGN_OR_RETURN(disk_store_,
-                             storage::OpenRocksDbStore(folder_ + "/data", disk_.env()));
-    twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
+    COPPICE_ASSIGN_OR_RETURN(
+        vault::KeyedStore opened_store,
+        vault::OpenKeyedStore(folder_ + "/data", KeysOfThisStart(), disk_.env()));
+    disk_store_.emplace(std::move(opened_store));
+    COPPICE_RETURN_IF_ERROR(storage::OpenFormat(**disk_store_));
+    twin_ = std::make_unique<TwinStore>(**disk_store_, bug_);
     COPPICE_ASSIGN_OR_RETURN(auto file, ledger::SpendingJournal::Open(folder_ + "/journal"));
     journal_ = std::make_unique<FaultyJournal>(std::move(file), journal_failures_);
     COPPICE_ASSIGN_OR_RETURN(
         Central opened, OpenCentral(*twin_, {&trainer_}, QuickOptions(threads), journal_.get()));
     central_ = std::move(opened);
     return absl::OkStatus();
+  }
+
+  vault::KeyOptions KeysOfThisStart() {
+    if (seal_ == Seal::kPlain || ++starts_ <= 2) return {};
+    const std::string first = std::string(64, starts_ % 2 == 0 ? '1' : '2') + "\n";
+    const std::string second = std::string(64, starts_ % 2 == 0 ? '2' : '1') + "\n";
+    return {.keys = *vault::KeyFile::Parse(first + second)};
   }
 
   // Looks before anything runs, then lets it run.
@@ -346,6 +382,7 @@ class CentralWorld {
 
   const std::string folder_;
   const Bug bug_;
+  const Seal seal_;
   std::mt19937_64 random_;
   FaultyDisk disk_;
   CountingTrainer trainer_;
@@ -354,11 +391,12 @@ class CentralWorld {
   std::map<uint32_t, Told> told_;
   std::string where_;
   std::string violation_;
+  uint64_t starts_ = 0;
   uint64_t crashes_ = 0;
   uint64_t done_ = 0;
 
   std::atomic<uint32_t> journal_failures_{0};
-  std::unique_ptr<storage::Store> disk_store_;
+  std::optional<vault::KeyedStore> disk_store_;
   std::unique_ptr<TwinStore> twin_;
   std::unique_ptr<FaultyJournal> journal_;
   Central central_;
@@ -369,8 +407,10 @@ TEST(CentralFaultsTest, ABudgetIsNeverOverspentAndAJobIsTrainedAtMostOnce) {
   uint64_t done = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const TempDir folder;
-    CentralWorld world(folder.path(), seed, Bug::kNone);
+    const Seal seal = seed <= kSeeds / 2 ? Seal::kPlain : Seal::kSealed;
+    CentralWorld world(folder.path(), seed, Bug::kNone, seal);
     ASSERT_EQ(world.Run(), "") << "seed " << seed;
+    EXPECT_EQ(world.RowsAreOnDisk(), seal == Seal::kPlain) << "seed " << seed;
     crashes += world.crashes();
     done += world.done();
   }
@@ -383,7 +423,7 @@ class CentralBugTest : public ::testing::TestWithParam<Bug> {};
 TEST_P(CentralBugTest, IsFoundByTheFixedSeeds) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const TempDir folder;
-    CentralWorld world(folder.path(), seed, GetParam());
+    CentralWorld world(folder.path(), seed, GetParam(), Seal::kPlain);
     if (!world.Run().empty()) return;
   }
   FAIL() << "no sequence found it";

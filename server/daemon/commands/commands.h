@@ -1,4 +1,5 @@
-// What coppiced does but serve: coppiced token, its offline commands, and what tells of them all.
+// What coppiced does but serve: coppiced token and key-file, its offline commands, and what tells
+// of them all.
 
 #ifndef COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
 #define COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
@@ -29,8 +30,10 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::string& expires,
                                       const std::vector<std::string>& resources = {});
 
-// Adds the command `token`, or the offline commands, to `program`, for whoever documents them.
+// Adds the command `token`, `key-file`, or the offline commands, to `program`, for whoever
+// documents them.
 void DescribeToken(CLI::App& program);
+void DescribeKeyFile(CLI::App& program);
 void DescribeOffline(CLI::App& program);
 
 // Runs `coppiced manual` and `coppiced completion SHELL`, which are made from all flags and
@@ -40,6 +43,9 @@ std::optional<int> RunReference(int argc, const char* const* argv);
 
 // Runs `coppiced token ...`, argv[0] being "token"; the exit code.
 int TokenCommand(int argc, const char* const* argv);
+
+// Runs `coppiced key-file ...`, argv[0] being "key-file"; the exit code.
+int KeyFileCommand(int argc, const char* const* argv);
 
 // For coppiced check, repair, backup, restore, assign-owner. Runs the command that `argv` names
 // and returns the exit code; none if it names no such command.

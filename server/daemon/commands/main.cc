@@ -6,11 +6,7 @@
 #include <openssl/crypto.h>
 #include <prometheus/registry.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -28,6 +24,7 @@
 #include "server/central/jobs.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/commands/commands.h"
+#include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
 #include "server/daemon/operation/daemon_context.h"
@@ -46,10 +43,10 @@
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/storage/rocksdb/database_files.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice::daemon {
 namespace {
@@ -102,49 +99,10 @@ absl::StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
   return keys;
 }
 
-absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
-  return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": ", std::strerror(error)));
-}
-
-// Changes nothing: a folder that is not there must only be possible to make.
-absl::Status CheckDataDir(const std::string& data_dir) {
-  std::error_code ignored;
-  std::filesystem::path path = std::filesystem::absolute(data_dir, ignored).lexically_normal();
-  while (!std::filesystem::exists(path, ignored) && path.has_relative_path()) {
-    path = path.parent_path();
-  }
-  if (!std::filesystem::is_directory(path, ignored)) {
-    return FileError("--data-dir", data_dir, ENOTDIR);
-  }
-  if (::access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
-  return absl::OkStatus();
-}
-
-// With the data directory it would be lost, and restored, together with what it vouches for.
-absl::Status CheckSpendingJournal(const DaemonFlags& flags) {
-  namespace fs = std::filesystem;
-  if (flags.spending_journal.empty()) return absl::OkStatus();
-  const std::pair<absl::string_view, std::string> folders[] = {{"--data-dir", flags.data_dir},
-                                                               {"--backup-dir", flags.backup_dir}};
-  for (const auto& [flag, path] : folders) {
-    if (path.empty()) continue;
-    std::error_code error;
-    const fs::path folder = fs::weakly_canonical(fs::absolute(path), error);
-    const fs::path journal = fs::weakly_canonical(fs::absolute(flags.spending_journal), error);
-    if (error) return FileError("--spending-journal", flags.spending_journal, error.value());
-    const fs::path relative = journal.lexically_relative(folder);
-    if (relative.empty() || *relative.begin() == "..") continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--spending-journal ", flags.spending_journal, " is inside ", flag,
-                     ": it must survive that folder; put it on another disk"));
-  }
-  return absl::OkStatus();
-}
-
 // Null if there is to be none.
 absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(
     const DaemonFlags& flags) {
-  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   if (flags.spending_journal.empty()) return nullptr;
   absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> journal =
       ledger::SpendingJournal::Open(flags.spending_journal);
@@ -190,19 +148,6 @@ void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& da
   }
 }
 
-absl::StatusOr<std::unique_ptr<storage::Store>> OpenStore(const std::string& data_dir) {
-  COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
-  std::error_code error;
-  std::filesystem::create_directories(data_dir, error);
-  if (error) return FileError("--data-dir", data_dir, error.value());
-  absl::StatusOr<std::unique_ptr<storage::Store>> store = storage::OpenRocksDbStore(data_dir);
-  if (!store.ok()) {
-    return absl::Status(store.status().code(),
-                        absl::StrCat("--data-dir ", data_dir, ": ", store.status().message()));
-  }
-  return store;
-}
-
 absl::Status CheckBackupDir(const std::string& folder) {
   const absl::Status checked = storage::CheckPrivateFolder(folder);
   if (checked.ok()) return checked;
@@ -213,14 +158,17 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadCertificates(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
-  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
+  COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
   return CheckDataDir(flags.data_dir);
 }
 
 // What SIGHUP reads again. Everything given here must outlive what is returned.
 Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
-                      Certificates* certificates, access::AccessControl* access, Log& log) {
+                      Certificates* certificates, access::AccessControl* access,
+                      vault::SealedStore* sealed, Log& log) {
   Reloads reloads;
   reloads.Add("log-level", [&]() -> absl::Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
@@ -236,6 +184,9 @@ Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
     });
   }
   if (access != nullptr) reloads.Add("policy", [access] { return access->ReloadPolicy(); });
+  if (sealed != nullptr) {
+    reloads.Add("key-file", [&flags, sealed, &log] { return ReloadKeyFile(flags, *sealed, log); });
+  }
   return reloads;
 }
 
@@ -259,7 +210,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                                                : "on"}});
   WarnOfOpenKeyFiles(flags, log);
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store, OpenStore(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags, log));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
   // First, for it finds out whether a newer version made the store.
   COPPICE_RETURN_IF_ERROR(
@@ -319,7 +270,8 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
-  const Reloads reloads = MakeReloaders(flags, read_flags, certificates.get(), access.get(), log);
+  const Reloads reloads =
+      MakeReloaders(flags, read_flags, certificates.get(), access.get(), store.sealed(), log);
   if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
   readiness.Stop();
   server->Stop(kGrace);
@@ -351,6 +303,8 @@ int Main(int argc, const char* const* argv) {
   // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
+  if (argc > 1 && absl::string_view(argv[1]) == "key-file")
+    return KeyFileCommand(argc - 1, argv + 1);
   if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
   if (const std::optional<int> done = RunReference(argc, argv)) return *done;
   DaemonFlags flags;

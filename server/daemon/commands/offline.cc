@@ -18,6 +18,7 @@
 #include "common/command_line/command_line.h"
 #include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
+#include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
 #include "server/maintenance/maintenance.h"
 #include "server/maintenance/restore.h"
@@ -26,6 +27,7 @@
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
+#include "server/vault/keyed_store.h"
 
 namespace coppice::daemon {
 namespace {
@@ -37,6 +39,7 @@ struct OfflineFlags {
   std::string folder;  // --backup, --to, --from
   std::string owner;
   std::vector<std::string> resources = {"*"};
+  std::string key_file;
   uint32_t backup_id = 0;
   uint32_t keep = 0;
   bool dry_run = false;
@@ -122,10 +125,11 @@ void PrintBackup(const OfflineFlags& flags, const storage::StoreBackup& backup) 
 // Each returns the exit code.
 
 absl::StatusOr<int> Check(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
   absl::StatusOr<maintenance::Findings> findings = absl::InternalError("");
   {
     const Line line;
-    findings = maintenance::CheckStore(flags.data_dir, line.Progress());
+    findings = maintenance::CheckStore(flags.data_dir, line.Progress(), keys);
   }
   COPPICE_RETURN_IF_ERROR(findings.status());
   PrintFindings(flags, *findings);
@@ -133,9 +137,10 @@ absl::StatusOr<int> Check(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Repair(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
   if (flags.dry_run) {
     COPPICE_ASSIGN_OR_RETURN(const maintenance::Findings findings,
-                             maintenance::CheckStore(flags.data_dir, Line().Progress()));
+                             maintenance::CheckStore(flags.data_dir, Line().Progress(), keys));
     PrintSteps(flags, "plan", maintenance::PlanRepair(findings));
     return findings.problems.empty() ? kExitDone : kExitFailed;
   }
@@ -147,7 +152,7 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
   absl::StatusOr<maintenance::RepairResult> result = absl::InternalError("");
   {
     const Line line;
-    result = maintenance::RepairStore(flags.data_dir, flags.folder, Now(), line.Progress());
+    result = maintenance::RepairStore(flags.data_dir, flags.folder, Now(), line.Progress(), keys);
   }
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintSteps(flags, "done", result->done);
@@ -162,6 +167,8 @@ absl::StatusOr<int> Backup(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                            storage::OpenRocksDbStore(flags.data_dir));
   COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
+  // As it is on the disk: what is sealed stays so, and no key is needed.
+  COPPICE_RETURN_IF_ERROR(vault::CheckNotHalfSealed(*store));
   const Line line;
   const maintenance::ProgressCallback tell = line.Progress();
   COPPICE_ASSIGN_OR_RETURN(
@@ -194,11 +201,12 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
     return kExitDone;
   }
   if (flags.data_dir.empty()) return absl::InvalidArgumentError("--data-dir DIR is missing");
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
   absl::StatusOr<maintenance::RestoreResult> result = absl::InternalError("");
   {
     const Line line;
     result = maintenance::RestoreStore(flags.folder, flags.backup_id, flags.data_dir, Now(),
-                                       line.Progress());
+                                       line.Progress(), /*env=*/nullptr, keys);
   }
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintBackup(flags, result->backup);
@@ -220,8 +228,10 @@ absl::StatusOr<int> Assign(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const bool there,
                            storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
   if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
-                           storage::OpenRocksDbStore(flags.data_dir));
+  vault::KeyOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
+                           vault::OpenKeyedStore(flags.data_dir, options));
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
                            maintenance::AssignOwner(*store, flags.owner, resources));
@@ -247,6 +257,11 @@ CLI::Option* AddDataDir(CLI::App& app, OfflineFlags& flags) {
       ->type_name("DIR");
 }
 
+void AddKeyFile(CLI::App& app, OfflineFlags& flags) {
+  app.add_option("--key-file", flags.key_file, "The daemon's key file, if its store is sealed")
+      ->type_name("FILE");
+}
+
 // A command with its flags. CLI11's `app` holds pointers into `flags`.
 Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) {
   app.add_flag("--json", flags.json, "Print one JSON object a line");
@@ -256,6 +271,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "of all files, every record as the daemon would load it, and that they fit together. "
         "Prints every problem, and exits with 1 if there is any.");
     AddDataDir(app, flags)->required();
+    AddKeyFile(app, flags);
     return Check;
   }
   if (name == "repair") {
@@ -267,6 +283,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "what it does and what is lost; exits with 1 if problems are left. Restoring a backup may "
         "lose less: see --dry-run.");
     AddDataDir(app, flags)->required();
+    AddKeyFile(app, flags);
     app.add_option("--backup", flags.folder,
                    "Copy the files here first; a folder that is not there")
         ->type_name("DIR");
@@ -276,8 +293,10 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
   if (name == "backup") {
     app.description(
         "Adds a backup of a data directory to a folder of backups, while no daemon runs on it. "
-        "While one does, use `coppice admin backup`. Whoever reads backups reads private rows and "
-        "the key of all tickets: keep them as safe as the directory.");
+        "While one does, use `coppice admin backup`. Whoever reads backups of a store that is not "
+        "sealed (--key-file of the daemon) reads private rows and the key of all tickets: keep "
+        "them "
+        "as safe as the directory. What is sealed stays so, and no key is needed.");
     AddDataDir(app, flags)->required();
     app.add_option(
            "--to", flags.folder,
@@ -299,6 +318,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
             : "Gives every dataset without an owner to one entry of the policy, as assign-owner "
               "--resource 'datasets/*' does.");
     AddDataDir(app, flags)->required();
+    AddKeyFile(app, flags);
     app.add_option("--owner", flags.owner, "Name of the policy's entry")
         ->type_name("NAME")
         ->required();
@@ -316,6 +336,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
       "directory that holds a store. Every dataset then refuses jobs until an admin confirms its "
       "ledger, or writes off what it lost.");
   AddDataDir(app, flags);
+  AddKeyFile(app, flags);
   app.add_option("--from", flags.folder, "Folder of backups")->type_name("DIR")->required();
   app.add_option("--backup-id", flags.backup_id, "Which one; 0 is the newest")
       ->type_name("N")

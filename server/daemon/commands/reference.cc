@@ -18,6 +18,7 @@ CommandReference DescribeAll() {
   DaemonFlags flags;
   DescribeDaemon(app, flags);
   DescribeToken(app);
+  DescribeKeyFile(app);
   DescribeOffline(app);
   CLI::App* completion =
       app.add_subcommand("completion", "Scripts that complete this program's line");

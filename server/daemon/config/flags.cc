@@ -39,6 +39,11 @@ Examples:
     coppiced --data-dir /var/lib/coppice --listen 0.0.0.0:8443 \
         --tls-cert certs/server.crt --tls-key certs/server.key --policy policy.json
 
+  With private rows and keys sealed on the disk:
+    coppiced key-file --out /etc/coppice/store.key
+    coppiced --data-dir /var/lib/coppice --key-file /etc/coppice/store.key \
+        --tls-cert certs/server.crt --tls-key certs/server.key
+
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
 
@@ -58,8 +63,8 @@ refused. Here anonymous devices may send reports, and one token may do everythin
     {"anonymous": ["device"],
      "tokens": [{"name": "ops", "sha256": "<from coppiced token>", "roles": ["admin"]}]}
 
-Ctrl-C or SIGTERM finishes what was accepted and stops. SIGHUP reads the certificates, the policy
-and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+Ctrl-C or SIGTERM finishes what was accepted and stops. SIGHUP reads the certificates, the policy,
+the key file and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
 
 const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"info", LogLevel::kInfo},
@@ -131,6 +136,11 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
          "--spending-journal", flags.spending_journal,
          "Also note what each dataset spends in this file, outside --data-dir and its backups: it "
          "shows what a restored store has forgotten. Made if it is not there")
+      ->type_name("FILE");
+  app.add_option("--key-file", flags.key_file,
+                 "Seal private rows and keys in --data-dir under the first key of this file, which "
+                 "`coppiced key-file` makes; outside --data-dir and its backups. A store that was "
+                 "sealed opens with it alone: keep a copy elsewhere")
       ->type_name("FILE");
   app.add_option("--port-file", flags.port_file,
                  "Write the port here once serving, in the place of what is there")

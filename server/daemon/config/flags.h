@@ -41,6 +41,7 @@ struct DaemonFlags {
   DaemonLimits limits;
   std::string backup_dir;
   std::string spending_journal;
+  std::string key_file;
   uint32_t backup_keep = 7;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;

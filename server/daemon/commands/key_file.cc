@@ -1,0 +1,76 @@
+#include "server/vault/key_file.h"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "common/command_line/command_line.h"
+#include "common/command_line/reference.h"
+#include "server/daemon/commands/commands.h"
+#include "server/daemon/config/flags.h"
+
+namespace coppice::daemon {
+namespace {
+
+constexpr char kKeyFileDescription[] =
+    "Makes the key file of a sealed store, or adds a key to it. The file is for its owner alone; "
+    "prints the new key's id, which is no secret.";
+
+constexpr char kKeyFileFooter[] = R"(
+Example:
+  coppiced key-file --out /etc/coppice/store.key   # then copy it to a safe place
+  coppiced --key-file /etc/coppice/store.key ...
+
+To rotate:
+  coppiced key-file --add /etc/coppice/store.key   # the new key comes first
+  kill -HUP the daemon                             # its log says "key rotated"
+The former key stays in the file for as long as you may restore a backup made before.
+
+Without the key file a sealed store, and each of its backups, is lost.)";
+
+struct KeyFileFlags {
+  std::string out, add;
+};
+
+void AddKeyFileFlags(CLI::App& app, KeyFileFlags& flags) {
+  app.description(kKeyFileDescription);
+  app.footer(kKeyFileFooter);
+  app.add_option("--out", flags.out, "Make this file, with one key; refused if it is there")
+      ->type_name("FILE");
+  app.add_option("--add", flags.add, "Put a new key before those of this file")->type_name("FILE");
+}
+
+}  // namespace
+
+void DescribeKeyFile(CLI::App& program) {
+  static KeyFileFlags never_filled;
+  AddKeyFileFlags(*program.add_subcommand("key-file"), never_filled);
+}
+
+int KeyFileCommand(int argc, const char* const* argv) {
+  const std::string program = "coppiced key-file";
+  CLI::App app("", program);
+  KeyFileFlags flags;
+  AddKeyFileFlags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::Error& error) {
+    const std::string unknown = UnknownWordText(app);
+    return Complain(program, unknown.empty() ? error.what() : unknown);
+  }
+  if (flags.out.empty() == flags.add.empty()) {
+    return Complain(program, "give --out FILE for a new file, or --add FILE for one that is there");
+  }
+  const absl::StatusOr<std::string> id =
+      flags.add.empty() ? vault::MakeKeyFile(flags.out) : vault::AddKey(flags.add);
+  if (!id.ok()) {
+    std::cerr << ErrorPrefix(program) << id.status().message() << "\n";
+    return kExitFailed;
+  }
+  std::cout << *id << "\n";
+  return kExitDone;
+}
+
+}  // namespace coppice::daemon

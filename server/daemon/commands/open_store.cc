@@ -1,0 +1,122 @@
+#include "server/daemon/commands/open_store.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
+  return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": ", std::strerror(error)));
+}
+
+void LogRotation(absl::string_view former_key, const Log& log) {
+  log.Info("key rotated",
+           {{"former_key", std::string(former_key)},
+            {"advice",
+             "the store opens without the former key; remove it from --key-file once no backup "
+             "that was made before is to be restored"}});
+}
+
+void LogStep(vault::VaultStep step, absl::string_view former_key, const Log& log) {
+  switch (step) {
+    case vault::VaultStep::kSealing:
+      log.Info("sealing the store",
+               {{"advice",
+                 "private records are written anew, once; backups made before hold them plain: "
+                 "remove those when there is a newer one"}});
+      return;
+    case vault::VaultStep::kRewrapped:
+      LogRotation(former_key, log);
+      return;
+  }
+}
+
+absl::StatusOr<vault::KeyFile> ReadKeyFile(const std::string& path) {
+  absl::StatusOr<vault::KeyFile> keys = vault::KeyFile::Load(path);
+  if (keys.ok()) return keys;
+  return absl::Status(keys.status().code(), absl::StrCat("--key-file ", keys.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(path));
+  return keys;
+}
+
+absl::Status CheckDataDir(const std::string& data_dir) {
+  std::error_code ignored;
+  fs::path path = fs::absolute(data_dir, ignored).lexically_normal();
+  while (!fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  if (!fs::is_directory(path, ignored)) return FileError("--data-dir", data_dir, ENOTDIR);
+  if (::access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
+                               const DaemonFlags& flags) {
+  if (path.empty()) return absl::OkStatus();
+  const std::pair<absl::string_view, std::string> folders[] = {{"--data-dir", flags.data_dir},
+                                                               {"--backup-dir", flags.backup_dir}};
+  for (const auto& [folder_flag, folder_path] : folders) {
+    if (folder_path.empty()) continue;
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(fs::absolute(folder_path), error);
+    const fs::path file = fs::weakly_canonical(fs::absolute(path), error);
+    if (error) return FileError(flag, path, error.value());
+    const fs::path relative = file.lexically_relative(folder);
+    if (relative.empty() || *relative.begin() == "..") continue;
+    return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " is inside ", folder_flag,
+                                                   ": it must survive that folder; put it on "
+                                                   "another disk"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log) {
+  COPPICE_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
+  vault::KeyOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
+  options.tell = [&log](vault::VaultStep step, absl::string_view former_key) {
+    LogStep(step, former_key, log);
+  };
+  std::error_code error;
+  fs::create_directories(flags.data_dir, error);
+  if (error) return FileError("--data-dir", flags.data_dir, error.value());
+  absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStore(flags.data_dir, options);
+  if (!store.ok()) {
+    return absl::Status(store.status().code(), absl::StrCat("--data-dir ", flags.data_dir, ": ",
+                                                            store.status().message()));
+  }
+  if (store->sealed() != nullptr) {
+    log.Info("store is sealed", {{"key", store->sealed()->master_id()}});
+  } else {
+    log.Info("store is plain",
+             {{"advice",
+               "whoever reads the disk or a backup reads private rows and keys; --key-file seals "
+               "them"}});
+  }
+  return store;
+}
+
+absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log) {
+  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(flags.key_file));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> former, store.Rewrap(std::move(keys)));
+  if (former.has_value()) LogRotation(*former, log);
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::daemon

@@ -1,0 +1,38 @@
+// How coppiced opens its store: where it lies, the key file, and what the log says of both.
+
+#ifndef COPPICE_SERVER_DAEMON_COMMANDS_OPEN_STORE_H_
+#define COPPICE_SERVER_DAEMON_COMMANDS_OPEN_STORE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/log.h"
+#include "server/vault/keyed_store.h"
+
+namespace coppice::daemon {
+
+// The keys of --key-file, none without it. The error names the flag.
+absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path);
+
+// FailedPrecondition that names the flag, if the data directory can neither be used nor made.
+// Changes nothing.
+absl::Status CheckDataDir(const std::string& data_dir);
+
+// InvalidArgument if the file `path` of `flag` is inside the data directory or the folder of
+// backups: it would be lost, copied and restored with what it is kept apart from.
+absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
+                               const DaemonFlags& flags);
+
+// Opens the daemon's store, sealed if there is a key file, and logs which it is.
+absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log);
+
+// Reads the key file again, and wraps the store's keys under its first key.
+absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log);
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_COMMANDS_OPEN_STORE_H_

@@ -1,0 +1,78 @@
+// The one way in which the daemon and the offline commands open a store, sealed or not.
+
+#ifndef COPPICE_SERVER_VAULT_KEYED_STORE_H_
+#define COPPICE_SERVER_VAULT_KEYED_STORE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/store.h"
+#include "server/vault/key_file.h"
+#include "server/vault/sealed_store.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace coppice::vault {
+
+enum class VaultStep {
+  kSealing,    // a plain store is sealed, which takes as long as writing it anew
+  kRewrapped,  // all keys are wrapped under the first key of the key file, and no longer the former
+};
+using StepCallback = std::function<void(VaultStep step, absl::string_view former_key)>;
+
+struct KeyOptions {
+  std::optional<KeyFile> keys{};  // none: only a plain store opens
+  UnreadableRecords unreadable = UnreadableRecords::kRefuse;
+  StepCallback tell{};
+};
+
+// A store on disk and, if it is sealed, the seal above it.
+class KeyedStore {
+ public:
+  storage::Store& operator*() const { return sealed_ != nullptr ? *sealed_ : *disk_; }
+  storage::Store* operator->() const { return &**this; }
+
+  // Null if the store is plain.
+  SealedStore* sealed() const { return sealed_.get(); }
+
+  // Opens what is on `disk`. With keys, a plain store is sealed first, and one that a crash left
+  // half sealed is finished; keys are wrapped under the first key of the key file.
+  static absl::StatusOr<KeyedStore> Open(std::unique_ptr<storage::Store> disk,
+                                         const KeyOptions& options);
+  // The same, and changes nothing. A plain store stays plain.
+  static absl::StatusOr<KeyedStore> OpenUnchanged(std::unique_ptr<storage::Store> disk,
+                                                  const KeyOptions& options);
+
+ private:
+  KeyedStore(std::unique_ptr<storage::Store> disk, std::unique_ptr<SealedStore> sealed)
+      : disk_(std::move(disk)), sealed_(std::move(sealed)) {}
+
+  std::unique_ptr<storage::Store> disk_;
+  std::unique_ptr<SealedStore> sealed_;
+};
+
+// Both on RocksDB; see rocksdb_store.h. FailedPrecondition, having changed no record, for a sealed
+// store without its key file.
+absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
+                                          rocksdb::Env* env = nullptr);
+absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
+                                                    const KeyOptions& options);
+
+// FailedPrecondition if `store`, as it is on the disk, is half sealed: a backup would hold bytes
+// that are to be sealed.
+absl::Status CheckNotHalfSealed(const storage::Store& store);
+
+// A part of KeyedStore::Open(): seals what is private in `store`, or goes on where a crash ended
+// that, and takes the plain bytes out of its files. Does nothing to a sealed store.
+absl::Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell);
+
+}  // namespace coppice::vault
+
+#endif  // COPPICE_SERVER_VAULT_KEYED_STORE_H_
