@@ -57,6 +57,7 @@ void AddAdminCommands(CommandLine& line) {
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Backup);
+  AddAuditCommand(noun);
 }
 
 }  // namespace coppice::cli

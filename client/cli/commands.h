@@ -10,8 +10,9 @@ namespace coppice::cli {
 // Reads the line, runs what it asks for, and returns the exit code (CommandLine::Run).
 int RunCommandLine(int argc, const char* const* argv);
 
-// coppice admin: backup.
+// coppice admin: audit, backup.
 void AddAdminCommands(CommandLine& line);
+void AddAuditCommand(const Command& noun);
 // coppice health: is the daemon fit to serve? For people and for probes of containers.
 void AddHealthCommand(CommandLine& line);
 

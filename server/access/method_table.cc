@@ -65,6 +65,7 @@ constexpr NamedResource kListOfDataset[] = {{"dataset", "datasets", Use::kFilter
 // clang-format off
 constexpr Method kTable[] = {
     {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
     {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
     {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewDataset},
     {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kOwnDataset},
@@ -93,7 +94,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
     {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kInline,   kShort,   kChanges, kPublic,     kOperator},
+    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kChanges, kPublic,     kOperator},
     {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
     {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNothing},
     {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},

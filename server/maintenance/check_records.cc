@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/audit/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
@@ -72,6 +73,30 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
                                      "with another key, and devices that pinned this one refuse "
                                      "until they are given that"),
                 .remedy = Remedy::kQuarantineRecord});
+}
+
+// Whether the audit log holds, and tells of ledgers what is in them. After CheckCentral(), which
+// says more of a ledger that is damaged in itself.
+void CheckAuditLog(const storage::Store& store, const ProgressCallback& progress,
+                   Findings& findings) {
+  progress("audit log");
+  const absl::StatusOr<audit::LogReport> report = audit::InspectLog(store);
+  if (!report.ok()) return;  // CheckKinds() has said what cannot be read
+  findings.counts["audit entry"] = report->entries;
+  if (!report->problem.ok()) {
+    findings.Add({.key = report->problem_key,
+                  .what = absl::StrCat(ReasonOf(report->problem, report->problem_key),
+                                       ": the audit log proves nothing from there on"),
+                  .remedy = Remedy::kResumeAuditLog});
+  }
+  for (const audit::LedgerMismatch& mismatch : report->mismatches) {
+    if (findings.Has(Remedy::kCloseLedger, mismatch.dataset)) continue;
+    findings.Add({.key = mismatch.key,
+                  .what = absl::StrCat(mismatch.what,
+                                       ": the ledger no longer proves what is left of the budget"),
+                  .remedy = Remedy::kCloseLedger,
+                  .id = mismatch.dataset});
+  }
 }
 
 void NoteRestored(const storage::Store& store, Findings& findings) {
@@ -237,9 +262,9 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "chunk", "count",      "dataset", "endpoint", "gone",  "hold",     "job",
-      "join",  "labels",     "ledger",  "meta",     "model", "outlived", "probe",
-      "rows",  "quarantine", "sums",    "spent",    "study", "trained",  "vault"};
+      "audit",      "chunk",  "count",  "dataset", "endpoint", "gone",     "hold",  "job",
+      "join",       "labels", "ledger", "meta",    "model",    "outlived", "probe", "rows",
+      "quarantine", "sums",   "spent",  "study",   "trained",  "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
@@ -295,6 +320,7 @@ void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
   CheckManifestKey(store, findings);
   CheckModels(store, studies, progress, findings);
   CheckCentral(store, progress, findings);
+  CheckAuditLog(store, progress, findings);
   NoteRestored(store, findings);
 }
 

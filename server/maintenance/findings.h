@@ -23,6 +23,7 @@ enum class Remedy {
   kNoteLostReports,   // note that this model rests on more reports than its study has left
   kQuarantineStudy,   // put all of the study `id` aside, but for its models
   kReplaceTombstone,  // keep the id of a deleted study taken
+  kResumeAuditLog,    // put aside what does not hold of the audit log, and go on after the rest
   kCloseLedger,       // put entries of dataset `id` from `key` on aside, and close it
 };
 

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/maintenance/findings.h"
 #include "server/owners/patterns.h"
 #include "server/storage/store.h"
@@ -53,7 +55,8 @@ struct RepairResult {
 //
 // Damaged files are worked on in a copy, which takes their place, whole, when it can be opened. The
 // last entries of any ledger may be lost then, so every ledger is put on hold until an admin has
-// confirmed its head.
+// confirmed its head. So is it if the audit log does not hold: what does not is put into
+// quarantine, and the log goes on after the rest with an entry that says so.
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
                                          int64_t now, const ProgressCallback& progress,
                                          const std::optional<vault::KeyFile>& keys = std::nullopt);
@@ -61,6 +64,12 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
 // A part of RepairStore(), on an open store: does what `findings` ask for.
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
                            std::vector<RepairStep>& done);
+
+// Enters into the audit log that a command of the name `action` ran without the daemon. It is noted
+// before `run`, so that a crash leaves a trace, and with the code of what `run` returns after. That
+// is returned. Changes nothing if the log does not hold: DataLoss.
+absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
+                        absl::FunctionRef<absl::Status()> run);
 
 // Gives `owner` every study, dataset and endpoint that has none and that `resources` match, in one
 // batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;

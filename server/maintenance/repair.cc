@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/audit/audit_log.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study_record.h"
@@ -45,6 +46,10 @@ std::string DescribeStep(const Problem& problem) {
                           "id stays taken; models that were made of it stay");
     case Remedy::kReplaceTombstone:
       return absl::StrCat("written anew: the id of the deleted study ", problem.id, " stays taken");
+    case Remedy::kResumeAuditLog:
+      return absl::StrCat("put into quarantine with all that follows: ", problem.what,
+                          "; the log goes on with an entry that says so, and every ledger waits "
+                          "for an admin");
     case Remedy::kCloseLedger:
       return absl::StrCat("dataset ", problem.id,
                           " is closed: nothing more is spent of its budget, "
@@ -125,6 +130,7 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
   switch (problem.remedy) {
     case Remedy::kNone:
     case Remedy::kSalvageFiles:
+    case Remedy::kResumeAuditLog:
       return absl::OkStatus();
     case Remedy::kQuarantineRecord:
       return QuarantineRecord(store, problem.key, batch);
@@ -142,6 +148,48 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<audit::AuditLog>> OpenAuditLog(storage::Store& store, int64_t now) {
+  return audit::AuditLog::Open(
+      store, [now] { return now; }, audit::kOfflineActor);
+}
+
+absl::Status PutHolds(const storage::Store& store, int64_t now, storage::StoreBatch& batch,
+                      std::vector<RepairStep>& done) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldLedgers(store, now, batch));
+  for (const std::string& dataset : held) {
+    done.push_back({.key = ledger::HoldKey(dataset),
+                    .what = absl::StrCat("the ledger of dataset ", dataset,
+                                         " waits for an admin to confirm its head")});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResumeAuditLog(storage::Store& store, int64_t now, std::vector<RepairStep>& done) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string first,
+                           audit::ResumeLog(store, now, kQuarantinePrefix));
+  done.push_back({.key = first,
+                  .what = "what does not hold of the audit log is in quarantine; the log goes on "
+                          "with the entry log/resume"});
+  return absl::OkStatus();
+}
+
+// A log that does not hold can be no witness of what a repair does: it goes on afterwards.
+absl::Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t now,
+                            std::vector<RepairStep>& done) {
+  absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(store, now);
+  if (log.ok()) {
+    audit::AuditedStore audited(store, **log);
+    COPPICE_RETURN_IF_ERROR(RepairRecords(audited, findings, now, done));
+    return (*log)->Add(audit::NewAuditEvent(audit::kOfflineActor, "store/repair"));
+  }
+  if (!absl::IsDataLoss(log.status())) return log.status();
+  COPPICE_RETURN_IF_ERROR(RepairRecords(store, findings, now, done));
+  storage::StoreBatch batch;
+  COPPICE_RETURN_IF_ERROR(PutHolds(store, now, batch, done));
+  COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  return ResumeAuditLog(store, now, done);
+}
+
 // Opens what was salvaged, and puts every ledger on hold.
 absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                             std::vector<RepairStep>& done) {
@@ -153,14 +201,16 @@ absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vaul
         "restore a backup");
   }
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
+  absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(*store, now);
+  if (!log.ok() && !absl::IsDataLoss(log.status())) return log.status();
   storage::StoreBatch batch;
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldLedgers(*store, now, batch));
-  for (const std::string& dataset : held) {
-    done.push_back({.key = ledger::HoldKey(dataset),
-                    .what = absl::StrCat("the ledger of dataset ", dataset,
-                                         " waits for an admin to confirm its head")});
+  COPPICE_RETURN_IF_ERROR(PutHolds(*store, now, batch, done));
+  if (log.ok()) {
+    return (*log)->Apply(std::move(batch),
+                         {audit::NewAuditEvent(audit::kOfflineActor, "store/salvage")});
   }
-  return held.empty() ? absl::OkStatus() : store->Apply(batch);
+  COPPICE_RETURN_IF_ERROR(store->Apply(batch));
+  return ResumeAuditLog(*store, now, done);
 }
 
 // Works in a copy, so that nobody ever opens salvaged files whose ledgers are not on hold.
@@ -201,6 +251,16 @@ absl::Status RepairRecords(storage::Store& store, const Findings& findings, int6
   return absl::OkStatus();
 }
 
+absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
+                        absl::FunctionRef<absl::Status()> run) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<audit::AuditLog> log, OpenAuditLog(store, now));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t call,
+                           log->Begin(audit::NewAuditEvent(audit::kOfflineActor, action)));
+  const absl::Status status = run();
+  log->End(call, audit::CodeName(status.code()));
+  return status;
+}
+
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
                                          int64_t now, const ProgressCallback& progress,
                                          const std::optional<vault::KeyFile>& keys) {
@@ -224,7 +284,7 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
                              vault::OpenKeyedStore(data_dir, options));
     // An older version would ignore what this writes. Fails for a store without a format.
     COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
-    COPPICE_RETURN_IF_ERROR(RepairRecords(*store, found, now, result.done));
+    COPPICE_RETURN_IF_ERROR(RepairAndAudit(*store, found, now, result.done));
   }
   COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress, keys));
   return result;

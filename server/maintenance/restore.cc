@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/audit/audit_log.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
 #include "server/storage/rocksdb/backups.h"
@@ -53,7 +54,13 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now,
   storage::StoreBatch batch;
   batch.Put(std::string(kRestoredKey), EncodeRestoreRecord(result.backup, now));
   COPPICE_ASSIGN_OR_RETURN(result.on_hold, HoldLedgers(*store, now, batch));
-  return store->Apply(batch);
+  // A log that does not hold is a finding; `repair` holds the ledgers anew and goes on with it.
+  const absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = audit::AuditLog::Open(
+      *store, [now] { return now; }, audit::kOfflineActor);
+  if (absl::IsDataLoss(log.status())) return store->Apply(batch);
+  COPPICE_RETURN_IF_ERROR(log.status());
+  return (*log)->Apply(std::move(batch),
+                       {audit::NewAuditEvent(audit::kOfflineActor, "store/restore")});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/base/status_macros.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/service/calls/retry_after.h"
 #include "server/service/calls/stream_call.h"
@@ -101,6 +102,7 @@ void BackupStream::Advance() {
 
 void AdminHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &AdminHandlers::Backup);
+  registry.Add(*this, &AdminHandlers::ReadAuditLog);
 }
 
 absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
@@ -125,6 +127,14 @@ absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
   if (queued.ok()) return stream;
   busy_ = false;
   return AskToWaitForLoad(queued);
+}
+
+absl::Status AdminHandlers::ReadAuditLog(const Caller& /*caller*/,
+                                         const v1::ReadAuditLogRequest& request,
+                                         v1::ReadAuditLogResponse* response) const {
+  if (audit_ == nullptr) return absl::FailedPreconditionError("this curator keeps no audit log");
+  COPPICE_ASSIGN_OR_RETURN(*response, audit_->Read(request.first(), request.max_entries()));
+  return absl::OkStatus();
 }
 
 }  // namespace coppice::service

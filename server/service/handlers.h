@@ -21,6 +21,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
+#include "server/audit/audit_log.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/curator/studies/studies.h"
@@ -209,16 +210,19 @@ struct BackupSettings {
 // that the operator chose when the daemon started: a caller names no path.
 //
 // Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
-// Threads    safe to share. `store` must outlive it.
+//            Those of AuditLog::Read(); FailedPrecondition without a log.
+// Threads    safe to share. `store` and `audit` must outlive it.
 class AdminHandlers {
  public:
-  AdminHandlers(storage::Store& store, BackupSettings backups)
-      : store_(store), backups_(std::move(backups)) {}
+  AdminHandlers(storage::Store& store, BackupSettings backups, audit::AuditLog* audit)
+      : store_(store), backups_(std::move(backups)), audit_(audit) {}
 
   void Register(HandlerRegistry& registry);
 
   absl::StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
                                           StreamCall& call);
+  absl::Status ReadAuditLog(const Caller& caller, const v1::ReadAuditLogRequest& request,
+                            v1::ReadAuditLogResponse* response) const;
 
   // Stops the backup that is being made, if there is one.
   void Drain() { pool_.Drain(); }
@@ -226,6 +230,7 @@ class AdminHandlers {
  private:
   storage::Store& store_;
   const BackupSettings backups_;
+  audit::AuditLog* const audit_;  // null: there is none
   std::atomic<bool> busy_{false};
   WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
 };

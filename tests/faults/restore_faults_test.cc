@@ -7,7 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/audit/audit_log.h"
+#include "server/audit/audit_record.h"
 #include "server/ledger/ledger.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/restore.h"
@@ -63,12 +66,19 @@ class RestoreFaultsTest : public ::testing::Test {
     return restored;
   }
 
-  // All that was backed up, and the two things that a restore adds.
+  // All that was backed up, and what a restore adds: its note, a hold, and an audit log of both.
   void ExpectWhole(const std::string& data_dir) {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStoreForReading(data_dir));
     std::map<std::string, std::string> there = All(*store);
     EXPECT_EQ(there.erase(std::string(maintenance::kRestoredKey)), 1u);
     EXPECT_EQ(there.erase(ledger::HoldKey("d")), 1u);
+    EXPECT_OK(audit::CheckLog(*store));
+    EXPECT_EQ(there.erase(std::string(audit::kSaltKey)), 1u);
+    EXPECT_GT(std::erase_if(there,
+                            [](const auto& pair) {
+                              return absl::StartsWith(pair.first, audit::kAuditPrefix);
+                            }),
+              3u);
     EXPECT_EQ(there, written_);
   }
 

@@ -2,10 +2,13 @@
 // value; a study's is its record, its counts and the sums of its first tree, the first two after
 // their lengths (two bytes each).
 
+#include <iterator>
 #include <memory>
 #include <string>
 
 #include "common/study/sha256.h"
+#include "server/audit/audit_log.h"
+#include "server/audit/audit_record.h"
 #include "server/central/dataset_record.h"
 #include "server/central/job_record.h"
 #include "server/curator/keys/store_keys.h"
@@ -48,11 +51,29 @@ void LoadEntry(absl::string_view input) {
   (void)coppice::ledger::LoadEntry(coppice::ledger::LedgerKey(kId, 0), value, books);
 }
 
+// Records of an audit log, each after its key's number and its length.
+void InspectLog(absl::string_view input) {
+  namespace audit = coppice::audit;
+  const std::string keys[] = {
+      std::string(audit::kHeadKey), std::string(audit::kSealKey), std::string(audit::kSaltKey),
+      audit::EntryKey(0),           audit::EntryKey(1),           audit::OpenKey(0),
+      audit::BaselineKey(kId),      "ledger/s/0000000000000000",  "hold/s/"};
+  coppice::testing::MemoryStore store;
+  coppice::storage::StoreBatch batch;
+  while (!input.empty()) {
+    const std::string& key = keys[TakeByte(input) % std::size(keys)];
+    batch.Put(key, std::string(TakePart(input)));
+  }
+  (void)store.Apply(batch);
+  (void)audit::InspectLog(store);
+  (void)audit::ResumeLog(store, 0, "quarantine/");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   absl::string_view input = coppice::testing::AsBytes(data, size);
-  switch (TakeByte(input) % 6) {
+  switch (TakeByte(input) % 7) {
     case 0:
       LoadStudy(input);
       break;
@@ -68,8 +89,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       (void)coppice::central::DecodeJob("job/j/", input);
       break;
-    default:
+    case 5:
       (void)coppice::curator::DecodeTombstone(kId, input);
+      break;
+    default:
+      InspectLog(input);
   }
   return 0;
 }

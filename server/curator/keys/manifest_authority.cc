@@ -192,9 +192,10 @@ absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Ma
   return kept;
 }
 
-ModelSigner ManifestAuthority::SignerOfModels() const {
-  return [key = key_, keys = keys_](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
-    COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kModelDomain, bytes));
+ModelSigner ManifestAuthority::SignerOf(absl::string_view domain) const {
+  return [domain, key = key_,
+          keys = keys_](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+    COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(domain, bytes));
     return ModelSignature{
         .signature = signature, .key = keys.key, .endorsements = keys.endorsements};
   };

@@ -74,7 +74,9 @@ class ManifestAuthority {
     return key_.Sign(kCuratorDomain, challenge);
   }
   // Signs models that this curator made. May outlive the authority.
-  ModelSigner SignerOfModels() const;
+  ModelSigner SignerOfModels() const { return SignerOf(kModelDomain); }
+  // Signs heads of the audit log. May outlive the authority too.
+  ModelSigner SignerOfAuditHeads() const { return SignerOf(kAuditDomain); }
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Drops the manifest of a study that is deleted.
@@ -83,6 +85,9 @@ class ManifestAuthority {
  private:
   ManifestAuthority(const SigningKey& key, KeyChain endorsements)
       : key_(key), keys_{key.public_key(), std::move(endorsements)} {}
+
+  // `domain` is a constant.
+  ModelSigner SignerOf(absl::string_view domain) const;
 
   const SigningKey key_;
   const CuratorKeys keys_;

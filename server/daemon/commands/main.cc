@@ -20,8 +20,10 @@
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "server/access/access_control.h"
+#include "server/audit/audit_log.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
+#include "server/curator/keys/manifest_authority.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/commands/open_store.h"
@@ -165,27 +167,42 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   return CheckDataDir(flags.data_dir);
 }
 
+// Enters in the audit log how a reload of `part` ended.
+std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
+                                      std::function<absl::Status()> reload) {
+  return [&audit, part, reload = std::move(reload)]() -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t call, audit.Begin(audit::NewAuditEvent(
+                                                      audit::kDaemonActor, "daemon/reload", part)));
+    const absl::Status status = reload();
+    audit.End(call, audit::CodeName(status.code()));
+    return status;
+  };
+}
+
 // What SIGHUP reads again. Everything given here must outlive what is returned.
 Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
                       Certificates* certificates, access::AccessControl* access,
-                      vault::SealedStore* sealed, Log& log) {
+                      vault::SealedStore* sealed, audit::AuditLog& audit, Log& log) {
   Reloads reloads;
-  reloads.Add("log-level", [&]() -> absl::Status {
+  const auto add = [&](absl::string_view part, std::function<absl::Status()> reload) {
+    reloads.Add(std::string(part), Audited(audit, part, std::move(reload)));
+  };
+  add("log-level", [&]() -> absl::Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
     log.SetLevel(now.log_level);
     return absl::OkStatus();
   });
   if (certificates != nullptr) {
-    reloads.Add("certificates", [&flags, certificates, &log]() -> absl::Status {
+    add("certificates", [&flags, certificates, &log]() -> absl::Status {
       COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
       WarnOfOpenKeyFiles(flags, log);
       certificates->Replace(std::move(files));
       return absl::OkStatus();
     });
   }
-  if (access != nullptr) reloads.Add("policy", [access] { return access->ReloadPolicy(); });
+  if (access != nullptr) add("policy", [access] { return access->ReloadPolicy(); });
   if (sealed != nullptr) {
-    reloads.Add("key-file", [&flags, sealed, &log] { return ReloadKeyFile(flags, *sealed, log); });
+    add("key-file", [&flags, sealed, &log] { return ReloadKeyFile(flags, *sealed, log); });
   }
   return reloads;
 }
@@ -221,17 +238,26 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                    {"change", step.what},
                    {"advice", "older versions refuse the store from now on; keep a backup"}});
       }));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<audit::AuditLog> audit,
+      audit::AuditLog::Open(*store, clock, audit::kDaemonActor, flags.audit_days));
+  COPPICE_RETURN_IF_ERROR(audit::CheckLog(*store));
   models::Models models;
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<curator::Studies> studies,
       curator::Studies::Open(*store, models, clock, signing_keys, flags.limits.OfStudies()));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
+  // After the studies, which do what a change of keys asks for.
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<curator::ManifestAuthority> authority,
+                           curator::ManifestAuthority::Open(*store, signing_keys, clock()));
+  audit->SignWith(authority->SignerOfAuditHeads());
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<models::Endpoints> endpoints,
                            models::Endpoints::Open(*store, models, clock));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ledger::SpendingJournal> journal,
                            OpenSpendingJournal(flags));
+  audit::AuditedStore audited_store(*store, *audit);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ledger::Ledger> ledger,
-                           ledger::Ledger::Open(*store, clock, journal.get()));
+                           ledger::Ledger::Open(audited_store, clock, journal.get()));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<central::Datasets> datasets,
                            central::Datasets::Open(*store, *ledger, clock));
   if (journal != nullptr && journal->lines().empty()) WarnOfNewJournal(*datasets, log);
@@ -246,10 +272,12 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                         .datasets = *datasets,
                         .jobs = *jobs,
                         .store = *store,
+                        .audit = audit.get(),
                         .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}};
   const DaemonContext daemon{flags, *store, curator, certificates.get()};
   COPPICE_RETURN_IF_ERROR(RunStartupSelfTest(daemon, log));
   if (flags.self_test) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(audit->Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/start")));
   const StudySweeper upkeep(*studies, log);
   const auto registry = std::make_shared<prometheus::Registry>();
   metrics::CallMetrics call_metrics(*registry, ServedMethods());
@@ -270,11 +298,13 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
-  const Reloads reloads =
-      MakeReloaders(flags, read_flags, certificates.get(), access.get(), store.sealed(), log);
+  const Reloads reloads = MakeReloaders(flags, read_flags, certificates.get(), access.get(),
+                                        store.sealed(), *audit, log);
   if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
   readiness.Stop();
   server->Stop(kGrace);
+  const absl::Status noted = audit->Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/stop"));
+  if (!noted.ok()) log.Error("audit log", {{"reason", std::string(noted.message())}});
   log.Info("stopped");
   return port_file;
 }

@@ -233,8 +233,13 @@ absl::StatusOr<int> Assign(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                            vault::OpenKeyedStore(flags.data_dir, options));
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
-                           maintenance::AssignOwner(*store, flags.owner, resources));
+  std::vector<std::string> assigned;
+  COPPICE_RETURN_IF_ERROR(
+      maintenance::RunAudited(*store, Now(), "store/assign-owner", [&]() -> absl::Status {
+        COPPICE_ASSIGN_OR_RETURN(assigned,
+                                 maintenance::AssignOwner(*store, flags.owner, resources));
+        return absl::OkStatus();
+      }));
   for (const std::string& name : assigned) {
     PrintLine(flags, "assigned", name, absl::StrCat("belongs to ", flags.owner));
   }

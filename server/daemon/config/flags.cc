@@ -142,6 +142,12 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
                  "`coppiced key-file` makes; outside --data-dir and its backups. A store that was "
                  "sealed opens with it alone: keep a copy elsewhere")
       ->type_name("FILE");
+  app.add_option("--audit-days", flags.audit_days,
+                 "Days that entries of the audit log are kept; 0 keeps all. What is dropped leaves "
+                 "its signed head")
+      ->type_name("N")
+      ->check(CLI::Range(0, 36500).description(""))
+      ->capture_default_str();
   app.add_option("--port-file", flags.port_file,
                  "Write the port here once serving, in the place of what is there")
       ->type_name("FILE");

@@ -43,6 +43,7 @@ struct DaemonFlags {
   std::string spending_journal;
   std::string key_file;
   uint32_t backup_keep = 7;
+  uint32_t audit_days = 0;  // 0: all are kept
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
 };

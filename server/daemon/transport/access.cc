@@ -4,6 +4,7 @@
 #include <grpcpp/security/auth_context.h>
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -37,7 +38,8 @@ std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
 
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  explicit AccessProcessor(const access::AccessControl& access) : access_(access) {}
+  AccessProcessor(const access::AccessControl& access, RefusalObserver on_refusal)
+      : access_(access), on_refusal_(std::move(on_refusal)) {}
 
   // Hashing a token takes less than a change of threads.
   bool IsBlocking() const override { return false; }
@@ -51,21 +53,28 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
     if (metadata.count(kAuthorization) > 1) {
       return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
     }
-    return rpc::ToGrpcStatus(access_.policy()->Check(
-        ViewOf(path->second),
-        {.authorization = AuthorizationOf(metadata), .certificate_sha256 = CertificateOf(*context)},
-        absl::Now()));
+    const std::shared_ptr<const access::AccessPolicy> policy = access_.policy();
+    const access::Credentials credentials{.authorization = AuthorizationOf(metadata),
+                                          .certificate_sha256 = CertificateOf(*context)};
+    const absl::Time now = absl::Now();
+    const absl::Status allowed = policy->Check(ViewOf(path->second), credentials, now);
+    if (absl::IsPermissionDenied(allowed) && on_refusal_ != nullptr) {
+      const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, now);
+      if (identity.ok()) on_refusal_(identity->name, ViewOf(path->second));
+    }
+    return rpc::ToGrpcStatus(allowed);
   }
 
  private:
   const access::AccessControl& access_;
+  const RefusalObserver on_refusal_;
 };
 
 }  // namespace
 
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access) {
-  return std::make_shared<AccessProcessor>(access);
+    const access::AccessControl& access, RefusalObserver on_refusal) {
+  return std::make_shared<AccessProcessor>(access, std::move(on_refusal));
 }
 
 rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {

@@ -8,6 +8,7 @@
 
 #include <grpcpp/security/auth_metadata_processor.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +20,13 @@
 
 namespace coppice::daemon {
 
-// For server credentials with TLS. `access` must outlive the server.
+// Told of a call that the policy refuses to a caller whose credentials are good, for want of a
+// role: the name of the entry and the path. It must not wait.
+using RefusalObserver = std::function<void(const std::string& name, absl::string_view path)>;
+
+// For server credentials with TLS. `access`, and what `on_refusal` uses, must outlive the server.
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access);
+    const access::AccessControl& access, RefusalObserver on_refusal = {});
 
 // By the policy that holds when it is asked; null `access`: everybody is an admin without a name.
 // `access` must outlive it.

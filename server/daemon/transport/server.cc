@@ -5,7 +5,9 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,7 @@
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
 #include "server/rpc/services.h"
+#include "server/service/calls/audited_calls.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 #include "server/service/handlers.h"
@@ -29,12 +32,13 @@ constexpr size_t kMaxWaitingWork = 256;
 constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
 
-std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options,
+                                                         RefusalObserver on_refusal) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
-    credentials->SetAuthMetadataProcessor(
-        CountRefusals(MakeAccessProcessor(*options.access), options.call_metrics));
+    credentials->SetAuthMetadataProcessor(CountRefusals(
+        MakeAccessProcessor(*options.access, std::move(on_refusal)), options.call_metrics));
   }
   return credentials;
 }
@@ -56,6 +60,10 @@ class GrpcServer final : public DaemonServer {
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
         access_(options.access),
+        auditor_(curator.audit == nullptr
+                     ? nullptr
+                     : std::make_unique<service::CallAuditor>(
+                           *curator.audit, [] { return absl::ToUnixSeconds(absl::Now()); })),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
@@ -67,7 +75,7 @@ class GrpcServer final : public DaemonServer {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     SetTransportLimits(limits_, builder);
     SetConnectionLimits(builder);
-    builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
+    builder.AddListeningPort(options.listen, MakeCredentials(options, EnterRefusals()), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
     services_.RegisterWith(builder);
     server_ = builder.BuildAndStart();
@@ -101,7 +109,7 @@ class GrpcServer final : public DaemonServer {
 
  private:
   service::HandlerRegistry MakeRegistry() {
-    service::HandlerRegistry registry(guard_);
+    service::HandlerRegistry registry(guard_, auditor_.get());
     studies_.Register(registry);
     reports_.Register(registry);
     models_.Register(registry);
@@ -111,11 +119,26 @@ class GrpcServer final : public DaemonServer {
     return registry;
   }
 
+  // Writes to the disk, so not on the thread that checks access. What a full pool leaves out
+  // changed nothing; callers without a name could fill the log.
+  RefusalObserver EnterRefusals() {
+    if (auditor_ == nullptr) return {};
+    return [this](const std::string& name, absl::string_view path) {
+      const access::Method* const method = access::FindMethod(path);
+      if (method == nullptr || !method->changes || name == access::kAnonymousName) return;
+      const auto enter = [this, name, method] {
+        auditor_->EnterRefusal(name, *method, absl::PermissionDeniedError(""));
+      };
+      pool_.Run(enter).IgnoreError();
+    };
+  }
+
   const Curator curator_;
   const DaemonLimits limits_;
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
   RateLimiter limiter_;
   const access::AccessControl* const access_;
+  const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
   service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
@@ -132,7 +155,7 @@ class GrpcServer final : public DaemonServer {
                                  curator_.endpoints, guard_};
   service::DatasetHandlers datasets_{curator_.datasets, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
-  service::AdminHandlers admin_{curator_.store, curator_.backups};
+  service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit};
   const service::HandlerRegistry registry_ = MakeRegistry();
   rpc::Services services_{registry_,
                           {.pool = pool_, .builds = builds_, .previews = previews_},

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/base/rate_limiter.h"
 #include "server/access/access_control.h"
+#include "server/audit/audit_log.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/curator/studies/studies.h"
@@ -33,6 +34,7 @@ struct Curator {
   central::Datasets& datasets;
   central::Jobs& jobs;
   storage::Store& store;
+  audit::AuditLog* audit = nullptr;  // null: calls are not entered, and there is no log to read
   service::BackupSettings backups{};
 };
 

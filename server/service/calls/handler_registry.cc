@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/access/method_table.h"
+#include "server/service/calls/audited_calls.h"
 
 namespace coppice::service {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 // Each kind of handler, run once the guard lets the call through.
 class Guarded {
  public:
-  Guarded(const ResourceGuard& guard, const access::Method* method)
-      : guard_(guard), method_(method) {}
+  Guarded(const ResourceGuard& guard, CallAuditor* auditor, const access::Method* method)
+      : guard_(guard), auditor_(auditor), method_(method) {}
 
   AnyHandler operator()(WholeHandler handler) const {
     return WholeHandler([*this, handler = std::move(handler)](
@@ -58,10 +59,15 @@ class Guarded {
 
  private:
   absl::Status Check(const Caller& caller, const AnyMessage& request) const {
-    return guard_.Check(caller, method_, request);
+    const absl::Status allowed = guard_.Check(caller, method_, request);
+    if (!allowed.ok() && auditor_ != nullptr && method_ != nullptr && method_->changes) {
+      auditor_->EnterRefusal(caller, *method_, request, allowed);
+    }
+    return allowed;
   }
 
   const ResourceGuard& guard_;
+  CallAuditor* const auditor_;
   const access::Method* const method_;
 };
 
@@ -70,7 +76,11 @@ class Guarded {
 void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) {
   const google::protobuf::MethodDescriptor& method = MethodOf(*request.GetDescriptor());
   std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
-  const Guarded guarded(guard_, access::FindMethod(path));
+  const access::Method* const entry = access::FindMethod(path);
+  const Guarded guarded(guard_, auditor_, entry);
+  if (auditor_ != nullptr && entry != nullptr && entry->changes) {
+    handler = auditor_->Wrap(*entry, std::move(handler));
+  }
   methods_.push_back(
       {.path = std::move(path),
        .descriptor = &method,

@@ -35,6 +35,8 @@
 
 namespace coppice::service {
 
+class CallAuditor;
+
 // The rest of a handler's work, for the method's lane; empty if the response is complete.
 using Later = std::function<absl::Status()>;
 
@@ -77,8 +79,10 @@ struct RegisteredMethod {
 // Threads    all of it is added before it is served; then it is safe to share.
 class HandlerRegistry {
  public:
-  // `guard` must outlive whatever serves the registry.
-  explicit HandlerRegistry(const ResourceGuard& guard) : guard_(guard) {}
+  // `guard` and `auditor` must outlive whatever serves the registry.
+  // `auditor` enters what changes something into the audit log; null: nobody does.
+  explicit HandlerRegistry(const ResourceGuard& guard, CallAuditor* auditor = nullptr)
+      : guard_(guard), auditor_(auditor) {}
 
   // `handlers` must outlive whatever serves the registry.
   template <typename Handlers, typename Result, typename... Args>
@@ -176,6 +180,7 @@ class HandlerRegistry {
   void AddHandler(const AnyMessage& request, AnyHandler handler);
 
   const ResourceGuard& guard_;
+  CallAuditor* const auditor_;
   std::deque<RegisteredMethod> methods_;  // which stay where they are
 };
 

@@ -15,19 +15,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// The text of "name" or "spec.dataset". The table's test sees to it that each is there.
-std::string FieldOf(const Message& request, absl::string_view path) {
-  const Message* message = &request;
-  const std::vector<std::string> parts = absl::StrSplit(path, '.');
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const FieldDescriptor* const field = message->GetDescriptor()->FindFieldByName(parts[i]);
-    if (field == nullptr) std::abort();
-    if (i + 1 == parts.size()) return message->GetReflection()->GetString(*message, field);
-    message = &message->GetReflection()->GetMessage(*message, field);
-  }
-  return "";
-}
-
 // "studies" to "study".
 std::string Singular(absl::string_view kind) {
   if (absl::ConsumeSuffix(&kind, "ies")) return absl::StrCat(kind, "y");
@@ -44,6 +31,18 @@ const access::Method* EntryOf(const Message& request) {
 }
 
 }  // namespace
+
+std::string FieldOf(const Message& request, absl::string_view path) {
+  const Message* message = &request;
+  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const FieldDescriptor* const field = message->GetDescriptor()->FindFieldByName(parts[i]);
+    if (field == nullptr) std::abort();
+    if (i + 1 == parts.size()) return message->GetReflection()->GetString(*message, field);
+    message = &message->GetReflection()->GetMessage(*message, field);
+  }
+  return "";
+}
 
 const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descriptor& request) {
   const google::protobuf::MethodDescriptor* found = nullptr;

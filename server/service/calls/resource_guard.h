@@ -30,6 +30,10 @@ using ResourceFinder =
 // is wrong from its first line on.
 const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descriptor& request);
 
+// The text of "name" or "spec.dataset" in a request. The table's test sees to it that each is
+// there.
+std::string FieldOf(const google::protobuf::Message& request, absl::string_view path);
+
 // Reads from the method table which fields of a request name resources, and what is done with them.
 //
 // Guarantee  a resource that is hidden from its caller and one that is not there are answered from

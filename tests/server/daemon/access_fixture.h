@@ -7,6 +7,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/access/access_control.h"
 #include "server/access/bearer_token.h"
+#include "server/audit/audit_log.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/daemon/transport/server.h"
@@ -42,7 +45,10 @@ class TlsServerTest : public ::testing::Test {
     const auto clock = [] { return int64_t{1000}; };
     studies_ = *curator::Studies::Open(store_, models_, clock);
     endpoints_ = *models::Endpoints::Open(store_, models_, clock);
-    ledger_ = *ledger::Ledger::Open(store_, clock);
+    audit_ = *audit::AuditLog::Open(
+        store_, [this] { return audit_seconds_.load(); }, audit::kDaemonActor);
+    audited_store_ = std::make_unique<audit::AuditedStore>(store_, *audit_);
+    ledger_ = *ledger::Ledger::Open(*audited_store_, clock);
     datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
     jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {&trainer_}, clock,
                                  QuickOptions());
@@ -57,7 +63,8 @@ class TlsServerTest : public ::testing::Test {
          .endpoints = *endpoints_,
          .datasets = *datasets_,
          .jobs = *jobs_,
-         .store = store_});
+         .store = store_,
+         .audit = audit_.get()});
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
@@ -109,6 +116,9 @@ class TlsServerTest : public ::testing::Test {
   std::unique_ptr<access::AccessControl> access_;
   std::unique_ptr<curator::Studies> studies_;
   std::unique_ptr<models::Endpoints> endpoints_;
+  std::atomic<int64_t> audit_seconds_{1000};  // the audit log's clock
+  std::unique_ptr<audit::AuditLog> audit_;
+  std::unique_ptr<audit::AuditedStore> audited_store_;
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<central::Datasets> datasets_;
   std::unique_ptr<central::Jobs> jobs_;

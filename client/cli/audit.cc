@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "client/trust.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/base/write_file.h"
+#include "common/study/signature.h"
+#include "common/wire/audit_chain.h"
+#include "common/wire/manifest.h"
+#include "coppice/v1/admin.pb.h"
+
+namespace coppice::cli {
+namespace {
+
+struct AuditFlags {
+  uint64_t from = 0;
+  bool verify = false;
+  std::string head_file;
+  std::string curator_key;
+  ServerFlags server;
+  OutputFlags output;
+};
+
+// With --json exactly what is hashed, and the hash.
+Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
+  Json row = {{"sequence", entry.sequence()}, {"day", entry.day()},
+              {"actor", entry.actor()},       {"action", entry.action()},
+              {"resource", entry.resource()}, {"related", entry.related()},
+              {"outcome", entry.outcome()}};
+  if (!json) {
+    row["epsilon"] = EpsilonNumber(entry.epsilon_nanos());
+    return row;
+  }
+  row["epsilon_nanos"] = entry.epsilon_nanos();
+  row["delta_atto"] = entry.delta_atto();
+  row["ledger_link"] = absl::BytesToHexString(entry.ledger_link());
+  row["hash"] = absl::BytesToHexString(entry.hash());
+  return row;
+}
+
+// Gives `take` each page from `first` on, the last one too, which reaches the head.
+absl::Status ForEachAuditPage(
+    const Remote& remote, uint64_t first,
+    absl::FunctionRef<absl::Status(const v1::ReadAuditLogResponse&)> take) {
+  for (;;) {
+    v1::ReadAuditLogRequest request;
+    request.set_first(first);
+    COPPICE_ASSIGN_OR_RETURN(const auto page, remote.Call<v1::ReadAuditLogResponse>(request));
+    COPPICE_RETURN_IF_ERROR(take(page));
+    if (page.entries().empty()) return absl::OkStatus();
+    first = page.entries().rbegin()->sequence() + 1;
+    if (first >= page.head().entries()) return absl::OkStatus();
+  }
+}
+
+absl::Status PrintLog(const Remote& remote, const AuditFlags& flags) {
+  RowPrinter printer(flags.output.json);
+  return ForEachAuditPage(remote, flags.from, [&](const v1::ReadAuditLogResponse& page) {
+    for (const v1::AuditEntry& entry : page.entries()) {
+      printer.Print(DescribeEntry(entry, flags.output.json));
+    }
+    return absl::OkStatus();
+  });
+}
+
+// The end of the log as an earlier --head kept it.
+struct KeptHead {
+  uint64_t entries = 0;
+  std::string hash{};
+};
+
+absl::StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
+  if (path.empty() || !std::filesystem::exists(path)) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("entries") || !json["entries"].is_number_unsigned() ||
+      !json.contains("head") || !json["head"].is_string()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--head ", path, " is no head that this command wrote: name another file"));
+  }
+  return KeptHead{.entries = json["entries"].get<uint64_t>(),
+                  .hash = json["head"].get<std::string>()};
+}
+
+std::string HexOf(const Sha256Digest& digest) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// Follows the log as its pages come.
+class LogVerifier {
+ public:
+  LogVerifier(std::optional<PublicKey> trusted, std::optional<KeptHead> kept)
+      : trusted_(std::move(trusted)), kept_(std::move(kept)) {}
+
+  absl::Status Take(const v1::ReadAuditLogResponse& page) {
+    if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(page.sealed()));
+    for (const v1::AuditEntry& entry : page.entries()) {
+      COPPICE_RETURN_IF_ERROR(chain_.Follow(entry));
+      COPPICE_RETURN_IF_ERROR(CompareWithKept());
+    }
+    head_ = page.head();
+    return absl::OkStatus();
+  }
+
+  absl::Status End() const {
+    COPPICE_RETURN_IF_ERROR(chain_.CheckEnd(head_));
+    COPPICE_RETURN_IF_ERROR(CheckHeadSignature(head_, trusted_, SystemSeconds()));
+    if (!kept_.has_value() || kept_->entries <= chain_.entries()) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(
+        "entry ", chain_.entries(), " of the audit log is missing: the head that was kept has ",
+        kept_->entries, " entries, and the log has fewer. Was an older backup restored?"));
+  }
+
+  Json Describe() const {
+    return {{"verified", true},
+            {"first", first_},
+            {"entries", chain_.entries()},
+            {"head", HexOf(chain_.hash())},
+            {"signature", trusted_.has_value() ? "valid" : "unpinned"},
+            {"signed_by", ToPin(*ParsePublicKeyBytes(head_.signature().key()))}};
+  }
+
+ private:
+  absl::Status Begin(const v1::AuditHead& sealed) {
+    begun_ = true;
+    first_ = sealed.entries();
+    COPPICE_ASSIGN_OR_RETURN(chain_, AuditChain::After(sealed));
+    if (first_ > 0) COPPICE_RETURN_IF_ERROR(CheckHeadSignature(sealed, trusted_, SystemSeconds()));
+    if (kept_.has_value() && kept_->entries < first_) {
+      Note(absl::StrCat("entries up to ", first_,
+                        " were dropped since the head was kept: their signed end stands for them"));
+    }
+    return CompareWithKept();
+  }
+
+  absl::Status CompareWithKept() const {
+    if (!kept_.has_value() || kept_->entries != chain_.entries()) return absl::OkStatus();
+    if (kept_->hash == HexOf(chain_.hash())) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("entry ",
+                                            chain_.entries() == 0 ? 0 : chain_.entries() - 1,
+                                            " of the audit log is not the one that the kept head "
+                                            "stands for: the log was written anew"));
+  }
+
+  const std::optional<PublicKey> trusted_;
+  const std::optional<KeptHead> kept_;
+  AuditChain chain_;
+  v1::AuditHead head_;
+  uint64_t first_ = 0;
+  bool begun_ = false;
+};
+
+absl::Status VerifyLog(const Remote& remote, const AuditFlags& flags) {
+  std::optional<PublicKey> trusted;
+  if (!flags.curator_key.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(trusted, ReadCuratorKey(flags.curator_key));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::optional<KeptHead> kept, ReadKeptHead(flags.head_file));
+  LogVerifier verifier(trusted, std::move(kept));
+  COPPICE_RETURN_IF_ERROR(ForEachAuditPage(
+      remote, 0,
+      [&verifier](const v1::ReadAuditLogResponse& page) { return verifier.Take(page); }));
+  COPPICE_RETURN_IF_ERROR(verifier.End());
+  const Json verdict = verifier.Describe();
+  if (!flags.head_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteFileAtomically(flags.head_file, JsonLine(verdict) + "\n", {.replace = true}));
+  }
+  PrintObject(verdict, flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status Audit(const AuditFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  return flags.verify ? VerifyLog(remote, flags) : PrintLog(remote, flags);
+}
+
+absl::Status CheckAuditFlags(const AuditFlags& flags) {
+  if (flags.verify && flags.from > 0) {
+    return absl::InvalidArgumentError("--from wants no --verify: the whole log is verified");
+  }
+  if (flags.verify || (flags.head_file.empty() && flags.curator_key.empty())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(flags.head_file.empty() ? "--curator-key" : "--head", " wants --verify"));
+}
+
+}  // namespace
+
+void AddAuditCommand(const Command& noun) {
+  const auto flags = std::make_shared<AuditFlags>();
+  const Command verb = noun.AddCommand(
+      "audit",
+      "Print the audit log, an entry a line: who did what to which resource, on which day and in "
+      "which order, and how it ended. Or verify that no entry was changed, removed or added",
+      "coppice admin audit --verify --head audit.head --curator-key curator.pem");
+  verb.Add("--from", flags->from, "First entry to print, by its sequence").Takes("N");
+  verb.AddSwitch("--verify", flags->verify,
+                 "Follow the chain of hashes from the first entry that is kept to the signed head, "
+                 "and name the first entry that does not hold");
+  verb.Add("--head", flags->head_file,
+           "Compare with the head that was kept in this file the last time, and keep the new one "
+           "there: it shows entries that are missing from the end. Keep it on another machine")
+      .Takes("FILE");
+  verb.Add("--curator-key", flags->curator_key,
+           "Public key of the curator, as `coppice study key --pem` prints it: refuse a head that "
+           "neither it nor a key that it leads to has signed")
+      .Takes("FILE")
+      .ExistingFile();
+  verb.CheckFlags([flags] { return CheckAuditFlags(*flags); });
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Audit);
+}
+
+}  // namespace coppice::cli

@@ -1,0 +1,258 @@
+#include "server/audit/audit_log.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/storage/store_record.h"
+
+namespace coppice::audit {
+namespace {
+
+thread_local std::string current_actor;  // empty: none
+
+// Adds `entry` to the chain and to the batch.
+absl::Status AppendEntry(v1::AuditEntry entry, AuditChain& chain, storage::StoreBatch& batch) {
+  COPPICE_RETURN_IF_ERROR(chain.Append(entry));
+  batch.Put(EntryKey(entry.sequence()), entry.SerializeAsString());
+  return absl::OkStatus();
+}
+
+uint64_t NextNumber(const OpenRecords& open) { return open.empty() ? 0 : open.rbegin()->first + 1; }
+
+void PutOpen(uint64_t number, v1::AuditOpenRecord record, LogState& next,
+             storage::StoreBatch& batch) {
+  batch.Put(OpenKey(number), record.SerializeAsString());
+  next.open[number] = std::move(record);
+}
+
+// By what they say, so that their order tells no time. Links are random to whoever has no salt.
+bool BySaying(const v1::AuditEntry& a, const v1::AuditEntry& b) {
+  const auto said = [](const v1::AuditEntry& entry) {
+    return std::tie(entry.day(), entry.action(), entry.resource(), entry.related(), entry.actor(),
+                    entry.outcome(), entry.ledger_link());
+  };
+  return said(a) < said(b);
+}
+
+}  // namespace
+
+ActorScope::ActorScope(std::string name) : before_(std::exchange(current_actor, std::move(name))) {}
+ActorScope::~ActorScope() { current_actor = std::move(before_); }
+
+std::string CodeName(absl::StatusCode code) {
+  const std::string name = absl::StatusCodeToString(code);
+  return name.empty() ? "UNKNOWN" : name;
+}
+
+AuditEvent NewAuditEvent(absl::string_view actor, absl::string_view action,
+                         absl::string_view resource, absl::string_view related) {
+  AuditEvent event;
+  event.entry.set_actor(std::string(actor));
+  event.entry.set_action(std::string(action));
+  event.entry.set_resource(std::string(resource));
+  event.entry.set_related(std::string(related));
+  event.entry.set_outcome("OK");
+  return event;
+}
+
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(storage::Store& store,
+                                                         std::function<int64_t()> clock,
+                                                         absl::string_view actor,
+                                                         uint32_t days_kept) {
+  COPPICE_ASSIGN_OR_RETURN(StoredLog stored, ReadLog(store, [](const v1::AuditEntry&) {}));
+  COPPICE_RETURN_IF_ERROR(stored.problem);
+  const bool is_new = stored.state.salt.empty();
+  std::unique_ptr<AuditLog> log(
+      new AuditLog(store, std::move(clock), actor, days_kept, std::move(stored)));
+  COPPICE_RETURN_IF_ERROR(is_new ? log->BeginLog() : log->EnterInterruptedCalls());
+  return log;
+}
+
+absl::Status AuditLog::BeginLog() {
+  const MutexLock lock(mutex_);
+  LogState next;
+  COPPICE_ASSIGN_OR_RETURN(next.salt, MakeSalt());
+  COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store_, next.salt));
+  storage::StoreBatch batch;
+  batch.Put(std::string(kSaltKey), next.salt);
+  const Baselines baselines = BaselinesOf(ledgers);
+  for (const auto& [dataset, baseline] : baselines) {
+    batch.Put(BaselineKey(dataset), baseline.SerializeAsString());
+  }
+  next.baseline_hash = BaselineHash(next.ledgers_from, baselines);
+  v1::AuditEntry entry = NewAuditEvent(actor_, "log/begin").entry;
+  entry.set_day(AuditDay(clock_()));
+  COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(entry), next.chain, batch));
+  return Write(std::move(batch), std::move(next));
+}
+
+absl::Status AuditLog::EnterInterruptedCalls() {
+  const MutexLock lock(mutex_);
+  for (const auto& [number, record] : state_.open) {
+    if (!record.ended()) endings_[number] = {.outcome = "UNKNOWN"};
+  }
+  return endings_.empty() ? absl::OkStatus() : ApplyLocked({}, {});
+}
+
+absl::Status AuditLog::Apply(storage::StoreBatch batch, std::vector<AuditEvent> events) {
+  const MutexLock lock(mutex_);
+  return ApplyLocked(std::move(batch), std::move(events));
+}
+
+absl::Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events) {
+  COPPICE_RETURN_IF_ERROR(ResolveFailedWrite());
+  COPPICE_ASSIGN_OR_RETURN(
+      std::vector<AuditEvent> of_ledgers,
+      LedgerEvents(batch, state_.salt, current_actor.empty() ? actor_ : current_actor));
+  std::move(of_ledgers.begin(), of_ledgers.end(), std::back_inserter(events));
+  const int64_t now = clock_();
+  const std::string day = AuditDay(now);
+  LogState next = state_;
+  v1::AuditHead seal = seal_;
+  COPPICE_RETURN_IF_ERROR(EnterWaiting(day, next, batch));
+  if (day != last_drop_) COPPICE_RETURN_IF_ERROR(DropOld(now, next, batch, seal));
+  for (AuditEvent& event : events) {
+    event.entry.set_day(day);
+    if (event.by_day) {
+      v1::AuditOpenRecord record;
+      *record.mutable_entry() = std::move(event.entry);
+      record.set_ended(true);
+      record.set_by_day(true);
+      PutOpen(NextNumber(next.open), std::move(record), next, batch);
+    } else {
+      COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(event.entry), next.chain, batch));
+    }
+  }
+  COPPICE_RETURN_IF_ERROR(Write(std::move(batch), std::move(next)));
+  endings_.clear();
+  seal_ = std::move(seal);
+  last_drop_ = day;
+  return absl::OkStatus();
+}
+
+absl::Status AuditLog::Write(storage::StoreBatch batch, LogState next) {
+  if (batch.puts().empty() && batch.deleted_keys().empty() && batch.deleted_prefixes().empty()) {
+    return absl::OkStatus();
+  }
+  batch.Put(std::string(kHeadKey), EncodeHead(next));
+  const absl::Status written = store_.Apply(batch);
+  write_failed_ = !written.ok();
+  if (written.ok()) state_ = std::move(next);
+  return written;
+}
+
+absl::Status AuditLog::ResolveFailedWrite() {
+  if (!write_failed_) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(state_, ReadState(store_));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> seal, store_.Get(kSealKey));
+  if (seal.has_value() && !seal_.ParseFromString(*seal)) {
+    return storage::CorruptRecord(kSealKey, "does not parse");
+  }
+  // Those that were written after all.
+  for (auto it = endings_.begin(); it != endings_.end();) {
+    const auto open = state_.open.find(it->first);
+    const bool written = open == state_.open.end() || open->second.ended();
+    it = written ? endings_.erase(it) : std::next(it);
+  }
+  write_failed_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status AuditLog::EnterWaiting(const std::string& day, LogState& next,
+                                    storage::StoreBatch& batch) const {
+  for (const auto& [number, ending] : endings_) {
+    const auto open = next.open.find(number);
+    if (open == next.open.end()) continue;
+    v1::AuditOpenRecord& record = open->second;
+    record.mutable_entry()->set_day(day);
+    record.mutable_entry()->set_outcome(ending.outcome);
+    if (!ending.resource.empty()) record.mutable_entry()->set_resource(ending.resource);
+    if (!ending.related.empty()) record.mutable_entry()->set_related(ending.related);
+    record.set_ended(true);
+    if (record.by_day()) {
+      batch.Put(OpenKey(number), record.SerializeAsString());
+      continue;
+    }
+    COPPICE_RETURN_IF_ERROR(AppendEntry(record.entry(), next.chain, batch));
+    batch.Delete(OpenKey(number));
+    next.open.erase(open);
+  }
+  std::vector<v1::AuditEntry> over;
+  for (auto it = next.open.begin(); it != next.open.end();) {
+    if (!it->second.ended() || it->second.entry().day() == day) {
+      ++it;
+      continue;
+    }
+    over.push_back(it->second.entry());
+    batch.Delete(OpenKey(it->first));
+    it = next.open.erase(it);
+  }
+  std::sort(over.begin(), over.end(), BySaying);
+  for (v1::AuditEntry& entry : over) {
+    COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(entry), next.chain, batch));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> AuditLog::Begin(const AuditEvent& call) {
+  const MutexLock lock(mutex_);
+  COPPICE_RETURN_IF_ERROR(ResolveFailedWrite());
+  v1::AuditOpenRecord record;
+  *record.mutable_entry() = call.entry;
+  record.mutable_entry()->clear_outcome();
+  record.set_by_day(call.by_day);
+  LogState next = state_;
+  storage::StoreBatch batch;
+  const uint64_t number = NextNumber(next.open);
+  PutOpen(number, std::move(record), next, batch);
+  COPPICE_RETURN_IF_ERROR(Write(std::move(batch), std::move(next)));
+  return number;
+}
+
+void AuditLog::End(uint64_t call, absl::string_view outcome, absl::string_view resource,
+                   absl::string_view related) {
+  const MutexLock lock(mutex_);
+  endings_[call] = {.outcome = std::string(outcome),
+                    .resource = std::string(resource),
+                    .related = std::string(related)};
+  ApplyLocked({}, {}).IgnoreError();  // it stays in endings_, and its record in the store
+}
+
+void AuditLog::Forget(uint64_t call) {
+  const MutexLock lock(mutex_);
+  if (!ResolveFailedWrite().ok()) return;  // it is entered as UNKNOWN at the next start
+  LogState next = state_;
+  if (next.open.erase(call) == 0) return;
+  storage::StoreBatch batch;
+  batch.Delete(OpenKey(call));
+  Write(std::move(batch), std::move(next)).IgnoreError();
+}
+
+absl::StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) const {
+  v1::AuditHead head = ToProto(chain);
+  if (signer_ == nullptr) return head;
+  COPPICE_ASSIGN_OR_RETURN(const ModelSignature signature, signer_(SignedHeadBytes(head)));
+  *head.mutable_signature() = ToProto(signature);
+  return head;
+}
+
+absl::StatusOr<v1::ReadAuditLogResponse> AuditLog::Read(uint64_t first, uint32_t max_entries) {
+  const MutexLock lock(mutex_);
+  COPPICE_RETURN_IF_ERROR(ApplyLocked({}, {}));  // the day may be over
+  v1::ReadAuditLogResponse response;
+  COPPICE_ASSIGN_OR_RETURN(*response.mutable_head(), SignedHead(state_.chain));
+  *response.mutable_sealed() = seal_;
+  if (seal_.hash().empty()) *response.mutable_sealed() = ToProto(AuditChain());
+  const uint64_t from = std::max(first, seal_.entries());
+  const uint64_t most = max_entries == 0 ? kMaxPage : std::min(max_entries, kMaxPage);
+  for (uint64_t i = from; i < state_.chain.entries() && i - from < most; ++i) {
+    COPPICE_ASSIGN_OR_RETURN(*response.add_entries(),
+                             storage::ReadRecord<v1::AuditEntry>(store_, EntryKey(i)));
+  }
+  return response;
+}
+
+}  // namespace coppice::audit

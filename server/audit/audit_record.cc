@@ -1,0 +1,230 @@
+#include "server/audit/audit_record.h"
+
+#include <openssl/rand.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "server/storage/store_record.h"
+
+namespace coppice::audit {
+namespace {
+
+void AddRecord(const std::string& key, const std::string& bytes, Sha256Stream& stream) {
+  stream.Add(absl::StrCat(key, "\n", bytes.size(), "\n"));
+  stream.Add(bytes);
+}
+
+std::string DigestBytes(Sha256Stream& stream) {
+  const Sha256Digest digest = stream.Finish();
+  return {digest.begin(), digest.end()};
+}
+
+std::string OpenHash(const LogState& state) {
+  Sha256Stream stream;
+  stream.Add(state.salt);
+  for (const auto& [number, record] : state.open) {
+    AddRecord(OpenKey(number), record.SerializeAsString(), stream);
+  }
+  return DigestBytes(stream);
+}
+
+absl::Status LoadOpenRecord(absl::string_view key, absl::string_view bytes, OpenRecords& open) {
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(absl::StripPrefix(key, kOpenPrefix), &number) || key != OpenKey(number)) {
+    return storage::CorruptRecord(key, "is no key of the audit log");
+  }
+  return ParseExactly(key, bytes, open[number]);
+}
+
+absl::Status LoadBaseline(absl::string_view key, absl::string_view bytes, Baselines& baselines) {
+  const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kBaselinePrefix), "/");
+  if (key != BaselineKey(id)) return storage::CorruptRecord(key, "is no key of the audit log");
+  return ParseExactly(key, bytes, baselines[std::string(id)]);
+}
+
+absl::Status CheckOpenHash(const LogState& state, const v1::AuditHeadRecord& head) {
+  if (head.open_hash() == OpenHash(state)) return absl::OkStatus();
+  return storage::CorruptRecord(
+      kHeadKey, absl::StrCat("does not stand for the records under ", kOpenPrefix, " and ",
+                             kSaltKey, ": one was changed, added or removed"));
+}
+
+v1::AuditHead HeadOf(const v1::AuditHeadRecord& record) {
+  v1::AuditHead head;
+  head.set_entries(record.entries());
+  head.set_hash(record.hash());
+  return head;
+}
+
+// What CheckEnd() or Follow() said, as of the record at `key`.
+absl::Status InRecord(absl::string_view key, const absl::Status& status) {
+  return status.ok() ? status : storage::CorruptRecord(key, absl::StrCat(": ", status.message()));
+}
+
+class Reader {
+ public:
+  Reader(const storage::Store& store, absl::FunctionRef<void(const v1::AuditEntry&)> visit,
+         StoredLog& log)
+      : store_(store), visit_(visit), log_(log) {}
+
+  absl::Status Run() {
+    COPPICE_RETURN_IF_ERROR(ReadSalt());
+    COPPICE_RETURN_IF_ERROR(ReadSeal());
+    if (!log_.problem.ok()) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(
+        store_.Scan(kAuditPrefix, [this](absl::string_view key, absl::string_view bytes) {
+          found_any_ = true;
+          Note(key, Load(key, bytes));
+          return absl::OkStatus();
+        }));
+    if (!log_.problem.ok()) return absl::OkStatus();
+    if (!found_any_ && log_.state.salt.empty()) return absl::OkStatus();
+    if (log_.state.salt.size() != kSaltBytes) {
+      Note(kSaltKey, storage::CorruptRecord(kSaltKey, "does not have 32 bytes"));
+    } else if (!has_head_) {
+      Note(kHeadKey, storage::CorruptRecord(kHeadKey, "is missing"));
+    } else {
+      Note(kHeadKey, InRecord(kHeadKey, log_.state.chain.CheckEnd(HeadOf(head_))));
+      Note(kHeadKey, CheckOpenHash(log_.state, head_));
+      log_.state.ledgers_from = head_.ledgers_from();
+      log_.state.baseline_hash = BaselineHash(head_.ledgers_from(), log_.baselines);
+      if (head_.baseline_hash() != log_.state.baseline_hash) {
+        Note(kHeadKey,
+             storage::CorruptRecord(
+                 kHeadKey, absl::StrCat("does not stand for the records under ", kBaselinePrefix,
+                                        ": one was changed, added or removed")));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ReadSalt() {
+    COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> salt, store_.Get(kSaltKey));
+    log_.state.salt = std::move(salt).value_or("");
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadSeal() {
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(kSealKey));
+    if (!bytes.has_value()) return absl::OkStatus();
+    Note(kSealKey, ParseExactly(kSealKey, *bytes, log_.seal));
+    if (!log_.problem.ok()) return absl::OkStatus();
+    Note(kSealKey, InRecord(kSealKey, CheckHeadSignature(log_.seal, std::nullopt, 0)));
+    absl::StatusOr<AuditChain> chain = AuditChain::After(log_.seal);
+    Note(kSealKey, InRecord(kSealKey, chain.status()));
+    if (chain.ok()) log_.state.chain = *chain;
+    return absl::OkStatus();
+  }
+
+  absl::Status Load(absl::string_view key, absl::string_view bytes) {
+    if (absl::StartsWith(key, kEntryPrefix)) return LoadEntry(key, bytes);
+    if (absl::StartsWith(key, kOpenPrefix)) return LoadOpenRecord(key, bytes, log_.state.open);
+    if (absl::StartsWith(key, kBaselinePrefix)) return LoadBaseline(key, bytes, log_.baselines);
+    if (key == kSealKey) return absl::OkStatus();
+    if (key != kHeadKey) return storage::CorruptRecord(key, "is no key of the audit log");
+    has_head_ = true;
+    return ParseExactly(key, bytes, head_);
+  }
+
+  absl::Status LoadEntry(absl::string_view key, absl::string_view bytes) {
+    if (broken_) return absl::OkStatus();
+    v1::AuditEntry entry;
+    absl::Status status = ParseExactly(key, bytes, entry);
+    if (status.ok()) status = InRecord(key, log_.state.chain.Follow(entry));
+    if (status.ok() && key != EntryKey(entry.sequence())) {
+      status = storage::CorruptRecord(key, "is not the key of its entry");
+    }
+    broken_ = !status.ok();
+    if (status.ok()) visit_(entry);
+    return status;
+  }
+
+  // Keeps the first problem.
+  void Note(absl::string_view key, const absl::Status& status) {
+    if (status.ok() || !log_.problem.ok()) return;
+    log_.problem = status;
+    log_.problem_key = std::string(key);
+  }
+
+  const storage::Store& store_;
+  const absl::FunctionRef<void(const v1::AuditEntry&)> visit_;
+  StoredLog& log_;
+  bool found_any_ = false;
+  bool has_head_ = false;
+  bool broken_ = false;
+  v1::AuditHeadRecord head_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> MakeSalt() {
+  std::string salt(kSaltBytes, '\0');
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(salt.data()), kSaltBytes) == 1) return salt;
+  return absl::UnavailableError("the system random source failed");
+}
+
+absl::StatusOr<StoredLog> ReadLog(const storage::Store& store,
+                                  absl::FunctionRef<void(const v1::AuditEntry&)> visit) {
+  StoredLog log;
+  COPPICE_RETURN_IF_ERROR(Reader(store, visit, log).Run());
+  return log;
+}
+
+absl::StatusOr<LogState> ReadState(const storage::Store& store) {
+  LogState state;
+  COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> salt, store.Get(kSaltKey));
+  state.salt = std::move(salt).value_or("");
+  COPPICE_ASSIGN_OR_RETURN(const v1::AuditHeadRecord head,
+                           storage::ReadRecord<v1::AuditHeadRecord>(store, std::string(kHeadKey)));
+  COPPICE_ASSIGN_OR_RETURN(state.chain, AuditChain::After(HeadOf(head)));
+  state.baseline_hash = head.baseline_hash();
+  state.ledgers_from = head.ledgers_from();
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(kOpenPrefix, [&state](absl::string_view key, absl::string_view bytes) {
+        return LoadOpenRecord(key, bytes, state.open);
+      }));
+  COPPICE_RETURN_IF_ERROR(CheckOpenHash(state, head));
+  return state;
+}
+
+std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines) {
+  Sha256Stream stream;
+  stream.Add(absl::StrCat(ledgers_from, "\n"));
+  for (const auto& [dataset, record] : baselines) {
+    AddRecord(BaselineKey(dataset), record.SerializeAsString(), stream);
+  }
+  return DigestBytes(stream);
+}
+
+std::string EncodeHead(const LogState& state) {
+  const v1::AuditHead head = ToProto(state.chain);
+  v1::AuditHeadRecord record;
+  record.set_entries(head.entries());
+  record.set_hash(head.hash());
+  record.set_open_hash(OpenHash(state));
+  record.set_baseline_hash(state.baseline_hash);
+  record.set_ledgers_from(state.ledgers_from);
+  return record.SerializeAsString();
+}
+
+template <typename Record>
+absl::Status ParseExactly(absl::string_view key, absl::string_view bytes, Record& record) {
+  if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return storage::CorruptRecord(key, "does not parse");
+  }
+  record.DiscardUnknownFields();
+  if (record.SerializeAsString() == bytes) return absl::OkStatus();
+  return storage::CorruptRecord(key, "has more than this version writes");
+}
+
+template absl::Status ParseExactly(absl::string_view, absl::string_view, v1::AuditEntry&);
+
+}  // namespace coppice::audit
