@@ -1,4 +1,5 @@
-// The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port.
+// The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port or,
+// with a password, knows that.
 
 #ifndef COPPICE_SERVER_METRICS_METRICS_PAGE_H_
 #define COPPICE_SERVER_METRICS_METRICS_PAGE_H_
@@ -17,10 +18,11 @@ namespace coppice::metrics {
 // Threads    a few of its own. The destructor waits for the pages that are being answered.
 class MetricsPage {
  public:
-  // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if it cannot be had.
+  // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if it cannot be had. With a
+  // `password` the page is for those who show it (HTTP Basic, under any name).
   static absl::StatusOr<std::unique_ptr<MetricsPage>> Serve(
-      const std::string& listen,
-      std::vector<std::shared_ptr<prometheus::Collectable>> collectables);
+      const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables,
+      const std::string& password = "");
 
   int port() const { return exposer_->GetListeningPorts().at(0); }
 

@@ -15,8 +15,8 @@
 
 namespace coppice::testing {
 
-// Header and body; empty if nobody answers.
-inline std::string GetPage(int port, const std::string& path) {
+// Header and body; empty if nobody answers. `headers` are further lines of the request.
+inline std::string GetPage(int port, const std::string& path, const std::string& headers = "") {
   const int connection = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -24,7 +24,7 @@ inline std::string GetPage(int port, const std::string& path) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string page;
   if (connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n" + headers + "\r\n";
     if (write(connection, request.data(), request.size()) > 0) {
       char bytes[4096];
       for (ssize_t n = 0; (n = read(connection, bytes, sizeof bytes)) > 0;) page.append(bytes, n);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/command_line/reference.h"
@@ -162,6 +163,10 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for "
          "whoever reaches it: a loopback address, or a network of its own. Off unless given")
       ->type_name("HOST:PORT");
+  app.add_option("--metrics-password-file", flags.metrics_password_file,
+                 "Ask for the first line of this file as the password of the metrics page (HTTP "
+                 "Basic, any user name). Default: none")
+      ->type_name("FILE");
   app.add_option("--clock-tolerance", flags.clock_tolerance,
                  "Seconds that the clock may stand behind the newest record at the start")
       ->type_name("SECONDS")
@@ -316,6 +321,27 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
         "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> LoadMetricsPassword(const DaemonFlags& flags) {
+  constexpr size_t kFewestBytes = 16;  // it is asked for in the clear, and by machines alone
+  const std::string& path = flags.metrics_password_file;
+  if (path.empty()) return std::string();
+  if (IsWorldAccessible(path)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--metrics-password-file ", path,
+                     ": everybody on this machine may read it: chmod o-rwx it"));
+  }
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat("--metrics-password-file ", text.status().message()));
+  }
+  const std::string password = text->substr(0, text->find_first_of("\r\n"));
+  if (password.size() >= kFewestBytes) return password;
+  return absl::InvalidArgumentError(absl::StrCat("--metrics-password-file ", path,
+                                                 ": the password needs ", kFewestBytes,
+                                                 " bytes or more, in the first line"));
 }
 
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {

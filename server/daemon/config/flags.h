@@ -33,8 +33,9 @@ struct DaemonFlags {
   bool insecure = false;
   bool check_config = false;
   bool self_test = false;
-  uint32_t clock_tolerance = 3600;  // seconds
-  std::string metrics_listen;       // empty: no metrics
+  uint32_t clock_tolerance = 3600;    // seconds
+  std::string metrics_listen;         // empty: no metrics
+  std::string metrics_password_file;  // empty: whoever reaches the page reads it
   std::string port_file;
   RateLimit ticket_limits = service::kDefaultTicketLimit;
   uint32_t training_jobs = 1;
@@ -72,6 +73,10 @@ absl::Status CheckFlags(const DaemonFlags& flags);
 // A warning for each file of a private key in `flags` that everybody on the machine may read or
 // change, with what to do. The daemon starts all the same, since some file systems show such modes
 // whatever they allow.
+// The first line of --metrics-password-file; empty without one. FailedPrecondition for a file that
+// everybody may read, InvalidArgument for a password that is short.
+absl::StatusOr<std::string> LoadMetricsPassword(const DaemonFlags& flags);
+
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
 
 }  // namespace coppice::daemon

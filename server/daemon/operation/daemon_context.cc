@@ -109,6 +109,7 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
   if (daemon.flags.metrics_listen.empty()) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(const std::string password, LoadMetricsPassword(daemon.flags));
   const auto readings = std::make_shared<metrics::Readings>();
   AddDaemonReadings(daemon, readiness, *readings);
   metrics::AddStudyReadings(daemon.curator.studies, *readings);
@@ -116,7 +117,8 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
   metrics::AddJobReadings(
       daemon.curator.jobs, [] { return absl::ToUnixSeconds(absl::Now()); }, *readings);
   metrics::AddProcessReadings(*readings);
-  return metrics::MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings});
+  return metrics::MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings},
+                                     password);
 }
 
 }  // namespace coppice::daemon

@@ -3,10 +3,12 @@
 
 #include <ctime>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/curator_readings.h"
 #include "server/metrics/metrics_page.h"
+#include "tests/integration/http_page.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/server/service/fake_studies.h"
 #include "tests/support/memory_store.h"
@@ -205,6 +207,27 @@ TEST(MetricsPageTest, APortInUseIsAnError) {
   ASSERT_OK_AND_ASSIGN(const auto page, MetricsPage::Serve("127.0.0.1:0", {}));
   EXPECT_THAT(MetricsPage::Serve(absl::StrCat("127.0.0.1:", page->port()), {}).status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("--metrics-listen")));
+}
+
+TEST(MetricsPageTest, APasswordKeepsOutWhoDoesNotKnowIt) {
+  const auto readings = std::make_shared<Readings>();
+  AddProcessReadings(*readings);
+  ASSERT_OK_AND_ASSIGN(const auto page,
+                       MetricsPage::Serve("127.0.0.1:0", {readings}, "correct horse battery"));
+  const auto get = [&](const std::string& user_and_password) {
+    const std::string header =
+        user_and_password.empty()
+            ? ""
+            : "Authorization: Basic " + absl::Base64Escape(user_and_password) + "\r\n";
+    return coppice::testing::GetPage(page->port(), "/metrics", header);
+  };
+  EXPECT_THAT(get("prometheus:correct horse battery"), HasSubstr("process_start_time_seconds"));
+  for (const char* wrong :
+       {"", "prometheus:", "prometheus:correct horse batter", ":x", "correct horse battery:"}) {
+    const std::string answer = get(wrong);
+    EXPECT_THAT(answer, HasSubstr("401")) << wrong;
+    EXPECT_THAT(answer, ::testing::Not(HasSubstr("process_start_time_seconds"))) << wrong;
+  }
 }
 
 }  // namespace
