@@ -113,6 +113,7 @@ absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
   const auto add = [&found](const PolicyEntry& entry) {
     found.name = entry.name;
     found.grants.emplace_back(entry.roles, entry.resources);
+    found.entries.push_back(entry.sha256);
   };
   if (credentials.certificate_sha256) {
     if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) add(*listed);
@@ -141,16 +142,16 @@ owners::Caller AccessPolicy::CallerOf(absl::string_view path, const Credentials&
   return caller;
 }
 
-absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& credentials,
-                                 absl::Time now) const {
+absl::StatusOr<Identity> AccessPolicy::Admit(absl::string_view path, const Credentials& credentials,
+                                             absl::Time now) const {
   const Method* method = FindMethod(path);
-  if (method != nullptr && method->open) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const Identity caller, Identify(credentials, now));
+  if (method != nullptr && method->open) return Identity();
+  COPPICE_ASSIGN_OR_RETURN(Identity caller, Identify(credentials, now));
   if (method == nullptr) {
     return absl::PermissionDeniedError(
         "there is no such method here, or nobody may call it: is the server older than you are?");
   }
-  if (caller.roles().Meets(method->roles)) return absl::OkStatus();
+  if (caller.roles().Meets(method->roles)) return caller;
   const bool is_listed =
       credentials.authorization || (credentials.certificate_sha256 &&
                                     FindCertificate(*credentials.certificate_sha256) != nullptr);

@@ -56,6 +56,7 @@ inline constexpr absl::string_view kEveryOtherOwner = "*";
 struct Identity {
   std::string name;  // of the token's entry if one is shown, else of the certificate's
   std::vector<Grant> grants;
+  std::vector<Sha256Digest> entries{};  // of the credentials that are good
 
   RoleSet roles() const;
 };
@@ -78,8 +79,13 @@ class AccessPolicy {
                std::vector<PolicyEntry> certificates,
                std::map<std::string, owners::Quota> quotas = {});
 
-  // Whether a call of `path` ("/package.Service/Method") is allowed.
-  absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const;
+  // Whether a call of `path` ("/package.Service/Method") is allowed, and to whom: nobody for what
+  // is open to everybody.
+  absl::StatusOr<Identity> Admit(absl::string_view path, const Credentials& credentials,
+                                 absl::Time now) const;
+  absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const {
+    return Admit(path, credentials, now).status();
+  }
 
   // Who shows these. Unauthenticated as above, for a token.
   absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;

@@ -165,9 +165,9 @@ absl::Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
   if (most == 0) return absl::OkStatus();
   const uint64_t open = book_.CountOpen(owner);
   if (open < most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(owner, " has ", open,
-                                                   " jobs that have not ended, and its quota is ",
-                                                   most, ": wait for one, or cancel it"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(owner, " may have ", most, most == 1 ? " job" : " jobs",
+                   " under way, and has: wait for one, or cancel it"));
 }
 
 std::string Jobs::OwnerOf(const std::string& dataset) const {

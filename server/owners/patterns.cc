@@ -72,6 +72,18 @@ bool Patterns::Pattern::Match(absl::string_view name) const {
   return is_prefix ? absl::StartsWith(of_id, id) : of_id == id;
 }
 
+std::string Patterns::Pattern::Text() const {
+  if (kind.empty() && id.empty()) return "*";
+  return absl::StrCat(kind.empty() ? "*" : kind, "/", id, is_prefix ? "*" : "");
+}
+
+std::vector<std::string> Patterns::Texts() const {
+  std::vector<std::string> texts;
+  if (empty()) return texts;
+  for (const Pattern& pattern : *patterns_) texts.push_back(pattern.Text());
+  return texts;
+}
+
 bool Patterns::MatchAll() const {
   return !empty() && std::any_of(patterns_->begin(), patterns_->end(), [](const Pattern& pattern) {
     return pattern.kind.empty() && pattern.id.empty() && pattern.is_prefix;

@@ -31,6 +31,9 @@ class Patterns {
   // `name` is "datasets/ID" and so on.
   bool Match(absl::string_view name) const;
 
+  // As Parse() takes them.
+  std::vector<std::string> Texts() const;
+
   // Those that keep ids for their holder: the ones that say how an id begins.
   Patterns Claims() const;
   friend Patterns operator|(const Patterns& a, const Patterns& b);
@@ -42,6 +45,7 @@ class Patterns {
     bool is_prefix = false;
 
     bool Match(absl::string_view name) const;
+    std::string Text() const;
   };
   static absl::StatusOr<Pattern> ParseOne(absl::string_view text);
 

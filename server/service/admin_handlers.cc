@@ -103,6 +103,7 @@ void BackupStream::Advance() {
 void AdminHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &AdminHandlers::Backup);
   registry.Add(*this, &AdminHandlers::ReadAuditLog);
+  registry.Add(*this, &AdminHandlers::ListTokens);
 }
 
 absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
@@ -134,6 +135,16 @@ absl::Status AdminHandlers::ReadAuditLog(const Caller& /*caller*/,
                                          v1::ReadAuditLogResponse* response) const {
   if (audit_ == nullptr) return absl::FailedPreconditionError("this curator keeps no audit log");
   COPPICE_ASSIGN_OR_RETURN(*response, audit_->Read(request.first(), request.max_entries()));
+  return absl::OkStatus();
+}
+
+absl::Status AdminHandlers::ListTokens(const Caller& /*caller*/,
+                                       const v1::ListTokensRequest& /*request*/,
+                                       v1::ListTokensResponse* response) const {
+  if (tokens_ == nullptr) {
+    return absl::FailedPreconditionError("this daemon has no policy: start it with --policy FILE");
+  }
+  *response = tokens_();
   return absl::OkStatus();
 }
 

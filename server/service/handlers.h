@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -201,6 +202,9 @@ class TrainingHandlers {
   const owners::QuotaFinder quotas_;
 };
 
+// The entries of the policy that holds when it is asked.
+using TokenLister = std::function<v1::ListTokensResponse()>;
+
 struct BackupSettings {
   std::string folder{};  // empty: no backups
   uint32_t keep = 0;     // this many of the newest; 0: all
@@ -214,8 +218,9 @@ struct BackupSettings {
 // Threads    safe to share. `store` and `audit` must outlive it.
 class AdminHandlers {
  public:
-  AdminHandlers(storage::Store& store, BackupSettings backups, audit::AuditLog* audit)
-      : store_(store), backups_(std::move(backups)), audit_(audit) {}
+  AdminHandlers(storage::Store& store, BackupSettings backups, audit::AuditLog* audit,
+                TokenLister tokens = {})
+      : store_(store), backups_(std::move(backups)), audit_(audit), tokens_(std::move(tokens)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -224,6 +229,9 @@ class AdminHandlers {
   absl::Status ReadAuditLog(const Caller& caller, const v1::ReadAuditLogRequest& request,
                             v1::ReadAuditLogResponse* response) const;
 
+  absl::Status ListTokens(const Caller& caller, const v1::ListTokensRequest& request,
+                          v1::ListTokensResponse* response) const;
+
   // Stops the backup that is being made, if there is one.
   void Drain() { pool_.Drain(); }
 
@@ -231,6 +239,7 @@ class AdminHandlers {
   storage::Store& store_;
   const BackupSettings backups_;
   audit::AuditLog* const audit_;  // null: there is none
+  const TokenLister tokens_;      // null: there is no policy
   std::atomic<bool> busy_{false};
   WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
 };

@@ -8,17 +8,19 @@ namespace coppice::vault {
 namespace {
 
 constexpr absl::string_view kQuarantine = "quarantine/";
+constexpr absl::string_view kAuditSalt = "meta/audit_salt";
 constexpr absl::string_view kChunk = "chunk/";
 constexpr absl::string_view kDataset = "dataset/";
 constexpr absl::string_view kJob = "job/";
 constexpr absl::string_view kJoin = "join/";
 constexpr absl::string_view kManifestKey = "meta/manifest_key";
+constexpr absl::string_view kOpenCall = "audit/open/";
 constexpr absl::string_view kTicketKey = "meta/ticket_key";
 constexpr absl::string_view kDatasetUnit = "dataset/";
 constexpr absl::string_view kStudyUnit = "study/";
 
-constexpr absl::string_view kPrefixes[] = {kChunk,       kDataset,   kJob,       kJoin,
-                                           kManifestKey, kTicketKey, kQuarantine};
+constexpr absl::string_view kPrefixes[] = {kOpenCall,  kChunk,       kDataset,   kJob,       kJoin,
+                                           kAuditSalt, kManifestKey, kTicketKey, kQuarantine};
 
 // A record may be put aside more than once.
 absl::string_view WithoutQuarantine(absl::string_view key) {
@@ -36,7 +38,8 @@ std::optional<std::string> UnitOf(absl::string_view key) {
   key = WithoutQuarantine(key);
   if (absl::ConsumePrefix(&key, kChunk)) return absl::StrCat(kDatasetUnit, IdIn(key));
   if (absl::ConsumePrefix(&key, kJoin)) return absl::StrCat(kStudyUnit, IdIn(key));
-  if (absl::StartsWith(key, kDataset) || absl::StartsWith(key, kJob) || key == kManifestKey ||
+  if (absl::StartsWith(key, kDataset) || absl::StartsWith(key, kJob) ||
+      absl::StartsWith(key, kOpenCall) || key == kAuditSalt || key == kManifestKey ||
       key == kTicketKey) {
     return std::string(kDaemonUnit);
   }

@@ -16,8 +16,8 @@ namespace coppice::vault {
 // A unit is what one key seals, and what is gone with it:
 //   dataset/ID  the rows of a dataset, chunk/ID/
 //   study/ID    the joined features of a study, join/ID/
-//   daemon      the ticket key, the manifests' key, and the records of datasets and jobs, which
-//               outlive the rows
+//   daemon      the ticket key, the manifests' key, the salt of the audit log and what waits to be
+//               entered in it, and the records of datasets and jobs, which outlive the rows
 inline constexpr absl::string_view kDaemonUnit = "daemon";
 
 // The unit of the record at `key`; none if it is not private. A record that a repair put aside

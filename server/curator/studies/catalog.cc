@@ -107,7 +107,7 @@ absl::Status Catalog::CheckQuota(const std::string& owner, uint64_t most) const 
       }));
   if (owned < most) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      owner, " has ", owned, " studies, and its quota is ", most, ": delete one first"));
+      owner, " may have ", most, most == 1 ? " study" : " studies", ", and has: delete one first"));
 }
 
 absl::Status Catalog::CheckUnused(absl::string_view id) const {

@@ -38,8 +38,8 @@ std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
 
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  AccessProcessor(const access::AccessControl& access, RefusalObserver on_refusal)
-      : access_(access), on_refusal_(std::move(on_refusal)) {}
+  AccessProcessor(const access::AccessControl& access, AccessObservers observers)
+      : access_(access), observers_(std::move(observers)) {}
 
   // Hashing a token takes less than a change of threads.
   bool IsBlocking() const override { return false; }
@@ -57,24 +57,38 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
     const access::Credentials credentials{.authorization = AuthorizationOf(metadata),
                                           .certificate_sha256 = CertificateOf(*context)};
     const absl::Time now = absl::Now();
-    const absl::Status allowed = policy->Check(ViewOf(path->second), credentials, now);
-    if (absl::IsPermissionDenied(allowed) && on_refusal_ != nullptr) {
+    const absl::string_view method = ViewOf(path->second);
+    const absl::StatusOr<access::Identity> admitted = policy->Admit(method, credentials, now);
+    if (admitted.ok() && observers_.on_use != nullptr) observers_.on_use(admitted->entries, now);
+    if (absl::IsPermissionDenied(admitted.status()) && observers_.on_refusal != nullptr) {
       const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, now);
-      if (identity.ok()) on_refusal_(identity->name, ViewOf(path->second));
+      if (identity.ok()) observers_.on_refusal(identity->name, method);
     }
-    return rpc::ToGrpcStatus(allowed);
+    if (absl::IsUnauthenticated(admitted.status()) && credentials.authorization) {
+      return rpc::ToGrpcStatus(LimitFailures(admitted.status()));
+    }
+    return rpc::ToGrpcStatus(admitted.status());
   }
 
  private:
+  // One bucket for all: an address is easily changed, and a good token is not asked.
+  absl::Status LimitFailures(const absl::Status& refusal) {
+    if (failures_.Take("tokens", 1) == absl::ZeroDuration()) return refusal;
+    return absl::ResourceExhaustedError(
+        "too many calls show tokens that are not good here: check yours, and try again in a "
+        "second");
+  }
+
   const access::AccessControl& access_;
-  const RefusalObserver on_refusal_;
+  const AccessObservers observers_;
+  RateLimiter failures_{kFailedTokenLimit, absl::Now};
 };
 
 }  // namespace
 
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access, RefusalObserver on_refusal) {
-  return std::make_shared<AccessProcessor>(access, std::move(on_refusal));
+    const access::AccessControl& access, AccessObservers observers) {
+  return std::make_shared<AccessProcessor>(access, std::move(observers));
 }
 
 rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {

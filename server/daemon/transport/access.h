@@ -14,8 +14,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/base/rate_limiter.h"
 #include "common/study/sha256.h"
 #include "server/access/access_control.h"
+#include "server/daemon/transport/token_use.h"
 #include "server/rpc/services.h"
 
 namespace coppice::daemon {
@@ -24,9 +26,19 @@ namespace coppice::daemon {
 // role: the name of the entry and the path. It must not wait.
 using RefusalObserver = std::function<void(const std::string& name, absl::string_view path)>;
 
-// For server credentials with TLS. `access`, and what `on_refusal` uses, must outlive the server.
+struct AccessObservers {
+  RefusalObserver on_refusal{};
+  UseObserver on_use{};
+};
+
+// So many calls with tokens that are not good are answered so: above it they are ResourceExhausted.
+inline constexpr RateLimit kFailedTokenLimit = {.rate = 10, .burst = 100};
+
+// For server credentials with TLS. `access`, and what the observers use, must outlive the server.
+//
+// Guarantee  nobody who shows a good token is slowed by those who do not.
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access, RefusalObserver on_refusal = {});
+    const access::AccessControl& access, AccessObservers observers = {});
 
 // By the policy that holds when it is asked; null `access`: everybody is an admin without a name.
 // `access` must outlive it.

@@ -17,6 +17,7 @@
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
+#include "server/daemon/transport/token_use.h"
 #include "server/rpc/services.h"
 #include "server/service/calls/audited_calls.h"
 #include "server/service/calls/handler_registry.h"
@@ -33,12 +34,12 @@ constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options,
-                                                         RefusalObserver on_refusal) {
+                                                         AccessObservers observers) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
     credentials->SetAuthMetadataProcessor(CountRefusals(
-        MakeAccessProcessor(*options.access, std::move(on_refusal)), options.call_metrics));
+        MakeAccessProcessor(*options.access, std::move(observers)), options.call_metrics));
   }
   return credentials;
 }
@@ -75,7 +76,7 @@ class GrpcServer final : public DaemonServer {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     SetTransportLimits(limits_, builder);
     SetConnectionLimits(builder);
-    builder.AddListeningPort(options.listen, MakeCredentials(options, EnterRefusals()), &port_);
+    builder.AddListeningPort(options.listen, MakeCredentials(options, Observers()), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
     services_.RegisterWith(builder);
     server_ = builder.BuildAndStart();
@@ -119,6 +120,23 @@ class GrpcServer final : public DaemonServer {
     return registry;
   }
 
+  AccessObservers Observers() { return {.on_refusal = EnterRefusals(), .on_use = NoteUses()}; }
+
+  // The first use of a day is written, by the pool; what a full one leaves out, by the next.
+  UseObserver NoteUses() {
+    if (access_ == nullptr) return {};
+    return [this](absl::Span<const Sha256Digest> entries, absl::Time now) {
+      if (!token_use_.Note(entries, now)) return;
+      const auto write = [this] { token_use_.Write(*access_->policy()).IgnoreError(); };
+      pool_.Run(write).IgnoreError();
+    };
+  }
+
+  service::TokenLister ListTokens() {
+    if (access_ == nullptr) return {};
+    return [this] { return token_use_.Describe(*access_->policy()); };
+  }
+
   // Writes to the disk, so not on the thread that checks access. What a full pool leaves out
   // changed nothing; callers without a name could fill the log.
   RefusalObserver EnterRefusals() {
@@ -138,6 +156,7 @@ class GrpcServer final : public DaemonServer {
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
   RateLimiter limiter_;
   const access::AccessControl* const access_;
+  TokenUse token_use_{curator_.store};
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
   service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.
@@ -155,7 +174,7 @@ class GrpcServer final : public DaemonServer {
                                  curator_.endpoints, guard_};
   service::DatasetHandlers datasets_{curator_.datasets, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
-  service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit};
+  service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens()};
   const service::HandlerRegistry registry_ = MakeRegistry();
   rpc::Services services_{registry_,
                           {.pool = pool_, .builds = builds_, .previews = previews_},

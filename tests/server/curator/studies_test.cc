@@ -121,8 +121,8 @@ TEST_F(StudiesTest, AnOwnerHasNoMoreStudiesThanItsQuota) {
   others.owner = "b";
   first.most_owned = second.most_owned = others.most_owned = 1;
   ASSERT_OK(studies_->Create(first).status());
-  EXPECT_THAT(studies_->Create(second).status(),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is 1")));
+  EXPECT_THAT(studies_->Create(second).status(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                          HasSubstr("may have 1 study, and has")));
   EXPECT_OK(studies_->Create(first).status()) << "a request that is repeated asks for no more";
   EXPECT_OK(studies_->Create(others).status());
   ASSERT_OK(studies_->Delete("first"));

@@ -13,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "coppice/v1/admin.pb.h"
 #include "server/access/bearer_token.h"
 #include "server/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
@@ -170,9 +172,11 @@ TEST(MethodResourcesTest, EveryFieldThatNamesAResourceIsInTheTable) {
     if (path == "coppice.v1.StudyService.PreviewStudy") fields.erase("study.study_id");
     for (const access::NamedResource& named : line.names) listed.insert(std::string(named.field));
     EXPECT_EQ(fields, listed) << path;
-    const bool lists = absl::StrContains(line.path, "/List");
+    static const std::set<std::string> kListsOfWhatIsSeen = {
+        "coppice.v1.DatasetService.ListDatasets", "coppice.v1.ModelService.ListEndpoints",
+        "coppice.v1.StudyService.ListStudies"};
     EXPECT_EQ(line.scope == access::Scope::kNamed && line.names.empty(),
-              lists && path != "coppice.v1.TrainingService.ListAlgorithms" && fields.empty())
+              kListsOfWhatIsSeen.count(path) > 0)
         << path << " names no resource, so its scope must say whom it is for";
   }
 }
@@ -189,6 +193,56 @@ TEST_F(AccessTest, RefusalsSayWhatToDoAndNeverTheToken) {
   const grpc::Status wrong_role = Call(kListStudies, {"Bearer " + TokenOf(access::Role::kDevice)});
   EXPECT_EQ(wrong_role.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(wrong_role.error_message(), HasSubstr("you have device"));
+}
+
+TEST_F(AccessTest, CallsWithBadTokensAreLimitedAndSlowNobodyElse) {
+  Serve(PolicyOfAllRoles(""));
+  bool limited = false;
+  for (int i = 0; i < 2000 && !limited; ++i) {
+    const grpc::Status status = Call(kListStudies, {absl::StrCat("Bearer guess", i)});
+    limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+    if (limited) {
+      EXPECT_THAT(status.error_message(), HasSubstr("tokens that are not good"));
+    } else {
+      ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    }
+  }
+  EXPECT_TRUE(limited);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(CallAs(kListStudies, TokenOf(access::Role::kAdmin)), grpc::StatusCode::OK);
+  }
+  EXPECT_EQ(CallAnonymously(kListStudies), grpc::StatusCode::UNAUTHENTICATED)
+      << "a call without a token is no guess";
+}
+
+TEST_F(AccessTest, TheOperatorSeesWhenEntriesWereUsedLastAlsoAfterARestart) {
+  const auto tokens = [&] {
+    std::string bytes;
+    EXPECT_TRUE(Call("/coppice.v1.AdminService/ListTokens",
+                     {"Bearer " + TokenOf(access::Role::kAdmin)}, "", &bytes)
+                    .ok());
+    v1::ListTokensResponse response;
+    EXPECT_TRUE(response.ParseFromString(bytes));
+    return response;
+  };
+  const std::string today = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone());
+  Serve(PolicyOfAllRoles(""));
+  EXPECT_EQ(CallAs(kOffer, TokenOf(access::Role::kDevice)), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(CallAs(kListStudies, TokenOf(access::Role::kDevice)),
+            grpc::StatusCode::PERMISSION_DENIED);
+  const v1::ListTokensResponse before = tokens();
+  ASSERT_EQ(before.tokens_size(), 4);  // device, analyst, trainer, admin
+  EXPECT_EQ(before.tokens(0).last_used_day(), today);
+  EXPECT_EQ(before.tokens(1).last_used_day(), "");
+  EXPECT_EQ(before.tokens(3).last_used_day(), today);
+  EXPECT_EQ(before.tokens(3).name(), "n");
+  EXPECT_EQ(before.tokens(3).roles(0), "admin");
+  EXPECT_EQ(before.tokens(3).sha256_prefix().size(), 4u);
+  server_->Stop(absl::ZeroDuration());  // after what waits to be written
+  server_.reset();
+  jobs_.reset();
+  Serve(PolicyOfAllRoles(""));
+  EXPECT_EQ(tokens().tokens(0).last_used_day(), today);
 }
 
 TEST_F(AccessTest, TwoAuthorizationsAreRefused) {

@@ -43,6 +43,13 @@ TEST(PatternsTest, AStarStandsForAnyKindThatThereIs) {
   EXPECT_FALSE(Of({"datasets/*"}).MatchAll());
 }
 
+TEST(PatternsTest, AreWrittenAsTheyWereRead) {
+  const std::vector<std::string> texts = {"*", "*/a-*", "datasets/*", "models/m"};
+  EXPECT_EQ(Of(texts).Texts(), texts);
+  EXPECT_EQ(Of({"*/*"}).Texts(), std::vector<std::string>{"*"});
+  EXPECT_TRUE(Patterns().Texts().empty());
+}
+
 TEST(PatternsTest, NoneMatchNothing) {
   EXPECT_TRUE(Patterns().empty());
   EXPECT_FALSE(Patterns().Match("datasets/x"));
