@@ -15,7 +15,7 @@
 namespace coppice::audit {
 namespace {
 
-// As server/ledger/ledger_record.h has them; a test compares.
+// As server/ledger/ledger_record.h has them: audit_log_test fails where they differ.
 constexpr absl::string_view kLedgerPrefix = "ledger/";
 constexpr absl::string_view kHoldPrefix = "hold/";
 constexpr size_t kHashBytes = 32;
