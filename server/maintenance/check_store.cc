@@ -11,6 +11,33 @@
 
 namespace coppice::maintenance {
 
+namespace {
+
+// Reads the records of `store` into `findings`.
+absl::Status CheckOpened(const vault::KeyedStore& store, const ProgressCallback& progress,
+                         Findings& findings) {
+  const absl::Status format = storage::ReadFormat(*store).status();
+  if (absl::IsFailedPrecondition(format)) return format;
+  if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, findings);
+  CheckRecords(*store, progress, findings);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
+                                    const ProgressCallback& progress,
+                                    const std::optional<vault::KeyFile>& keys) {
+  if (!location.is_postgres()) return CheckStore(location.address(), progress, keys);
+  COPPICE_ASSIGN_OR_RETURN(
+      const vault::KeyedStore store,
+      vault::OpenKeyedStoreForReading(
+          location, {.keys = keys, .unreadable = vault::UnreadableRecords::kShow}));
+  Findings findings;
+  COPPICE_RETURN_IF_ERROR(CheckOpened(store, progress, findings));
+  return findings;
+}
+
 absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
                                     const std::optional<vault::KeyFile>& keys) {
   const std::string database = storage::StoreFolder(data_dir);
@@ -29,10 +56,7 @@ absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressC
                   .remedy = Remedy::kSalvageFiles});
     return findings;
   }
-  const absl::Status format = storage::ReadFormat(**store).status();
-  if (absl::IsFailedPrecondition(format)) return format;
-  if (store->sealed() != nullptr) CheckSeals(*store->sealed(), progress, findings);
-  CheckRecords(**store, progress, findings);
+  COPPICE_RETURN_IF_ERROR(CheckOpened(*store, progress, findings));
   return findings;
 }
 

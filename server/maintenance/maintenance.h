@@ -1,4 +1,4 @@
-// What `coppiced check`, `repair` and `assign-owner` do to a data directory that no daemon uses.
+// What `coppiced check`, `repair`, `copy` and `assign-owner` do to a store that no daemon uses.
 // restore.h has what `restore` does.
 //
 // Errors  FailedPrecondition: a daemon uses it, a newer version made it, or it is sealed and the
@@ -21,12 +21,17 @@
 #include "server/maintenance/findings.h"
 #include "server/owners/patterns.h"
 #include "server/storage/store.h"
+#include "server/storage/store_location.h"
 #include "server/vault/key_file.h"
 
 namespace coppice::maintenance {
 
-// Verifies everything that can be verified of a data directory, and changes nothing. The folder is
-// locked meanwhile.
+// Verifies everything that can be verified of a store, and changes nothing. It is locked meanwhile.
+// Of a database only the records are read: its files are the server's to check.
+absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
+                                    const ProgressCallback& progress,
+                                    const std::optional<vault::KeyFile>& keys = std::nullopt);
+// The same for a data directory.
 absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
                                     const std::optional<vault::KeyFile>& keys = std::nullopt);
 
@@ -60,6 +65,19 @@ struct RepairResult {
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
                                          int64_t now, const ProgressCallback& progress,
                                          const std::optional<vault::KeyFile>& keys = std::nullopt);
+
+struct CopyResult {
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of keys and values
+  std::string digest;  // of all records but the format, of both stores alike
+};
+
+// Copies all records of one store into another, as they are on the disk, and reads them back. The
+// format's record comes last, so that a copy that was cut short does not open. FailedPrecondition
+// if `to` holds a record; DataLoss if what is read back differs.
+absl::StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from,
+                                     const storage::StoreLocation& to,
+                                     const ProgressCallback& progress);
 
 // A part of RepairStore(), on an open store: does what `findings` ask for.
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,

@@ -82,7 +82,7 @@ class Store {
   // Takes what was deleted or replaced under `prefix` out of the store's files: when it returns OK
   // no file of the store, its logs included, holds a byte of a value that is no longer there. Keys
   // may remain. Takes as long as writing anew what is near. The disk may keep what a file system
-  // has let go, and so may copies.
+  // has let go, and so may copies. A database server keeps more (docs/postgresql.md#deletion).
   virtual absl::Status Purge(absl::string_view prefix) = 0;
 
   // Copies the store while it is in use. The copy holds every batch that was applied before, and

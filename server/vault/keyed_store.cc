@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/storage/postgres/postgres_store.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 #include "server/vault/vault_records.h"
@@ -45,6 +46,22 @@ absl::StatusOr<KeyedStore> KeyedStore::OpenUnchanged(std::unique_ptr<storage::St
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<SealedStore> sealed,
                            SealedStore::Open(*disk, *options.keys, options.unreadable));
   return KeyedStore(std::move(disk), std::move(sealed));
+}
+
+absl::StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
+                                          const KeyOptions& options) {
+  if (!location.is_postgres()) return OpenKeyedStore(location.address(), options);
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
+                           storage::OpenPostgresStore(location.address()));
+  return KeyedStore::Open(std::move(disk), options);
+}
+
+absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
+                                                    const KeyOptions& options) {
+  if (!location.is_postgres()) return OpenKeyedStoreForReading(location.address(), options);
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
+                           storage::OpenPostgresStoreForReading(location.address()));
+  return KeyedStore::OpenUnchanged(std::move(disk), options);
 }
 
 absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,

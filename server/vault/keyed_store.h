@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/storage/store.h"
+#include "server/storage/store_location.h"
 #include "server/vault/key_file.h"
 #include "server/vault/sealed_store.h"
 
@@ -58,8 +59,13 @@ class KeyedStore {
   std::unique_ptr<SealedStore> sealed_;
 };
 
-// Both on RocksDB; see rocksdb_store.h. FailedPrecondition, having changed no record, for a sealed
-// store without its key file.
+// Both open the store at `location`; see postgres_store.h and rocksdb_store.h. FailedPrecondition,
+// having changed no record, for a sealed store without its key file.
+absl::StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
+                                          const KeyOptions& options);
+absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
+                                                    const KeyOptions& options);
+// The same for a data directory.
 absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const KeyOptions& options,
                                           rocksdb::Env* env = nullptr);
 absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,

@@ -151,7 +151,7 @@ class DeployTest(unittest.TestCase):
 
     def test_what_is_commented_out_is_good_too(self):
         toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "full.toml"), flags=re.MULTILINE)
-        for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
+        for alone in ("insecure", "store", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
         self.assert_good(toml)
 

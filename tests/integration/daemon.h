@@ -20,7 +20,8 @@ namespace coppice::testing {
 
 class Daemon {
  public:
-  // Certificates in `folder`/certs (made once), the store in `data_dir` or `folder`/store.
+  // Certificates in `folder`/certs (made once), the store in `data_dir` or `folder`/store. A
+  // `data_dir` that is a URI is the store's database.
   explicit Daemon(std::string folder, std::string data_dir = "")
       : folder_(std::move(folder)),
         data_dir_(data_dir.empty() ? folder_ + "/store" : std::move(data_dir)) {
@@ -32,7 +33,7 @@ class Daemon {
 
   std::vector<std::string> CommandLine(const std::string& listen) const {
     std::vector<std::string> line = {BinaryPath("coppiced"),
-                                     "--data-dir",
+                                     StoreFlag(),
                                      data_dir_,
                                      "--listen",
                                      listen,
@@ -89,6 +90,9 @@ class Daemon {
   std::string ca() const { return folder_ + "/certs/ca.crt"; }
   std::string log() const { return process_->err(); }
   const std::string& data_dir() const { return data_dir_; }
+  std::string StoreFlag() const {
+    return data_dir_.starts_with("postgresql:") ? "--store" : "--data-dir";
+  }
   ConnectOptions connection() const { return {.server = server(), .ca_file = ca()}; }
 
   // `coppice` with `arguments` against this daemon.

@@ -47,8 +47,8 @@ int TokenCommand(int argc, const char* const* argv);
 // Runs `coppiced key-file ...`, argv[0] being "key-file"; the exit code.
 int KeyFileCommand(int argc, const char* const* argv);
 
-// For coppiced check, repair, backup, restore, assign-owner. Runs the command that `argv` names
-// and returns the exit code; none if it names no such command.
+// For coppiced check, repair, backup, restore, copy, assign-owner. Runs the command that `argv`
+// names and returns the exit code; none if it names no such command.
 std::optional<int> RunOffline(int argc, const char* const* argv);
 
 }  // namespace coppice::daemon

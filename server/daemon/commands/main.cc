@@ -164,7 +164,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
-  return CheckDataDir(flags.data_dir);
+  return CheckLocation(flags);
 }
 
 // Enters in the audit log how a reload of `part` ended.
@@ -220,8 +220,10 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                            LoadCertificates(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<access::AccessControl> access, LoadPolicy(flags));
   COPPICE_ASSIGN_OR_RETURN(const curator::SigningKeys signing_keys, LoadSigningKeys(flags));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
   log.Info("starting", {{"version", COPPICE_VERSION},
-                        {"data_dir", flags.data_dir},
+                        {location.is_postgres() ? "store" : "data_dir", location.Shown()},
                         {"tls", certificates == nullptr        ? "off"
                                 : certificates->asks_clients() ? "mutual"
                                                                : "on"}});

@@ -23,10 +23,12 @@
 #include "server/maintenance/maintenance.h"
 #include "server/maintenance/restore.h"
 #include "server/owners/patterns.h"
+#include "server/storage/postgres/postgres_store.h"
 #include "server/storage/rocksdb/backups.h"
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
+#include "server/storage/store_location.h"
 #include "server/vault/keyed_store.h"
 
 namespace coppice::daemon {
@@ -35,8 +37,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct OfflineFlags {
+  std::string store;
   std::string data_dir;
   std::string folder;  // --backup, --to, --from
+  std::string to;      // of copy
   std::string owner;
   std::vector<std::string> resources = {"*"};
   std::string key_file;
@@ -122,14 +126,37 @@ void PrintBackup(const OfflineFlags& flags, const storage::StoreBackup& backup) 
             << backup.bytes << " bytes in " << backup.files << " files\n";
 }
 
+// The data directory of a command that works on files alone; InvalidArgument with `instead` if the
+// store is a database.
+absl::StatusOr<std::string> DataDirOf(const OfflineFlags& flags, absl::string_view instead) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  if (!location.is_postgres()) return location.address();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--store is in PostgreSQL, and this works on the files of a data directory: ", instead));
+}
+
+// NotFound if there is no store, so that none is made.
+absl::Status CheckHoldsStore(const storage::StoreLocation& location) {
+  if (location.is_postgres()) {
+    return storage::OpenPostgresStoreForReading(location.address()).status();
+  }
+  COPPICE_ASSIGN_OR_RETURN(const bool there,
+                           storage::HoldsStore(storage::StoreFolder(location.address())));
+  if (there) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(location.address(), " holds no store"));
+}
+
 // Each returns the exit code.
 
 absl::StatusOr<int> Check(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
   absl::StatusOr<maintenance::Findings> findings = absl::InternalError("");
   {
     const Line line;
-    findings = maintenance::CheckStore(flags.data_dir, line.Progress(), keys);
+    findings = maintenance::CheckStore(location, line.Progress(), keys);
   }
   COPPICE_RETURN_IF_ERROR(findings.status());
   PrintFindings(flags, *findings);
@@ -137,10 +164,12 @@ absl::StatusOr<int> Check(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Repair(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
+                           DataDirOf(flags, "restore a base backup of the database instead"));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
   if (flags.dry_run) {
     COPPICE_ASSIGN_OR_RETURN(const maintenance::Findings findings,
-                             maintenance::CheckStore(flags.data_dir, Line().Progress(), keys));
+                             maintenance::CheckStore(data_dir, Line().Progress(), keys));
     PrintSteps(flags, "plan", maintenance::PlanRepair(findings));
     return findings.problems.empty() ? kExitDone : kExitFailed;
   }
@@ -152,7 +181,7 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
   absl::StatusOr<maintenance::RepairResult> result = absl::InternalError("");
   {
     const Line line;
-    result = maintenance::RepairStore(flags.data_dir, flags.folder, Now(), line.Progress(), keys);
+    result = maintenance::RepairStore(data_dir, flags.folder, Now(), line.Progress(), keys);
   }
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintSteps(flags, "done", result->done);
@@ -161,11 +190,11 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Backup(const OfflineFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const bool there,
-                           storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
-  if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
+                           DataDirOf(flags, "use pg_basebackup of the database server instead"));
+  COPPICE_RETURN_IF_ERROR(CheckHoldsStore(storage::StoreLocation::DataDir(data_dir)));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
-                           storage::OpenRocksDbStore(flags.data_dir));
+                           storage::OpenRocksDbStore(data_dir));
   COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
   // As it is on the disk: what is sealed stays so, and no key is needed.
   COPPICE_RETURN_IF_ERROR(vault::CheckNotHalfSealed(*store));
@@ -225,13 +254,12 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
 absl::StatusOr<int> Assign(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const owners::Patterns resources,
                            owners::Patterns::Parse(flags.resources));
-  COPPICE_ASSIGN_OR_RETURN(const bool there,
-                           storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
-  if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(CheckHoldsStore(location));
   vault::KeyOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
-  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
-                           vault::OpenKeyedStore(flags.data_dir, options));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(location, options));
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   std::vector<std::string> assigned;
   COPPICE_RETURN_IF_ERROR(
@@ -252,14 +280,40 @@ absl::StatusOr<int> AssignDatasets(const OfflineFlags& flags) {
   return Assign(datasets);
 }
 
-constexpr const char* kCommands[] = {"check",   "repair",       "backup",
+absl::StatusOr<int> Copy(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation from,
+                           storage::StoreLocation::Parse(flags.folder));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation to,
+                           storage::StoreLocation::Parse(flags.to));
+  const Line line;
+  COPPICE_ASSIGN_OR_RETURN(const maintenance::CopyResult copied,
+                           maintenance::CopyStore(from, to, line.Progress()));
+  if (flags.json) {
+    PrintJson({{"kind", "copy"},
+               {"records", copied.records},
+               {"bytes", copied.bytes},
+               {"digest", copied.digest}});
+  } else {
+    std::cout << copied.records << " records, " << copied.bytes << " bytes, digest "
+              << copied.digest << "\n";
+  }
+  return kExitDone;
+}
+
+constexpr const char* kCommands[] = {"check",   "repair",       "backup",         "copy",
                                      "restore", "assign-owner", "assign-datasets"};
 
 using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
 
-CLI::Option* AddDataDir(CLI::App& app, OfflineFlags& flags) {
-  return app.add_option("--data-dir", flags.data_dir, "The daemon's data directory")
-      ->type_name("DIR");
+void AddDataDir(CLI::App& app, OfflineFlags& flags) {
+  app.add_option("--data-dir", flags.data_dir, "The daemon's data directory")->type_name("DIR");
+}
+
+void AddStore(CLI::App& app, OfflineFlags& flags) {
+  app.add_option("--store", flags.store,
+                 "The daemon's store: rocksdb:DIR, or postgresql://HOST/DATABASE")
+      ->type_name("STORE");
+  AddDataDir(app, flags);
 }
 
 void AddKeyFile(CLI::App& app, OfflineFlags& flags) {
@@ -272,10 +326,11 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
   app.add_flag("--json", flags.json, "Print one JSON object a line");
   if (name == "check") {
     app.description(
-        "Verifies a data directory while no daemon runs on it, and changes nothing: the checksums "
-        "of all files, every record as the daemon would load it, and that they fit together. "
+        "Verifies a store while no daemon runs on it, and changes nothing: the checksums of all "
+        "files of a data directory, every record as the daemon would load it, and that they fit "
+        "together. "
         "Prints every problem, and exits with 1 if there is any.");
-    AddDataDir(app, flags)->required();
+    AddStore(app, flags);
     AddKeyFile(app, flags);
     return Check;
   }
@@ -287,7 +342,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "ledger is damaged spends nothing more. No report is invented, no budget given back. Says "
         "what it does and what is lost; exits with 1 if problems are left. Restoring a backup may "
         "lose less: see --dry-run.");
-    AddDataDir(app, flags)->required();
+    AddStore(app, flags);
     AddKeyFile(app, flags);
     app.add_option("--backup", flags.folder,
                    "Copy the files here first; a folder that is not there")
@@ -302,7 +357,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "sealed (--key-file of the daemon) reads private rows and the key of all tickets: keep "
         "them "
         "as safe as the directory. What is sealed stays so, and no key is needed.");
-    AddDataDir(app, flags)->required();
+    AddStore(app, flags);
     app.add_option(
            "--to", flags.folder,
            "Folder of backups, to which others must have no access; made if it is not there")
@@ -313,6 +368,17 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         ->capture_default_str();
     return Backup;
   }
+  if (name == "copy") {
+    app.description(
+        "Copies a store into an empty one, of either kind, while no daemon runs on them, and "
+        "compares both. The source stays as it is. What is sealed stays so, and no key is needed. "
+        "A copy that was cut short does not open as a store.");
+    app.add_option("--from", flags.folder, "rocksdb:DIR, or postgresql://HOST/DATABASE")
+        ->type_name("STORE")
+        ->required();
+    app.add_option("--to", flags.to, "The same, without a record")->type_name("STORE")->required();
+    return Copy;
+  }
   if (name == "assign-owner" || name == "assign-datasets") {
     app.description(
         name == "assign-owner"
@@ -322,7 +388,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
               "which the operator alone sees. What has an owner keeps it."
             : "Gives every dataset without an owner to one entry of the policy, as assign-owner "
               "--resource 'datasets/*' does.");
-    AddDataDir(app, flags)->required();
+    AddStore(app, flags);
     AddKeyFile(app, flags);
     app.add_option("--owner", flags.owner, "Name of the policy's entry")
         ->type_name("NAME")

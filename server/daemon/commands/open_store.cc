@@ -48,14 +48,6 @@ absl::StatusOr<vault::KeyFile> ReadKeyFile(const std::string& path) {
   return absl::Status(keys.status().code(), absl::StrCat("--key-file ", keys.status().message()));
 }
 
-}  // namespace
-
-absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(path));
-  return keys;
-}
-
 absl::Status CheckDataDir(const std::string& data_dir) {
   std::error_code ignored;
   fs::path path = fs::absolute(data_dir, ignored).lexically_normal();
@@ -65,11 +57,35 @@ absl::Status CheckDataDir(const std::string& data_dir) {
   return absl::OkStatus();
 }
 
+absl::Status MakeDataDir(const std::string& data_dir) {
+  COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
+  std::error_code error;
+  fs::create_directories(data_dir, error);
+  return error ? FileError("--data-dir", data_dir, error.value()) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(vault::KeyFile keys, ReadKeyFile(path));
+  return keys;
+}
+
+absl::Status CheckLocation(const DaemonFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  return location.is_postgres() ? absl::OkStatus() : CheckDataDir(location.address());
+}
+
 absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
                                const DaemonFlags& flags) {
   if (path.empty()) return absl::OkStatus();
-  const std::pair<absl::string_view, std::string> folders[] = {{"--data-dir", flags.data_dir},
-                                                               {"--backup-dir", flags.backup_dir}};
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  const std::pair<absl::string_view, std::string> folders[] = {
+      {"--data-dir", location.is_postgres() ? "" : location.address()},
+      {"--backup-dir", flags.backup_dir}};
   for (const auto& [folder_flag, folder_path] : folders) {
     if (folder_path.empty()) continue;
     std::error_code error;
@@ -86,20 +102,20 @@ absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
 }
 
 absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log) {
-  COPPICE_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  if (!location.is_postgres()) COPPICE_RETURN_IF_ERROR(MakeDataDir(location.address()));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   vault::KeyOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
   options.tell = [&log](vault::VaultStep step, absl::string_view former_key) {
     LogStep(step, former_key, log);
   };
-  std::error_code error;
-  fs::create_directories(flags.data_dir, error);
-  if (error) return FileError("--data-dir", flags.data_dir, error.value());
-  absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStore(flags.data_dir, options);
+  absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStore(location, options);
   if (!store.ok()) {
-    return absl::Status(store.status().code(), absl::StrCat("--data-dir ", flags.data_dir, ": ",
-                                                            store.status().message()));
+    return absl::Status(store.status().code(),
+                        absl::StrCat(location.is_postgres() ? "--store " : "--data-dir ",
+                                     location.Shown(), ": ", store.status().message()));
   }
   if (store->sealed() != nullptr) {
     log.Info("store is sealed", {{"key", store->sealed()->master_id()}});

@@ -18,9 +18,9 @@ namespace coppice::daemon {
 // The keys of --key-file, none without it. The error names the flag.
 absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path);
 
-// FailedPrecondition that names the flag, if the data directory can neither be used nor made.
-// Changes nothing.
-absl::Status CheckDataDir(const std::string& data_dir);
+// FailedPrecondition that names the flag, if the store's data directory can neither be used nor
+// made. Changes nothing, and asks no database.
+absl::Status CheckLocation(const DaemonFlags& flags);
 
 // InvalidArgument if the file `path` of `flag` is inside the data directory or the folder of
 // backups: it would be lost, copied and restored with what it is kept apart from.

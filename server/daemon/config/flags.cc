@@ -45,10 +45,14 @@ Examples:
     coppiced --data-dir /var/lib/coppice --key-file /etc/coppice/store.key \
         --tls-cert certs/server.crt --tls-key certs/server.key
 
+  With its state in a database of PostgreSQL:
+    coppiced --store 'postgresql://coppice@db.example/coppice?sslmode=verify-full' \
+        --tls-cert certs/server.crt --tls-key certs/server.key
+
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
 
-Offline, while no daemon runs on the folder (each has its own --help):
+Offline, while no daemon runs on the store (each has its own --help):
     coppiced check --data-dir /var/lib/coppice
     coppiced repair --data-dir /var/lib/coppice --dry-run
     coppiced backup --data-dir /var/lib/coppice --to /backups/coppice
@@ -77,9 +81,12 @@ std::string LevelName(const std::string& name) {
 }
 
 void AddFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--data-dir", flags.data_dir, "Folder of all its state; made if it is not there")
-      ->type_name("DIR")
-      ->required();
+  app.add_option("--store", flags.store,
+                 "Where all its state lies: rocksdb:DIR, a folder that is made if it is not there, "
+                 "or postgresql://USER@HOST/DATABASE?sslmode=verify-full, a database of PostgreSQL "
+                 "15 or newer. Keep its password in the file of PGPASSFILE")
+      ->type_name("STORE");
+  app.add_option("--data-dir", flags.data_dir, "The same as --store rocksdb:DIR")->type_name("DIR");
   app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
@@ -277,7 +284,25 @@ absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
   return flags;
 }
 
+absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
+                                                  const std::string& data_dir) {
+  if (store.empty() && data_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--store is missing: give --store rocksdb:DIR, which --data-dir DIR is short for, or "
+        "--store postgresql://HOST/DATABASE");
+  }
+  if (store.empty()) return storage::StoreLocation::DataDir(data_dir);
+  if (!data_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--store and --data-dir both say where the store is: leave one of them out");
+  }
+  absl::StatusOr<storage::StoreLocation> location = storage::StoreLocation::Parse(store);
+  if (location.ok()) return location;
+  return absl::InvalidArgumentError(absl::StrCat("--store: ", location.status().message()));
+}
+
 absl::Status CheckFlags(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(LocationOf(flags.store, flags.data_dir).status());
   if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
     return absl::InvalidArgumentError(
         "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");

@@ -13,6 +13,7 @@
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
 #include "server/service/ticket_limits.h"
+#include "server/storage/store_location.h"
 
 namespace CLI {
 class App;
@@ -21,7 +22,8 @@ class App;
 namespace coppice::daemon {
 
 struct DaemonFlags {
-  std::string data_dir;
+  std::string store;     // rocksdb:DIR or postgresql://…
+  std::string data_dir;  // DIR alone
   std::string listen = "127.0.0.1:8443";
   std::string tls_cert;
   std::string tls_key;
@@ -66,6 +68,11 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
 // The same again, for a file of settings that may have changed: InvalidArgument instead of words to
 // the terminal.
 absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
+
+// Where the flags --store and --data-dir say that a store lies. InvalidArgument unless one of them
+// is given, or for a store that is none.
+absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
+                                                  const std::string& data_dir);
 
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "server/storage/prefix.h"
 #include "server/storage/rocksdb/backups.h"
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_engine.h"
@@ -25,14 +26,6 @@ namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The first key after all that start with `prefix`; none if there is no such key.
-std::optional<std::string> EndOfPrefix(std::string prefix) {
-  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-  if (prefix.empty()) return std::nullopt;
-  ++prefix.back();
-  return prefix;
-}
 
 // The sequence number of the first change of a batch that was written: its first eight bytes.
 uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {

@@ -28,6 +28,18 @@ auto IsWrong(const char* text) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
+TEST(LocationOfTest, OneFlagSaysWhereTheStoreIs) {
+  ASSERT_OK_AND_ASSIGN(const storage::StoreLocation folder, LocationOf("", "dir"));
+  EXPECT_EQ(folder.address(), "dir");
+  ASSERT_OK_AND_ASSIGN(const storage::StoreLocation same, LocationOf("rocksdb:dir", ""));
+  EXPECT_EQ(same.address(), "dir");
+  ASSERT_OK_AND_ASSIGN(const storage::StoreLocation database, LocationOf("postgresql://h/db", ""));
+  EXPECT_TRUE(database.is_postgres());
+  EXPECT_THAT(LocationOf("", "").status(), IsWrong("--store is missing"));
+  EXPECT_THAT(LocationOf("rocksdb:dir", "dir").status(), IsWrong("leave one of them out"));
+  EXPECT_THAT(LocationOf("dir", "").status(), IsWrong("--store: a store is rocksdb:DIR"));
+}
+
 TEST(CheckFlagsTest, TlsWithAPolicyServesAnyAddress) {
   DaemonFlags flags = WithTls();
   flags.policy = "policy.json";
@@ -120,9 +132,9 @@ TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
   const char* unknown[] = {"coppiced", "--data-dir", "d", "--insecure", "--bogus"};
   const char* missing[] = {"coppiced", "--insecure"};
   const char* level[] = {"coppiced", "--data-dir", "d", "--insecure", "--log-level", "loud"};
-  DaemonFlags flags;
+  DaemonFlags flags, nothing;
   EXPECT_EQ(ParseFlags(std::size(unknown), unknown, flags), kExitUsage);
-  EXPECT_EQ(ParseFlags(std::size(missing), missing, flags), kExitUsage);
+  EXPECT_EQ(ParseFlags(std::size(missing), missing, nothing), kExitUsage);
   EXPECT_EQ(ParseFlags(std::size(level), level, flags), kExitUsage);
 }
 

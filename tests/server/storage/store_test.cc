@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/storage/postgres/postgres_store.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -34,7 +36,12 @@ struct Engine {
 
 class StoreTest : public ::testing::TestWithParam<Engine> {
  protected:
-  void SetUp() override { ASSERT_OK_AND_ASSIGN(store_, GetParam().open(folder_.path())); }
+  void SetUp() override {
+    if (GetParam().name == "Postgres" && !testing::PostgresServer::IsInstalled()) {
+      GTEST_SKIP() << testing::PostgresServer::kSkipped;
+    }
+    ASSERT_OK_AND_ASSIGN(store_, GetParam().open(folder_.path()));
+  }
 
   void Put(const std::string& key, const std::string& value) {
     StoreBatch batch;
@@ -182,6 +189,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Engine{"Memory",
                              [](const std::string&) -> absl::StatusOr<std::unique_ptr<Store>> {
                                return std::make_unique<testing::MemoryStore>();
+                             }},
+                      Engine{"Postgres",
+                             [](const std::string&) {
+                               return OpenPostgresStore(
+                                   testing::PostgresServer::Shared().NewDatabase());
                              }},
                       Engine{"RocksDb",
                              [](const std::string& folder) { return OpenRocksDbStore(folder); }}),
