@@ -21,8 +21,8 @@ deploy/make-certs.sh "$folder/certs" > "$folder/log"
 "$bin/coppice-lab" synthesize --output-dir "$folder/rows" --synthetic gamma=0.5,private=20000,public=4000 >> "$folder/log"
 
 echo "# ingest_bench: batches of 250, then single reports, over one stream"
-"$bin/ingest_bench" --certs "$folder/certs" --folder "$folder/ingest"
-"$bin/ingest_bench" --certs "$folder/certs" --folder "$folder/ingest1" --batch 1 --reports 20000
+"$bin/ingest_bench" --certs "$folder/certs" --store "rocksdb:$folder/ingest"
+"$bin/ingest_bench" --certs "$folder/certs" --store "rocksdb:$folder/ingest1" --batch 1 --reports 20000
 
 "$bin/coppiced" --data-dir "$folder/store" --listen 127.0.0.1:0 --port-file "$folder/port" --ticket-rate 0 \
   --tls-cert "$folder/certs/server.crt" --tls-key "$folder/certs/server.key" 2>> "$folder/log" &

@@ -3,7 +3,7 @@
 // Both servers run in this process and take turns, so they share whatever else the machine is
 // doing.
 //
-//   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--folder DIR] [--sealed]
+//   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--store STORE] [--sealed]
 
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
@@ -38,8 +38,8 @@ struct Flags {
   size_t reports = 200'000;  // of one round
   size_t batch = 250;        // reports a message
   int rounds = 5;
-  std::string certs;   // as deploy/make-certs.sh makes them
-  std::string folder;  // for the store
+  std::string certs;  // as deploy/make-certs.sh makes them
+  std::string store;  // rocksdb:DIR or postgresql://HOST/DATABASE
   bool sealed = false;
 };
 
@@ -242,15 +242,21 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--certs", flags.certs, "Folder made by deploy/make-certs.sh")->required();
-  app.add_option("--folder", flags.folder, "Folder for the store, on the disk to measure")
+  app.add_option("--store", flags.store,
+                 "rocksdb:DIR, on the disk to measure, or postgresql://HOST/DATABASE")
       ->required();
   app.add_flag("--sealed", flags.sealed, "Seal the store's private records, as --key-file does");
   CLI11_PARSE(app, argc, argv);
 
-  std::filesystem::create_directories(flags.folder);
+  const auto location = storage::StoreLocation::Parse(flags.store);
+  if (!location.ok()) {
+    std::fprintf(stderr, "ingest_bench: %s\n", location.status().ToString().c_str());
+    return 2;
+  }
+  if (!location->is_postgres()) std::filesystem::create_directories(location->address());
   vault::KeyOptions keys;
   if (flags.sealed) keys.keys = *vault::KeyFile::Parse(std::string(64, '7'));
-  const auto store = vault::OpenKeyedStore(flags.folder, keys);
+  const auto store = vault::OpenKeyedStore(*location, keys);
   if (!store.ok()) {
     std::fprintf(stderr, "ingest_bench: %s\n", store.status().ToString().c_str());
     return 1;
