@@ -100,30 +100,47 @@ std::string SealedStore::master_id() const {
 absl::StatusOr<std::optional<std::string>> SealedStore::Get(absl::string_view key) const {
   const std::optional<std::string> unit = UnitOf(key);
   if (!unit.has_value()) return base_.Get(key);
-  const std::shared_ptr<const KeyRing> before = Ring();
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, base_.Get(key));
-  if (!value.has_value()) return std::nullopt;
-  return OpenRecord(key, *unit, *value, *before);
+  Rings rings = {Ring()};
+  for (;;) {
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, base_.Get(key));
+    if (!value.has_value()) return std::nullopt;
+    COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> opened,
+                             OpenRecord(key, *unit, *value, rings));
+    if (opened.has_value()) return opened;
+  }
 }
 
 absl::Status SealedStore::Scan(
     absl::string_view prefix,
     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) const {
-  const std::shared_ptr<const KeyRing> before = Ring();
+  Rings rings = {Ring()};
   return base_.Scan(prefix, [&](absl::string_view key, absl::string_view value) -> absl::Status {
     const std::optional<std::string> unit = UnitOf(key);
     if (!unit.has_value()) return visit(key, value);
-    COPPICE_ASSIGN_OR_RETURN(const std::string opened, OpenRecord(key, *unit, value, *before));
-    return visit(key, opened);
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> opened,
+                             OpenRecord(key, *unit, value, rings));
+    return opened.has_value() ? visit(key, *opened) : absl::OkStatus();
   });
 }
 
-absl::StatusOr<std::string> SealedStore::OpenRecord(absl::string_view key, absl::string_view unit,
-                                                    absl::string_view value,
-                                                    const KeyRing& before) const {
-  if (std::optional<std::string> opened = TryOpen(key, unit, value, before)) return *opened;
+absl::StatusOr<std::optional<std::string>> SealedStore::OpenRecord(absl::string_view key,
+                                                                   absl::string_view unit,
+                                                                   absl::string_view value,
+                                                                   Rings& rings) const {
+  const auto try_all = [&]() -> std::optional<std::string> {
+    for (const std::shared_ptr<const KeyRing>& ring : rings) {
+      if (std::optional<std::string> opened = TryOpen(key, unit, value, *ring)) return opened;
+    }
+    return std::nullopt;
+  };
+  if (std::optional<std::string> opened = try_all()) return opened;
   // The key may have been made since.
-  if (std::optional<std::string> opened = TryOpen(key, unit, value, *Ring())) return *opened;
+  if (std::shared_ptr<const KeyRing> now = Ring(); now != rings.back()) {
+    rings.push_back(std::move(now));
+    if (std::optional<std::string> opened = try_all()) return opened;
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> still, base_.Get(key));
+  if (still != value) return std::nullopt;
   if (unreadable_ == UnreadableRecords::kShow) return std::string(value);
   return storage::CorruptRecord(
       key, "does not open with its key: it was changed, moved or sealed by another");

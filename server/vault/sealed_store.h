@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -86,9 +87,16 @@ class SealedStore final : public storage::Store {
   std::shared_ptr<const KeyRing> Ring() const;
   void SetRing(std::shared_ptr<const KeyRing> ring);
 
-  // `before` is the ring from before `value` was read, which may have lost its key since.
-  absl::StatusOr<std::string> OpenRecord(absl::string_view key, absl::string_view unit,
-                                         absl::string_view value, const KeyRing& before) const;
+  // The rings that a reader has met. A record that it reads was sealed by a key of one of them,
+  // unless the unit was made and deleted again in between.
+  using Rings = std::vector<std::shared_ptr<const KeyRing>>;
+
+  // Opens what was read after the first of `rings`, to which those that came since are added.
+  // Nothing if the record is gone meanwhile, and its key with it.
+  absl::StatusOr<std::optional<std::string>> OpenRecord(absl::string_view key,
+                                                        absl::string_view unit,
+                                                        absl::string_view value,
+                                                        Rings& rings) const;
   absl::StatusOr<SealedBatch> SealBatch(const storage::StoreBatch& batch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status PurgeFormerKeys() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
