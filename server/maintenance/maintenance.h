@@ -27,7 +27,7 @@
 namespace coppice::maintenance {
 
 // Verifies everything that can be verified of a store, and changes nothing. It is locked meanwhile.
-// Of a database only the records are read: its files are the server's to check.
+// In a database only the records are read: its files are the server's to check.
 absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
                                     const ProgressCallback& progress,
                                     const std::optional<vault::KeyFile>& keys = std::nullopt);

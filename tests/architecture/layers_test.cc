@@ -63,12 +63,23 @@ std::string RoomOf(const Rooms& rooms, const std::string& path) {
 // and the operating system.
 std::string LibraryOf(const std::string& header) {
   static const std::vector<std::pair<std::string, std::string>> kPrefixes = {
-      {"absl/", "absl"},         {"openssl/", "openssl"}, {"google/protobuf", "protobuf"},
-      {"grpcpp/", "grpc"},       {"grpc/", "grpc"},       {"rocksdb/", "rocksdb"},
-      {"CLI/", "cli11"},         {"boost/", "boost"},     {"nlohmann/", "json"},
-      {"csv.h", "csv"},          {"zlib.h", "zlib"},      {"Eigen/", "eigen"},
-      {"lapacke.h", "lapack"},   {"gtest/", "gtest"},     {"prometheus/", "prometheus"},
-      {"pybind11/", "pybind11"}, {"libpq-fe.h", "postgresql"},
+      {"absl/", "absl"},
+      {"openssl/", "openssl"},
+      {"google/protobuf", "protobuf"},
+      {"grpcpp/", "grpc"},
+      {"grpc/", "grpc"},
+      {"rocksdb/", "rocksdb"},
+      {"CLI/", "cli11"},
+      {"boost/", "boost"},
+      {"nlohmann/", "json"},
+      {"csv.h", "csv"},
+      {"zlib.h", "zlib"},
+      {"Eigen/", "eigen"},
+      {"lapacke.h", "lapack"},
+      {"gtest/", "gtest"},
+      {"prometheus/", "prometheus"},
+      {"pybind11/", "pybind11"},
+      {"libpq-fe.h", "postgresql"},
   };
   for (const auto& [prefix, library] : kPrefixes) {
     if (header.rfind(prefix, 0) == 0) return library;

@@ -55,6 +55,9 @@ class Place:
         shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
         made = run(COPPICED, "key-file", "--out", os.path.join(self.folder, "store.key"))
         assert made.returncode == 0, made.stderr
+        password = os.path.join(self.folder, "metrics.password")
+        with open(os.open(password, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write("a password of the sample\n")
 
     def close(self):
         shutil.rmtree(self.folder)
@@ -67,6 +70,7 @@ class Place:
                               (r"/[\w/.-]*(?:clients|ca)\.crt", "certs/ca.crt"),
                               (r"/[\w/.-]*policy\.json", "policy.json"),
                               (r"/[\w/.-]*store\.key", "store.key"),
+                              (r"/[\w/.-]*metrics\.password", "metrics.password"),
                               (r"/var/lib/coppice-backups", "backups"),
                               (r"/var/lib/coppice", "data")):
             moved = re.sub(pattern, os.path.join(self.folder, file), moved)

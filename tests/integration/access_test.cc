@@ -210,8 +210,8 @@ TEST_F(PolicyTest, DatasetsWithoutAnOwnerAreForAdminsUntilTheyAreAssigned) {
   EXPECT_EQ(As("lab", {"dataset", "show", "--dataset", "old"}).exit_code, 1);
   EXPECT_EQ(As("ops", {"dataset", "show", "--dataset", "old"}).exit_code, 0);
   ASSERT_EQ(daemon_.Stop(), 0);
-  const Outcome assigned = RunProgram({BinaryPath("coppiced"), "assign-owner", "--data-dir",
-                                       daemon_.data_dir(), "--owner", "lab"});
+  const Outcome assigned = RunProgram(
+      {BinaryPath("coppiced"), "assign-owner", "--data-dir", daemon_.data_dir(), "--owner", "lab"});
   EXPECT_EQ(assigned.exit_code, 0) << assigned.err;
   EXPECT_THAT(assigned.out, HasSubstr("datasets/old: belongs to lab"));
   Start(policy);

@@ -163,6 +163,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
+  COPPICE_RETURN_IF_ERROR(LoadMetricsPassword(flags).status());
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
   return CheckLocation(flags);
 }

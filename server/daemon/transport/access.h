@@ -31,7 +31,7 @@ struct AccessObservers {
   UseObserver on_use{};
 };
 
-// So many calls with tokens that are not good are answered so: above it they are ResourceExhausted.
+// Calls with tokens that are not good: above this limit they are ResourceExhausted.
 inline constexpr RateLimit kFailedTokenLimit = {.rate = 10, .burst = 100};
 
 // For server credentials with TLS. `access`, and what the observers use, must outlive the server.

@@ -37,7 +37,7 @@ class CallAuditor {
   CallAuditor(audit::AuditLog& log, std::function<int64_t()> clock)
       : log_(log), clock_(std::move(clock)) {}
 
-  // Of a method that changes something. `method` must outlive the handler.
+  // Wraps the handler of a method that changes something. `method` must outlive it.
   AnyHandler Wrap(const access::Method& method, AnyHandler handler);
 
   // A call that was not let through to its handler.

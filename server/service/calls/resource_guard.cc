@@ -97,7 +97,7 @@ absl::Status ResourceGuard::CheckSeen(const Caller& caller, absl::string_view ki
                                       absl::string_view id) const {
   if (caller.sees_all) return absl::OkStatus();
   const std::optional<owners::Resource> found = find_(kind, id);
-  // One that is gone may have left something behind under its name: a ledger.
+  // What is gone may have left something behind under its name: a ledger.
   const owners::Resource nameless{.names = {absl::StrCat(kind, "/", id)}};
   return caller.MaySee(found.value_or(nameless)) ? absl::OkStatus() : NoResource(kind, id);
 }

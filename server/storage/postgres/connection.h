@@ -63,8 +63,7 @@ struct TransactionResult {
 //
 // Guarantee  no message of a status holds a password, a key or a value of a record.
 // Errors     ResourceExhausted if the server's disk is full; DataLoss if it finds its files
-// corrupt;
-//            FailedPrecondition if the role lacks a right; Unavailable for anything else.
+//            corrupt; FailedPrecondition if the role lacks a right; Unavailable for anything else.
 // Threads    for one at a time.
 class Connection {
  public:

@@ -10,10 +10,9 @@
 // can be read or written until the store is opened again.
 //
 // Guarantee  Store's, but for Purge(), which can promise nothing of the write-ahead log, of
-// replicas
-//            and of backups. OK from Apply() means also that the synchronous replicas have the
-//            batch, if the server has any. One daemon a database: whatever is paused for how long,
-//            nothing of it is written after another has opened the store.
+//            replicas and of backups. OK from Apply() means also that the synchronous replicas have
+//            the batch, if the server has any. One daemon a database: a daemon that was paused,
+//            for however long, writes nothing after another has opened the store.
 // Errors     Store's. FailedPrecondition if another daemon uses the store or has taken it over, if
 //            the database has lost a batch, is set to lose some, or a right is lacking.
 //            InvalidArgument for keys of more than 2,600 bytes and values of more than 10^9.
