@@ -64,7 +64,7 @@ class PostgresServer {
   std::string Uri(const std::string& database) const {
     return absl::StrCat("postgresql:///", database, "?host=", folder_.path(), "&user=owner");
   }
-  // Of the whole server.
+  // A setting of the whole server, at once.
   void Set(const std::string& setting) {
     Execute(Uri("postgres"), "ALTER SYSTEM " + setting);
     Execute(Uri("postgres"), "SELECT pg_reload_conf()");

@@ -372,7 +372,7 @@ TEST(PrivateRecordsTest, PrefixesAreInOrderAndCoverWhatIsPrivate) {
   EXPECT_THAT(UnitOf("quarantine/quarantine/chunk/x/0"), Optional(Eq("dataset/x")));
 }
 
-// Whoever adds a kind of record decides here whether it is private.
+// A new kind of record must be added here if it is not private.
 TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   const std::set<std::string> plain = {
       "count", "endpoint", "gone", "hold", "labels", "ledger", "model", "outlived", "probe", "rows",
