@@ -1,0 +1,119 @@
+#include "server/daemon/operation/loaded_curator.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "server/metrics/all_pages.h"
+#include "server/storage/store_format.h"
+#include "server/trainers/registry.h"
+
+namespace coppice::daemon {
+namespace {
+
+int64_t Clock() { return absl::ToUnixSeconds(absl::Now()); }
+
+absl::Status OpenFormat(storage::Store& store, const Log& log) {
+  return storage::OpenFormat(store, [&log](uint32_t from, const storage::FormatStep& step) {
+    log.Write(LogLevel::kWarning, "migrating",
+              {{"from_format", absl::StrCat(from)},
+               {"to_format", absl::StrCat(from + 1)},
+               {"change", step.what},
+               {"advice", "older versions refuse the store from now on; keep a backup"}});
+  });
+}
+
+// A disk that is not mounted looks like a journal that is not there yet.
+void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
+  bool any_spent = false;
+  metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
+                     [&](const central::DatasetInfo& dataset) {
+                       any_spent |= dataset.account.spent != ledger::Cost();
+                     });
+  if (!any_spent) return;
+  log.Warning("spending journal is new",
+              {{"advice",
+                "datasets have spent before it began: if there was one, stop, find it (is its disk "
+                "mounted?) and remove this one; it vouches only for what comes"}});
+}
+
+void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& datasets,
+                       const Log& log) {
+  metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
+                     [&](const central::DatasetInfo& dataset) {
+                       const std::optional<ledger::Cost>& lost = dataset.account.hold.lost;
+                       if (!lost.has_value()) return;
+                       log.Write(LogLevel::kWarning, "ledger on hold",
+                                 {{"dataset", dataset.id},
+                                  {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
+                                  {"advice",
+                                   "the spending journal knows of charges that the store has "
+                                   "lost; coppice dataset write-off charges them"}});
+                     });
+  for (const auto& [dataset, spent] : ledger.LostAccounts()) {
+    log.Write(LogLevel::kWarning, "ledger lost",
+              {{"dataset", dataset},
+               {"epsilon_spent", ledger::EpsilonText(spent.epsilon_nanos)},
+               {"advice",
+                "the spending journal keeps its name taken; coppice dataset free-name "
+                "lets a dataset of other people have it"}});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
+    const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
+    std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log) {
+  std::unique_ptr<LoadedCurator> loaded(new LoadedCurator);
+  loaded->journal_ = std::move(journal);
+  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(flags, signing_keys, store, log));
+  COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(flags, store, log));
+  loaded->parts_.emplace(
+      Curator{.studies = *loaded->studies_,
+              .models = loaded->models_,
+              .endpoints = *loaded->endpoints_,
+              .datasets = *loaded->datasets_,
+              .jobs = *loaded->jobs_,
+              .store = store,
+              .audit = loaded->audit_.get(),
+              .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}});
+  return loaded;
+}
+
+absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
+                                        const curator::SigningKeys& signing_keys,
+                                        storage::Store& store, const Log& log) {
+  // First, for it finds out whether a newer version made the store.
+  COPPICE_RETURN_IF_ERROR(OpenFormat(store, log));
+  COPPICE_ASSIGN_OR_RETURN(
+      audit_, audit::AuditLog::Open(store, Clock, audit::kDaemonActor, flags.audit_days));
+  COPPICE_RETURN_IF_ERROR(audit::CheckLog(store));
+  COPPICE_ASSIGN_OR_RETURN(studies_, curator::Studies::Open(store, models_, Clock, signing_keys,
+                                                            flags.limits.OfStudies()));
+  COPPICE_RETURN_IF_ERROR(models_.Load(store));
+  // After the studies, which do what a change of keys asks for.
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<curator::ManifestAuthority> authority,
+                           curator::ManifestAuthority::Open(store, signing_keys, Clock()));
+  audit_->SignWith(authority->SignerOfAuditHeads());
+  COPPICE_ASSIGN_OR_RETURN(endpoints_, models::Endpoints::Open(store, models_, Clock));
+  return absl::OkStatus();
+}
+
+absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
+                                         const Log& log) {
+  audited_store_ = std::make_unique<audit::AuditedStore>(store, *audit_);
+  COPPICE_ASSIGN_OR_RETURN(ledger_, ledger::Ledger::Open(*audited_store_, Clock, journal_.get()));
+  COPPICE_ASSIGN_OR_RETURN(datasets_, central::Datasets::Open(store, *ledger_, Clock));
+  if (journal_ != nullptr && journal_->lines().empty()) WarnOfNewJournal(*datasets_, log);
+  WarnOfLostCharges(*ledger_, *datasets_, log);
+  COPPICE_ASSIGN_OR_RETURN(
+      jobs_, central::Jobs::Open(store, *ledger_, *datasets_, models_, trainers::AllTrainers(),
+                                 Clock, {.threads = flags.training_jobs}));
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::daemon

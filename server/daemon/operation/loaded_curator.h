@@ -1,0 +1,66 @@
+// All that a curator holds in memory of its store.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "server/audit/audit_log.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/curator/keys/manifest_authority.h"
+#include "server/curator/studies/studies.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/transport/server.h"
+#include "server/ledger/ledger.h"
+#include "server/ledger/spending_journal.h"
+#include "server/models/endpoints.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
+
+namespace coppice::daemon {
+
+// Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
+//
+// Guarantee  a store of an older format is brought up before anything of it is read; one of a newer
+//            version is not touched.
+// Errors     those of each part's Open(). DataLoss names the record.
+class LoadedCurator {
+ public:
+  // `flags`, `store` and `log` must outlive it. `journal` may be null.
+  static absl::StatusOr<std::unique_ptr<LoadedCurator>> Load(
+      const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
+      std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log);
+
+  LoadedCurator(const LoadedCurator&) = delete;
+  LoadedCurator& operator=(const LoadedCurator&) = delete;
+
+  const Curator& parts() const { return *parts_; }
+  audit::AuditLog& audit() const { return *audit_; }
+
+ private:
+  LoadedCurator() = default;
+
+  absl::Status OpenStudies(const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
+                           storage::Store& store, const Log& log);
+  absl::Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
+
+  // Each uses those above it.
+  std::unique_ptr<ledger::SpendingJournal> journal_;
+  std::unique_ptr<audit::AuditLog> audit_;
+  models::Models models_;
+  std::unique_ptr<curator::Studies> studies_;
+  std::unique_ptr<models::Endpoints> endpoints_;
+  std::unique_ptr<audit::AuditedStore> audited_store_;
+  std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<central::Datasets> datasets_;
+  std::unique_ptr<central::Jobs> jobs_;
+  std::optional<Curator> parts_;
+};
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_

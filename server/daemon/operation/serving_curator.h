@@ -1,0 +1,72 @@
+// A loaded curator at work.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_SERVING_CURATOR_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_SERVING_CURATOR_H_
+
+#include <prometheus/registry.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/access/access_control.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/operation/daemon_context.h"
+#include "server/daemon/operation/loaded_curator.h"
+#include "server/daemon/operation/readiness.h"
+#include "server/daemon/operation/study_sweeper.h"
+#include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/server.h"
+#include "server/metrics/call_metrics.h"
+#include "server/metrics/metrics_page.h"
+
+namespace coppice::daemon {
+
+// All of it must outlive the curator that serves.
+struct ServingOptions {
+  const DaemonFlags& flags;
+  std::string listen;
+  Certificates* certificates = nullptr;           // null: no TLS
+  const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+};
+
+// The server of a curator, with its upkeep, its readiness and its page of metrics.
+//
+// Guarantee  the start and the stop are in the audit log. Stop() answers what was accepted.
+// Errors     Unavailable if an address cannot be had; those of the audit log.
+// Threads    for one, but for what it starts.
+class ServingCurator {
+ public:
+  // `curator` and `log` must outlive it.
+  static absl::StatusOr<std::unique_ptr<ServingCurator>> Start(const ServingOptions& options,
+                                                               const LoadedCurator& curator,
+                                                               const Log& log);
+
+  ServingCurator(const ServingCurator&) = delete;
+  ServingCurator& operator=(const ServingCurator&) = delete;
+
+  int port() const { return server_->port(); }
+
+  // Waits for jobs that run and calls that are left, for some seconds. Once.
+  void Stop();
+
+ private:
+  ServingCurator(const ServingOptions& options, const LoadedCurator& curator, const Log& log);
+
+  const LoadedCurator& curator_;
+  const Log& log_;
+  const DaemonContext daemon_;
+  const StudySweeper upkeep_;
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  metrics::CallMetrics call_metrics_{*registry_, ServedMethods()};
+  // Each uses those above it.
+  std::unique_ptr<DaemonServer> server_;
+  std::unique_ptr<Readiness> readiness_;
+  std::unique_ptr<metrics::MetricsPage> metrics_;
+};
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_SERVING_CURATOR_H_
