@@ -1,0 +1,113 @@
+#include <arpa/inet.h>
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "server/daemon/config/flags.h"
+
+namespace coppice::daemon {
+namespace {
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen) {
+  const size_t colon = listen.rfind(':');
+  HostPort parsed;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
+      parsed.port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag,
+                     " wants HOST:PORT with a port from 0 to 65535, such as "
+                     "127.0.0.1:8443 or [::]:8443; it is \"",
+                     listen, "\""));
+  }
+  parsed.host = std::string(listen.substr(0, colon));
+  const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
+  if (!bracketed && absl::StrContains(parsed.host, ":")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
+  }
+  return parsed;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr address{};
+  return host == "localhost" || host == "[::1]" ||
+         (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+}  // namespace
+
+absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
+                                                  const std::string& data_dir) {
+  if (store.empty() && data_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--store is missing: give --store rocksdb:DIR, which --data-dir DIR is short for, or "
+        "--store postgresql://HOST/DATABASE");
+  }
+  if (store.empty()) return storage::StoreLocation::DataDir(data_dir);
+  if (!data_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--store and --data-dir both say where the store is: leave one of them out");
+  }
+  absl::StatusOr<storage::StoreLocation> location = storage::StoreLocation::Parse(store);
+  if (location.ok()) return location;
+  return absl::InvalidArgumentError(absl::StrCat("--store: ", location.status().message()));
+}
+
+absl::Status CheckFlags(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(LocationOf(flags.store, flags.data_dir).status());
+  if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
+    return absl::InvalidArgumentError(
+        "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen));
+  if (!flags.metrics_listen.empty()) {
+    COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());
+  }
+  const bool any_tls =
+      !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
+  if (flags.insecure && any_tls) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
+        "others");
+  }
+  if (flags.insecure && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8443, not \"",
+        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+  }
+  if (flags.insecure && !flags.policy.empty()) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --policy: without TLS, whoever listens would read the tokens; use "
+        "--tls-cert and --tls-key");
+  }
+  if (!flags.insecure && flags.tls_cert.empty() && flags.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-cert and --tls-key are missing. Make a pair for testing with "
+        "`deploy/make-certs.sh DIR`, then add --tls-cert DIR/server.crt --tls-key DIR/server.key; "
+        "or, on this machine only, use --insecure");
+  }
+  if (!flags.insecure && (flags.tls_cert.empty() || flags.tls_key.empty())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+        " FILE beside it: TLS needs a certificate and its key"));
+  }
+  if (flags.policy.empty() && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--listen ", flags.listen,
+        " is open to other machines, and so wants --policy FILE, which says who may do what "
+        "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::daemon
