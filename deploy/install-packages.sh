@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of deploy/packages.txt and of its arguments, each a package or, with a slash in it, a file
 # with one package a line. As another user than root it prints the one line to run instead, and fails.
+# It starts no service, and neither stops nor restarts one that runs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -28,5 +29,12 @@ if [[ $EUID -ne 0 ]]; then
 fi
 echo "Installing ${#missing[@]} missing packages: ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
+# Debian's packages ask this program before they touch a service. A machine that has one keeps it.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy && ! -L $policy ]]; then
+  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
 apt-get update -qq >&2
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

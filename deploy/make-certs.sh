@@ -5,13 +5,16 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/make-certs.sh [--days N] [--force-dates NOT_BEFORE NOT_AFTER] DIR
+Usage: deploy/make-certs.sh [--host HOST]... [--peers] [--days N] [--force-dates NOT_BEFORE NOT_AFTER] DIR
 
 Makes in DIR, which must not hold any of them yet:
   ca.crt, ca.key          a test authority; clients trust it with --ca DIR/ca.crt
-  server.crt, server.key  for localhost, 127.0.0.1 and ::1
+  server.crt, server.key  for localhost, 127.0.0.1, ::1 and each HOST
   client.crt, client.key  for mutual TLS (coppiced --client-ca DIR/ca.crt)
 
+  --host HOST     a name or an address that the daemon is reached by too; repeatable
+  --peers         for a fleet (coppiced --peer-ca DIR/ca.crt): the server's certificate is good for calling other
+                  curators too, and no client's is made, as this authority must be for curators alone
   --days N        how long they are valid (default 30)
   --force-dates   begin and end of the server's certificate instead, as YYYYMMDDHHMMSSZ; for tests
 
@@ -27,10 +30,25 @@ wrong_usage() {
 
 days=30
 dates=()
+hosts="DNS:localhost, IP:127.0.0.1, IP:::1"
+server_usage=serverAuth
+names=(ca server client)
 dir=""
 while (($# > 0)); do
   case "$1" in
     --help | -h) usage; exit 0 ;;
+    --host)
+      if [[ "${2:-}" =~ ^[0-9]+(\.[0-9]+){3}$ || "${2:-}" =~ ^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*$ ]]; then
+        hosts+=", IP:$2"
+      elif [[ "${2:-}" =~ ^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$ ]]; then
+        hosts+=", DNS:$2"
+      else
+        wrong_usage "--host wants a name or an address, without a port"
+      fi
+      shift 2 ;;
+    --peers)
+      server_usage="serverAuth, clientAuth"
+      names=(ca server); shift ;;
     --days)
       [[ "${2:-}" =~ ^[1-9][0-9]{0,4}$ ]] || wrong_usage "--days wants a number of days from 1"
       days="$2"; shift 2 ;;
@@ -48,7 +66,7 @@ done
 command -v openssl > /dev/null || { echo "make-certs.sh: openssl is missing: apt-get install openssl" >&2; exit 1; }
 
 mkdir -p "$dir"
-for name in ca server client; do
+for name in "${names[@]}"; do
   for file in "$dir/$name.crt" "$dir/$name.key"; do
     if [[ -e "$file" ]]; then
       echo "make-certs.sh: $file exists; remove it or name another DIR" >&2
@@ -80,8 +98,8 @@ commonName = supplied
 [server]
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
-extendedKeyUsage = serverAuth
-subjectAltName = DNS:localhost, IP:127.0.0.1, IP:::1
+extendedKeyUsage = $server_usage
+subjectAltName = $hosts
 [client]
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
@@ -106,6 +124,6 @@ openssl req -x509 -new -key "$dir/ca.key" -sha256 -days "$days" -subj "/CN=Coppi
   -addext "basicConstraints=critical,CA:TRUE,pathlen:0" \
   -addext "keyUsage=critical,keyCertSign,cRLSign" -out "$dir/ca.crt"
 issue server localhost "${dates[@]}"
-issue client "Coppice test client" -days "$days"
-chmod 644 "$dir"/{ca,server,client}.crt
-echo "made ca, server and client certificates in $dir"
+[[ " ${names[*]} " != *" client "* ]] || issue client "Coppice test client" -days "$days"
+for name in "${names[@]}"; do chmod 644 "$dir/$name.crt"; done
+echo "made certificates in $dir: ${names[*]}"

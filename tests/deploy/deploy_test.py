@@ -134,6 +134,39 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(files_under(self.prefix), set())
 
 
+class CertificatesTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="coppice-certs-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def make(self, *flags):
+        return run(os.path.join(DEPLOY, "make-certs.sh"), *flags, os.path.join(self.folder, "certs"))
+
+    def verified(self, *checks):
+        path = os.path.join(self.folder, "certs", "")
+        return run("openssl", "verify", "-x509_strict", *checks, "-CAfile", path + "ca.crt", path + "server.crt").returncode
+
+    def test_the_server_is_what_host_says_too(self):
+        self.assertEqual(self.make("--host", "10.77.0.21", "--host", "a.example").returncode, 0)
+        self.assertEqual(self.verified("-purpose", "sslserver", "-verify_ip", "10.77.0.21"), 0)
+        self.assertEqual(self.verified("-purpose", "sslserver", "-verify_hostname", "a.example"), 0)
+        self.assertEqual(self.verified("-purpose", "sslserver", "-verify_hostname", "localhost"), 0)
+        self.assertNotEqual(self.verified("-verify_hostname", "b.example"), 0)
+        self.assertNotEqual(self.verified("-purpose", "sslclient"), 0)
+
+    def test_peers_call_each_other_and_no_client_has_their_authority(self):
+        self.assertEqual(self.make("--peers").returncode, 0)
+        self.assertEqual(self.verified("-purpose", "sslclient"), 0)
+        self.assertEqual(self.verified("-purpose", "sslserver"), 0)
+        self.assertEqual(set(os.listdir(os.path.join(self.folder, "certs"))), {"ca.crt", "ca.key", "server.crt", "server.key"})
+
+    def test_a_host_with_a_port_is_refused_before_anything_is_made(self):
+        refused = self.make("--host", "a.example:8443")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--host wants", refused.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
 class DeployTest(unittest.TestCase):
     def setUp(self):
         self.place = Place()
