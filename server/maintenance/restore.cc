@@ -106,6 +106,19 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
   return held;
 }
 
+absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store,
+                                                           audit::AuditLog& log, int64_t now) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> failover,
+                           store.Get(storage::kFailoverKey));
+  if (!failover.has_value()) return std::vector<std::string>();
+  storage::StoreBatch batch;
+  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> held, HoldLedgers(store, now, batch));
+  batch.Delete(storage::kFailoverKey);
+  COPPICE_RETURN_IF_ERROR(log.Apply(
+      std::move(batch), {audit::NewAuditEvent(audit::kDaemonActor, "store/failover", *failover)}));
+  return held;
+}
+
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
                                            const ProgressCallback& progress, rocksdb::Env* env,

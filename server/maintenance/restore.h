@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "server/audit/audit_log.h"
 #include "server/maintenance/findings.h"
 #include "server/storage/store.h"
 #include "server/vault/key_file.h"
@@ -59,6 +60,11 @@ absl::StatusOr<RestoreResult> RestoreStore(
 // for closed ones.
 absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
                                                      storage::StoreBatch& batch);
+
+// Holds every ledger of a store whose database may have lost charges (kFailoverKey), in one batch
+// with an entry of `log`. The datasets that are on hold then; none if nothing was lost.
+absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store,
+                                                           audit::AuditLog& log, int64_t now);
 
 }  // namespace coppice::maintenance
 

@@ -28,6 +28,9 @@
 namespace coppice::storage {
 
 inline constexpr absl::string_view kFormatKey = "meta/format";
+// There while a database server has failed over, or was restored, and nobody knows that it lost
+// nothing (docs/postgresql.md#failover). Words that say what happened.
+inline constexpr absl::string_view kFailoverKey = "meta/failover";
 
 // A step from one format to the next.
 struct FormatStep {

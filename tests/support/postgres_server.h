@@ -1,18 +1,23 @@
-// A PostgreSQL server of a test's own: a fresh cluster in a temporary folder, on a Unix socket
-// alone, run by an unprivileged user. Debian's package postgresql-15 has the programs.
+// A PostgreSQL server of a test's own: a fresh cluster in a temporary folder, or a streaming
+// replica of one, on a Unix socket alone unless it serves TLS, run by an unprivileged user.
+// Debian's package postgresql-15 has the programs.
 
 #ifndef COPPICE_TESTS_SUPPORT_POSTGRES_SERVER_H_
 #define COPPICE_TESTS_SUPPORT_POSTGRES_SERVER_H_
 
 #include <gtest/gtest.h>
 #include <pwd.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/storage/postgres/connection.h"
 #include "tests/integration/process.h"
 #include "tests/support/temp_dir.h"
@@ -35,25 +40,58 @@ class PostgresServer {
   }
 
   PostgresServer() {
-    if (const passwd* user = UserToRunAs(); user != nullptr) {
-      runs_as_ = absl::StrCat(user->pw_uid);
-      EXPECT_EQ(chown(folder_.path().c_str(), user->pw_uid, user->pw_gid), 0);
-    }
+    GiveFolderAway();
     Run({"/initdb", "-D", data_, "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C",
          "--no-sync"});
     Start();
   }
-  ~PostgresServer() { Stop("immediate"); }
+  // A replica of `primary`, which knows it by `name`. It has the settings of now.
+  PostgresServer(const PostgresServer& primary, const std::string& name) {
+    GiveFolderAway();
+    Run({"/pg_basebackup", "-D", data_, "-R", "--checkpoint=fast", "--no-sync", "-d",
+         absl::StrCat("host=", primary.folder_.path(), " port=", primary.port_,
+                      " user=owner application_name=", name)});
+    Start();
+  }
+  ~PostgresServer() {
+    Resume();
+    Stop("immediate");
+  }
 
   void Start() {
     Run({"/pg_ctl", "-D", data_, "-w", "-l", folder_.path() + "/log", "-o",
-         absl::StrCat(
-             "-k ", folder_.path(),
-             " -c listen_addresses='' -c shared_buffers=32MB -c recovery_init_sync_method=syncfs"),
+         absl::StrCat("-k ", folder_.path(), " -p ", port_, " ", network_,
+                      " -c shared_buffers=32MB -c recovery_init_sync_method=syncfs"),
          "start"});
+    stopped_ = false;
   }
   // `mode` is smart, fast, or immediate, which is as if the machine lost its power.
-  void Stop(const std::string& mode) { Run({"/pg_ctl", "-D", data_, "-w", "-m", mode, "stop"}); }
+  void Stop(const std::string& mode) {
+    if (!std::exchange(stopped_, true)) Run({"/pg_ctl", "-D", data_, "-w", "-m", mode, "stop"});
+  }
+  void Promote() { Run({"/pg_ctl", "-D", data_, "-w", "promote"}); }
+
+  // Stops and continues all of its processes, as if the machine stood still.
+  void Pause() {
+    paused_ = Processes();
+    for (const pid_t process : paused_) kill(process, SIGSTOP);
+  }
+  void Resume() {
+    for (const pid_t process : paused_) kill(process, SIGCONT);
+    paused_.clear();
+  }
+
+  // Serves TLS on `port` of localhost from now on, with server.crt and server.key of `folder`.
+  void ServeTls(const std::string& folder, int port) {
+    for (const char* name : {"/server.crt", "/server.key"}) {
+      std::filesystem::copy_file(folder + name, data_ + name);
+      GiveAway(data_ + name);
+    }
+    Stop("fast");
+    port_ = port;
+    network_ = "-c listen_addresses=localhost -c ssl=on";
+    Start();
+  }
 
   // A new, empty database.
   std::string NewDatabase() {
@@ -61,8 +99,17 @@ class PostgresServer {
     Execute(Uri("postgres"), absl::StrCat("CREATE DATABASE ", name));
     return Uri(name);
   }
-  std::string Uri(const std::string& database) const {
-    return absl::StrCat("postgresql:///", database, "?host=", folder_.path(), "&user=owner");
+  std::string Uri(const std::string& database) const { return UriOf(database, {this}); }
+  // Of a database that is on several servers.
+  static std::string UriOf(const std::string& database,
+                           const std::vector<const PostgresServer*>& servers) {
+    std::vector<std::string> hosts, ports;
+    for (const PostgresServer* server : servers) {
+      hosts.push_back(server->folder_.path());
+      ports.push_back(absl::StrCat(server->port_));
+    }
+    return absl::StrCat("postgresql:///", database, "?host=", absl::StrJoin(hosts, ","),
+                        "&port=", absl::StrJoin(ports, ","), "&user=owner");
   }
   // A setting of the whole server, at once.
   void Set(const std::string& setting) {
@@ -92,6 +139,29 @@ class PostgresServer {
     return user != nullptr ? user : getpwnam("nobody");
   }
 
+  void GiveFolderAway() {
+    if (const passwd* user = UserToRunAs(); user != nullptr) {
+      runs_as_ = absl::StrCat(user->pw_uid);
+      GiveAway(folder_.path());
+    }
+  }
+  static void GiveAway(const std::string& path) {
+    const passwd* user = UserToRunAs();
+    if (user == nullptr) return;
+    EXPECT_EQ(chown(path.c_str(), user->pw_uid, user->pw_gid), 0);
+  }
+
+  // The first is the one that starts the others.
+  std::vector<pid_t> Processes() const {
+    pid_t first = 0;
+    std::ifstream(data_ + "/postmaster.pid") >> first;
+    std::vector<pid_t> found = {first};
+    pid_t child = 0;
+    std::ifstream children(absl::StrCat("/proc/", first, "/task/", first, "/children"));
+    while (children >> child) found.push_back(child);
+    return found;
+  }
+
   void Run(std::vector<std::string> command) {
     command[0] = kBin + command[0];
     if (!runs_as_.empty()) {
@@ -107,6 +177,10 @@ class PostgresServer {
   const std::string data_ = folder_.path() + "/data";
   std::string runs_as_;
   int databases_ = 0;
+  int port_ = 5432;
+  std::string network_ = "-c listen_addresses=''";
+  bool stopped_ = true;
+  std::vector<pid_t> paused_;
 };
 
 }  // namespace coppice::testing

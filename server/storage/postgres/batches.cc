@@ -25,9 +25,10 @@ constexpr size_t kStatementBytes = size_t{16} << 20;
 // successor wait for this transaction, and fails what comes after the successor.
 constexpr char kInsertId[] =
     "INSERT INTO coppice.coppice_batches (id, epoch, applied) VALUES ($1,"
-    "  (SELECT epoch FROM coppice.coppice_owner WHERE epoch = $2 FOR SHARE), true)";
+    "  (SELECT epoch FROM coppice.coppice_owner WHERE epoch = $2 FOR KEY SHARE), true)";
 constexpr char kPrune[] =
-    "DELETE FROM coppice.coppice_batches WHERE at < now() - interval '1 day' AND id <> $1";
+    "DELETE FROM coppice.coppice_batches WHERE at < now() - interval '1 day' AND id <> $1"
+    "  AND EXISTS (SELECT FROM coppice.coppice_owner WHERE epoch = $2)";
 constexpr char kDeleteRange[] = "DELETE FROM coppice.coppice_records WHERE key >= $1 AND key < $2";
 constexpr char kDeleteKeys[] = "DELETE FROM coppice.coppice_records WHERE key = ANY($1)";
 constexpr char kPut[] =
@@ -36,7 +37,8 @@ constexpr char kPut[] =
 // Waits for a transaction that has inserted the same id and still runs. The update is a write, so
 // that this commit too waits for the replicas.
 constexpr char kSettle[] =
-    "INSERT INTO coppice.coppice_batches (id, epoch, applied) VALUES ($1, $2, false)"
+    "INSERT INTO coppice.coppice_batches (id, epoch, applied) VALUES ($1,"
+    "  (SELECT epoch FROM coppice.coppice_owner WHERE epoch = $2 FOR KEY SHARE), false)"
     "  ON CONFLICT (id) DO UPDATE SET at = now()";
 constexpr char kReadSettled[] = "SELECT applied FROM coppice.coppice_batches WHERE id = $1";
 
@@ -110,8 +112,10 @@ TransactionResult WriteBatch(Connection& connection, const StoreBatch& batch, ab
   return connection.RunTransaction(statements);
 }
 
-absl::Status PruneBatches(Connection& connection, absl::string_view last_id) {
-  return connection.Run({.sql = kPrune, .values = {QueryValue::Bytea(last_id)}}).status();
+absl::Status PruneBatches(Connection& connection, absl::string_view last_id, int64_t epoch) {
+  return connection
+      .Run({.sql = kPrune, .values = {QueryValue::Bytea(last_id), QueryValue::Int64(epoch)}})
+      .status();
 }
 
 absl::StatusOr<bool> SettleBatch(Connection& connection, absl::string_view id, int64_t epoch) {

@@ -1,11 +1,15 @@
 #include "server/storage/postgres/connection.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::storage {
@@ -13,6 +17,7 @@ namespace {
 
 constexpr Oid kByteaType = 17;
 constexpr Oid kInt64Type = 20;
+constexpr Oid kTextType = 25;
 constexpr Oid kByteaArrayType = 1001;
 constexpr int kMinServerVersion = 150000;
 
@@ -63,6 +68,8 @@ absl::Status StatusOfResult(const PGresult* result) {
   return absl::UnavailableError(text);
 }
 
+absl::Status NoAnswer() { return absl::UnavailableError("PostgreSQL: the server does not answer"); }
+
 bool IsGood(const PGresult* result) {
   switch (PQresultStatus(result)) {
     case PGRES_COMMAND_OK:
@@ -96,6 +103,27 @@ absl::Status CheckUri(const std::string& uri) {
       "with special characters percent-encoded; it is not shown, for it may hold a password");
 }
 
+using ConnectionOptions = std::vector<std::pair<const char*, std::string>>;
+
+// What comes later wins: our defaults, the URI, a limit, and that a replica never answers in the
+// primary's place. A server that is gone is noticed in 30 s, or within the limit.
+ConnectionOptions OptionsFor(const std::string& uri, absl::Duration time_limit) {
+  ConnectionOptions options = {{"connect_timeout", "10"},
+                               {"tcp_user_timeout", "30000"},
+                               {"keepalives_idle", "15"},
+                               {"keepalives_interval", "5"},
+                               {"keepalives_count", "3"},
+                               {"fallback_application_name", "coppiced"},
+                               {"dbname", uri}};
+  if (time_limit != absl::InfiniteDuration()) {
+    const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(time_limit, absl::Seconds(1)));
+    options.emplace_back("connect_timeout", absl::StrCat(std::max<int64_t>(seconds, 2)));
+    options.emplace_back("tcp_user_timeout", absl::StrCat(absl::ToInt64Milliseconds(time_limit)));
+  }
+  options.emplace_back("target_session_attrs", "primary");
+  return options;
+}
+
 absl::Status CheckServer(PGconn* connection) {
   if (PQserverVersion(connection) >= kMinServerVersion) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -121,6 +149,10 @@ QueryValue QueryValue::Int64(int64_t number) {
   return value;
 }
 
+QueryValue QueryValue::Text(absl::string_view text) {
+  return {.type = kTextType, .bytes = std::string(text)};
+}
+
 // Dimensions, flags, type, length and first index, then each element after its length.
 QueryValue QueryValue::ByteaArray(absl::Span<const absl::string_view> elements) {
   QueryValue value{.type = kByteaArrayType, .bytes = {}};
@@ -135,24 +167,19 @@ QueryValue QueryValue::ByteaArray(absl::Span<const absl::string_view> elements) 
   return value;
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri) {
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
+                                                             absl::Duration time_limit) {
   COPPICE_RETURN_IF_ERROR(CheckUri(uri));
-  // What comes later wins: our defaults, the URI, and that a replica never answers in the primary's
-  // place. A server that is gone is noticed in 30 s.
-  const std::pair<const char*, const char*> options[] = {
-      {"connect_timeout", "10"}, {"tcp_user_timeout", "30000"},
-      {"keepalives_idle", "15"}, {"keepalives_interval", "5"},
-      {"keepalives_count", "3"}, {"fallback_application_name", "coppiced"},
-      {"dbname", uri.c_str()},   {"target_session_attrs", "primary"}};
+  const ConnectionOptions options = OptionsFor(uri, time_limit);
   std::vector<const char*> names, values;
   for (const auto& [name, value] : options) {
     names.push_back(name);
-    values.push_back(value);
+    values.push_back(value.c_str());
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
-  std::unique_ptr<Connection> opened(
-      new Connection(PQconnectdbParams(names.data(), values.data(), /*expand_dbname=*/1)));
+  std::unique_ptr<Connection> opened(new Connection(
+      PQconnectdbParams(names.data(), values.data(), /*expand_dbname=*/1), time_limit));
   PGconn* const connection = opened->connection_.get();
   if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
     return opened->StatusOfConnection();
@@ -175,7 +202,7 @@ void Connection::KeepWarning(void* self, const PGresult* notice) {
 bool Connection::IsAlive() {
   PGconn* const connection = connection_.get();
   // The first call may read the server's last words, the second then meets the end.
-  return PQconsumeInput(connection) == 1 && PQconsumeInput(connection) == 1 &&
+  return !silent_ && PQconsumeInput(connection) == 1 && PQconsumeInput(connection) == 1 &&
          PQstatus(connection) == CONNECTION_OK;
 }
 
@@ -199,28 +226,69 @@ bool Connection::Send(const Statement& statement) {
                            /*resultFormat=*/1) == 1;
 }
 
-absl::StatusOr<QueryResult> Connection::Run(const Statement& statement) {
-  if (!Send(statement)) return StatusOfConnection();
-  QueryResult answer(PQgetResult(connection_.get()));
-  while (answer.get() != nullptr) {
-    const QueryResult more(PQgetResult(connection_.get()));
-    if (more.get() == nullptr) break;
+bool Connection::AwaitUntil(std::chrono::steady_clock::time_point deadline) {
+  PGconn* const connection = connection_.get();
+  while (PQisBusy(connection) == 1) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return false;
+    pollfd socket{.fd = PQsocket(connection), .events = POLLIN, .revents = 0};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    const int answered = poll(&socket, 1, static_cast<int>(std::min<int64_t>(milliseconds, 1000)));
+    if (answered == 0 && abandoned_ && abandoned_()) {
+      silent_ = true;
+      return false;
+    }
+    if (PQconsumeInput(connection) != 1) break;  // PQgetResult() tells what is wrong
+  }
+  return true;
+}
+
+bool Connection::AwaitAnswer() {
+  if (silent_) return false;
+  if (time_limit_ == absl::InfiniteDuration()) {
+    return !abandoned_ || AwaitUntil(std::chrono::steady_clock::time_point::max());
+  }
+  // PQcancel() is no help: it waits for the server, which may stand still.
+  silent_ = !AwaitUntil(After(time_limit_));
+  return !silent_;
+}
+
+absl::StatusOr<QueryResult> Connection::ReadAnswer() {
+  QueryResult answer(nullptr);
+  for (;;) {
+    if (!AwaitAnswer()) return NoAnswer();
+    QueryResult next(PQgetResult(connection_.get()));
+    if (next.get() == nullptr) break;
+    // An error may come after the rows: they are sent before the commit is done.
+    if (answer.get() == nullptr || IsGood(answer.get())) answer = std::move(next);
   }
   if (answer.get() == nullptr) return StatusOfConnection();
   if (!IsGood(answer.get())) return StatusOfResult(answer.get());
   return answer;
 }
 
+absl::StatusOr<QueryResult> Connection::Run(const Statement& statement) {
+  if (!Send(statement)) return StatusOfConnection();
+  return ReadAnswer();
+}
+
+absl::StatusOr<QueryResult> Connection::RunAndCommit(const Statement& statement) {
+  replica_missed_ = false;
+  COPPICE_ASSIGN_OR_RETURN(QueryResult answer, Run(statement));
+  if (!replica_missed_) return answer;
+  return absl::UnavailableError(absl::StrCat("PostgreSQL warned of a commit: ", warning_));
+}
+
 absl::Status Connection::RunScript(const std::string& script) {
-  const QueryResult answer(PQexec(connection_.get(), script.c_str()));
-  if (answer.get() == nullptr) return StatusOfConnection();
-  return IsGood(answer.get()) ? absl::OkStatus() : StatusOfResult(answer.get());
+  if (PQsendQuery(connection_.get(), script.c_str()) != 1) return StatusOfConnection();
+  return ReadAnswer().status();
 }
 
 absl::Status Connection::Stream(const Statement& statement,
                                 absl::FunctionRef<absl::Status(const QueryResult& row)> visit) {
   if (!Send(statement) || PQsetSingleRowMode(connection_.get()) != 1) return StatusOfConnection();
   for (;;) {
+    if (!AwaitAnswer()) return NoAnswer();
     const QueryResult row(PQgetResult(connection_.get()));
     if (row.get() == nullptr) return absl::OkStatus();
     if (!IsGood(row.get())) return StatusOfResult(row.get());
@@ -249,6 +317,7 @@ TransactionResult Connection::ReadPipeline(size_t statements) {
   PGconn* const connection = connection_.get();
   TransactionResult result{TransactionOutcome::kCommitted, absl::OkStatus()};
   for (size_t i = 0; i < statements; ++i) {
+    if (!AwaitAnswer()) return {TransactionOutcome::kUnknown, NoAnswer()};
     const QueryResult answer(PQgetResult(connection));
     if (answer.get() == nullptr) return {TransactionOutcome::kUnknown, StatusOfConnection()};
     if (!IsGood(answer.get()) && result.status.ok()) {
@@ -259,6 +328,7 @@ TransactionResult Connection::ReadPipeline(size_t statements) {
     }
     PQclear(PQgetResult(connection));  // null, between two statements
   }
+  if (!AwaitAnswer()) return {TransactionOutcome::kUnknown, NoAnswer()};
   const QueryResult sync(PQgetResult(connection));
   if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC && result.status.ok()) {
     return {TransactionOutcome::kUnknown, StatusOfConnection()};

@@ -5,15 +5,19 @@
 
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 namespace coppice::storage {
@@ -43,6 +47,7 @@ struct QueryValue {
 
   static QueryValue Bytea(absl::string_view bytes);
   static QueryValue Int64(int64_t number);
+  static QueryValue Text(absl::string_view text);
   static QueryValue ByteaArray(absl::Span<const absl::string_view> elements);
 };
 
@@ -67,7 +72,10 @@ struct TransactionResult {
 // Threads    for one at a time.
 class Connection {
  public:
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& uri);
+  // A statement without an answer within `time_limit` fails, and the connection is of no more use.
+  // Connecting takes as long per host, but two seconds at least.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(
+      const std::string& uri, absl::Duration time_limit = absl::InfiniteDuration());
 
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -75,7 +83,14 @@ class Connection {
   // Whether the session still stands, as far as the server has said.
   bool IsAlive();
 
+  // Asked about once a second while an answer does not come. Once it is true the wait ends as if
+  // the session were lost.
+  void AbandonWhen(std::function<bool()> abandoned) { abandoned_ = std::move(abandoned); }
+
   absl::StatusOr<QueryResult> Run(const Statement& statement);
+  // The same for a statement that writes. OK if and only if it is committed, on the synchronous
+  // replicas too; after an error it may be.
+  absl::StatusOr<QueryResult> RunAndCommit(const Statement& statement);
   // Statements without parameters, with semicolons between them.
   absl::Status RunScript(const std::string& script);
   // A command such as VACUUM. A warning is an error: it says that something was skipped.
@@ -90,15 +105,24 @@ class Connection {
   TransactionResult RunTransaction(absl::Span<const Statement> statements);
 
  private:
-  explicit Connection(PGconn* connection) : connection_(connection, &PQfinish) {}
+  Connection(PGconn* connection, absl::Duration time_limit)
+      : connection_(connection, &PQfinish), time_limit_(time_limit) {}
 
   static void KeepWarning(void* self, const PGresult* notice);
 
   bool Send(const Statement& statement);
+  // Waits until PQgetResult() has an answer or an error. False: it is not to be waited for.
+  bool AwaitAnswer();
+  bool AwaitUntil(std::chrono::steady_clock::time_point deadline);
+  // The last answer to what was sent, or the first error.
+  absl::StatusOr<QueryResult> ReadAnswer();
   absl::Status StatusOfConnection() const;
   TransactionResult ReadPipeline(size_t statements);
 
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+  const absl::Duration time_limit_;
+  std::function<bool()> abandoned_;
+  bool silent_ = false;          // for longer than the limit, or abandoned
   bool replica_missed_ = false;  // a warning of the kind that RunTransaction() heeds
   std::string warning_;          // the last one
 };

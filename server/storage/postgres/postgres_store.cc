@@ -14,8 +14,10 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/storage/postgres/connection.h"
+#include "server/storage/postgres/lease.h"
 #include "server/storage/postgres/tables.h"
 #include "server/storage/prefix.h"
+#include "server/storage/store_format.h"
 
 namespace coppice::storage {
 namespace {
@@ -33,39 +35,82 @@ constexpr char kScanFrom[] =
 constexpr char kScanRange[] =
     "SELECT key, value FROM coppice.coppice_records WHERE key >= $1 AND key < $2 ORDER BY key";
 
+// A former primary may stand still without a word, and its sessions with it. Once the lease is
+// renewed with another server, nothing that `connection` waits for comes.
+void FollowLease(Connection& connection, const Lease* lease, const std::string& server) {
+  if (lease == nullptr) return;
+  connection.AbandonWhen([lease, server, before = lease->server()] {
+    const std::string now = lease->server();
+    return now != before && now != server;
+  });
+}
+
 // Sessions that read.
 class ReaderPool {
  public:
-  explicit ReaderPool(std::string uri) : uri_(std::move(uri)) {}
+  struct Reader {
+    std::unique_ptr<Connection> connection;
+    uint64_t generation = 0;
+  };
 
-  absl::StatusOr<std::unique_ptr<Connection>> Take() {
+  // With the server of that identity alone, until another is named; with any if it is empty.
+  ReaderPool(std::string uri, std::string server, const Lease* lease)
+      : uri_(std::move(uri)), lease_(lease), server_(std::move(server)) {}
+
+  absl::StatusOr<Reader> Take() {
+    Reader reader;
+    std::string server;
     {
       const MutexLock lock(mutex_);
       while (!idle_.empty()) {
-        std::unique_ptr<Connection> connection = std::move(idle_.back());
+        reader = std::move(idle_.back());
         idle_.pop_back();
-        if (connection->IsAlive()) return connection;
+        if (reader.connection->IsAlive()) return reader;
       }
+      reader.generation = generation_;
+      server = server_;
     }
-    return Connection::Open(uri_);
+    COPPICE_ASSIGN_OR_RETURN(reader.connection, Connection::Open(uri_));
+    if (server.empty()) return reader;
+    COPPICE_ASSIGN_OR_RETURN(const std::string found, ReadServerIdentity(*reader.connection));
+    if (found == server) {
+      FollowLease(*reader.connection, lease_, server);
+      return reader;
+    }
+    return absl::UnavailableError("PostgreSQL: this is not the server that batches go to");
   }
-  // Takes back one that has read its answer to the end.
-  void Return(std::unique_ptr<Connection> connection) {
+  // Takes back one that has read its answer to the end. Unavailable if what it read may be old.
+  absl::Status Return(Reader reader) {
     const MutexLock lock(mutex_);
-    if (idle_.size() < kIdleReaders) idle_.push_back(std::move(connection));
+    if (reader.generation != generation_) {
+      return absl::UnavailableError("PostgreSQL: the session was lost while it read: try again");
+    }
+    if (idle_.size() < kIdleReaders) idle_.push_back(std::move(reader));
+    return absl::OkStatus();
+  }
+  // The session that writes is a new one: those that read may be with a former primary.
+  void Renew(std::string server) {
+    const MutexLock lock(mutex_);
+    ++generation_;
+    idle_.clear();
+    server_ = std::move(server);
   }
 
  private:
   const std::string uri_;
+  const Lease* const lease_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);
+  std::string server_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Reader> idle_ ABSL_GUARDED_BY(mutex_);
+  uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 absl::StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, absl::string_view key) {
-  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, readers.Take());
-  COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
-                           connection->Run({.sql = kGet, .values = {QueryValue::Bytea(key)}}));
-  readers.Return(std::move(connection));
+  COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers.Take());
+  COPPICE_ASSIGN_OR_RETURN(
+      const QueryResult found,
+      reader.connection->Run({.sql = kGet, .values = {QueryValue::Bytea(key)}}));
+  COPPICE_RETURN_IF_ERROR(readers.Return(std::move(reader)));
   if (found.rows() == 0) return std::nullopt;
   return std::string(found.Bytes(0, 0));
 }
@@ -74,36 +119,47 @@ absl::StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, absl::st
 absl::Status ScanIn(
     ReaderPool& readers, absl::string_view prefix,
     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) {
-  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, readers.Take());
+  COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers.Take());
   const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
   Statement statement{.sql = end ? kScanRange : kScanFrom, .values = {QueryValue::Bytea(prefix)}};
   if (end) statement.values.push_back(QueryValue::Bytea(*end));
-  COPPICE_RETURN_IF_ERROR(connection->Stream(
+  COPPICE_RETURN_IF_ERROR(reader.connection->Stream(
       statement, [&](const QueryResult& row) { return visit(row.Bytes(0, 0), row.Bytes(0, 1)); }));
-  readers.Return(std::move(connection));
-  return absl::OkStatus();
+  return readers.Return(std::move(reader));
+}
+
+// A single daemon waits for the lock; whoever leads a fleet ends the session of a former leader,
+// whose machine may be gone or stand still.
+absl::Status LockForOwner(Connection& connection, int64_t epoch, const Lease* lease) {
+  if (lease != nullptr) COPPICE_RETURN_IF_ERROR(EndOtherLocks(connection, epoch, LocksToEnd::kAll));
+  return LockDatabase(connection, kLockWait);
 }
 
 class PostgresStore final : public Store {
  public:
-  PostgresStore(std::string uri, std::unique_ptr<Connection> writer, int64_t epoch,
-                absl::Duration patience)
+  // `writer` is with `server` and has the lock. Without a `lease` for a single daemon.
+  PostgresStore(std::string uri, std::unique_ptr<Connection> writer, std::string server,
+                int64_t epoch, const Lease* lease, absl::Duration patience)
       : uri_(std::move(uri)),
         epoch_(epoch),
+        lease_(lease),
         patience_(patience),
-        readers_(uri_),
+        readers_(uri_, std::move(server), lease),
         writer_(std::move(writer)) {}
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     COPPICE_RETURN_IF_ERROR(CheckUsable());
-    return GetFrom(readers_, key);
+    COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> value, GetFrom(readers_, key));
+    COPPICE_RETURN_IF_ERROR(CheckLease());  // when it was read another may have led
+    return value;
   }
 
   absl::Status Scan(absl::string_view prefix,
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override {
     COPPICE_RETURN_IF_ERROR(CheckUsable());
-    return ScanIn(readers_, prefix, visit);
+    COPPICE_RETURN_IF_ERROR(ScanIn(readers_, prefix, visit));
+    return CheckLease();
   }
 
   absl::Status Apply(const StoreBatch& batch) override {
@@ -118,16 +174,34 @@ class PostgresStore final : public Store {
     return absl::UnavailableError("PostgreSQL ended the session of a batch, and of a second try");
   }
 
+  // To be called first. What a server has lost while no daemon had a batch to look for, nobody can
+  // tell: the mark is a batch, so that a failover that loses it is seen.
+  absl::Status MarkFailover() {
+    COPPICE_ASSIGN_OR_RETURN(const Histories histories, ReadHistoriesNow());
+    if (histories.vouched == histories.current) return absl::OkStatus();
+    if (!histories.vouched.empty()) {
+      COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> format, Get(kFormatKey));
+      if (format.has_value()) {
+        StoreBatch mark;
+        mark.Put(std::string(kFailoverKey),
+                 absl::StrCat("from history ", histories.vouched, " to ", histories.current));
+        COPPICE_RETURN_IF_ERROR(Apply(mark));
+      }
+    }
+    const MutexLock writing(write_mutex_);
+    COPPICE_RETURN_IF_ERROR(BecomeUsable());
+    return VouchForHistory(*writer_, epoch_);
+  }
+
   // A prefix alone cannot be taken out of a table's files.
   absl::Status Purge(absl::string_view prefix) override {
     if (!EndOfPrefix(std::string(prefix)).has_value()) {
       return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
     }
     COPPICE_RETURN_IF_ERROR(CheckUsable());
-    COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, readers_.Take());
-    COPPICE_RETURN_IF_ERROR(connection->RunMaintenance("VACUUM coppice.coppice_records"));
-    readers_.Return(std::move(connection));
-    return absl::OkStatus();
+    COPPICE_ASSIGN_OR_RETURN(ReaderPool::Reader reader, readers_.Take());
+    COPPICE_RETURN_IF_ERROR(reader.connection->RunMaintenance("VACUUM coppice.coppice_records"));
+    return readers_.Return(std::move(reader));
   }
 
   absl::StatusOr<StoreBackup> Backup(const BackupOptions&) override {
@@ -139,6 +213,11 @@ class PostgresStore final : public Store {
  private:
   // The error of a store that cannot be used, or not yet.
   absl::Status CheckUsable() const {
+    COPPICE_RETURN_IF_ERROR(CheckLease());
+    return CheckState();
+  }
+  absl::Status CheckLease() const { return lease_ == nullptr ? absl::OkStatus() : lease_->Check(); }
+  absl::Status CheckState() const {
     const MutexLock lock(state_mutex_);
     return state_;
   }
@@ -148,9 +227,18 @@ class PostgresStore final : public Store {
     return state;
   }
 
+  absl::StatusOr<Histories> ReadHistoriesNow() {
+    const MutexLock writing(write_mutex_);
+    COPPICE_RETURN_IF_ERROR(BecomeUsable());
+    absl::StatusOr<Histories> histories = ReadHistories(*writer_);
+    if (histories.ok()) history_ = histories->current;
+    return histories;
+  }
+
   // Settles what is unresolved and sees to a session that holds the lock.
   absl::Status BecomeUsable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
-    if (!unresolved_.has_value()) COPPICE_RETURN_IF_ERROR(CheckUsable());
+    COPPICE_RETURN_IF_ERROR(CheckLease());
+    if (!unresolved_.has_value()) COPPICE_RETURN_IF_ERROR(CheckState());
     if (writer_ != nullptr && !writer_->IsAlive()) writer_.reset();
     if (writer_ == nullptr) COPPICE_RETURN_IF_ERROR(Reconnect());
     if (!unresolved_.has_value()) return absl::OkStatus();
@@ -161,7 +249,7 @@ class PostgresStore final : public Store {
     }
     unresolved_.reset();
     if (!*applied) return SetState(absl::OkStatus());
-    return SetState(absl::UnavailableError(
+    return GiveUp(absl::UnavailableError(
         "a batch that was reported as failed is in the database after all: restart the daemon, "
         "which reads it"));
   }
@@ -169,11 +257,24 @@ class PostgresStore final : public Store {
   absl::Status Reconnect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri_));
     COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
-    COPPICE_RETURN_IF_ERROR(LockDatabase(*connection, kLockWait));
-    const absl::Status ours = CheckOwnership(*connection, epoch_, last_id_);
+    // Before the lock, which the successor in a fleet keeps.
+    absl::Status ours = lease_ == nullptr ? absl::OkStatus() : CheckOwnership(*connection, epoch_);
+    if (ours.ok()) {
+      COPPICE_RETURN_IF_ERROR(LockForOwner(*connection, epoch_, lease_));
+      ours = CheckOwnership(*connection, epoch_, last_id_);
+    }
     if (absl::IsFailedPrecondition(ours)) return GiveUp(ours);
-    if (ours.ok()) writer_ = std::move(connection);
-    return ours;
+    COPPICE_RETURN_IF_ERROR(ours);
+    COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*connection));
+    // The epoch and the last batch are there, and so is all that came before them.
+    if (HistoryOf(server) != history_) {
+      COPPICE_RETURN_IF_ERROR(VouchForHistory(*connection, epoch_));
+      history_ = HistoryOf(server);
+    }
+    FollowLease(*connection, lease_, server);
+    readers_.Renew(std::move(server));
+    writer_ = std::move(connection);
+    return absl::OkStatus();
   }
 
   // False if the session was lost, and the batch is not in the database and never will be.
@@ -188,7 +289,8 @@ class PostgresStore final : public Store {
     }
     last_id_ = id;
     // A failure costs room alone, and shows in the next batch if it is the session's.
-    if (batches_++ % kBatchesBetweenPrunes == 0) PruneBatches(*writer_, last_id_).IgnoreError();
+    if (batches_++ % kBatchesBetweenPrunes == 0)
+      PruneBatches(*writer_, last_id_, epoch_).IgnoreError();
     return true;
   }
 
@@ -199,10 +301,11 @@ class PostgresStore final : public Store {
   }
 
   // Another daemon has taken over, which may have pruned what is unresolved; or the database went
-  // back in time.
+  // back in time; or it is ahead of what this daemon knows.
   absl::Status GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     writer_.reset();
     unresolved_.reset();
+    if (lease_ != nullptr) lease_->GiveUp(why.message());
     return SetState(why);
   }
 
@@ -215,13 +318,14 @@ class PostgresStore final : public Store {
       const absl::StatusOr<bool> applied = SettleAnew(id);
       if (applied.ok()) return applied;
       last = applied.status();
-      if (!CheckUsable().ok()) break;  // a successor has the store
+      if (!CheckState().ok()) break;  // a successor has the store
+      if (!CheckLease().ok()) break;  // whoever waits should ask who leads
       absl::SleepFor(pause);
     }
     writer_.reset();
     const absl::Status unknown = absl::UnavailableError(
         absl::StrCat("the outcome of a batch is not known: ", last.message()));
-    if (!CheckUsable().ok()) return unknown;
+    if (!CheckState().ok()) return unknown;
     unresolved_ = id;
     return SetState(unknown);
   }
@@ -236,31 +340,37 @@ class PostgresStore final : public Store {
 
   const std::string uri_;
   const int64_t epoch_;
+  const Lease* const lease_;
   const absl::Duration patience_;
   mutable ReaderPool readers_;
   Mutex write_mutex_;  // held through each batch; taken before state_mutex_
   // Holds the database's lock. Null after it was lost.
   std::unique_ptr<Connection> writer_ ABSL_GUARDED_BY(write_mutex_);
   std::string last_id_ ABSL_GUARDED_BY(write_mutex_);  // of the last batch that was applied
+  std::string history_ ABSL_GUARDED_BY(write_mutex_);  // that this daemon has vouched for
   std::optional<std::string> unresolved_ ABSL_GUARDED_BY(write_mutex_);
   uint64_t batches_ ABSL_GUARDED_BY(write_mutex_) = 0;
   mutable Mutex state_mutex_;
   absl::Status state_ ABSL_GUARDED_BY(state_mutex_);
 };
 
-// Reads what is there. Holds the lock, so that no daemon changes it meanwhile.
+// Reads what is there. Holds the lock, so that no daemon changes it meanwhile. A curator of a fleet
+// may end that: what is read then is an error.
 class ReadOnlyPostgresStore final : public Store {
  public:
   ReadOnlyPostgresStore(const std::string& uri, std::unique_ptr<Connection> lock)
-      : lock_(std::move(lock)), readers_(uri) {}
+      : lock_(std::move(lock)), readers_(uri, /*server=*/"", /*lease=*/nullptr) {}
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
-    return GetFrom(readers_, key);
+    COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> value, GetFrom(readers_, key));
+    COPPICE_RETURN_IF_ERROR(CheckLocked());
+    return value;
   }
   absl::Status Scan(absl::string_view prefix,
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override {
-    return ScanIn(readers_, prefix, visit);
+    COPPICE_RETURN_IF_ERROR(ScanIn(readers_, prefix, visit));
+    return CheckLocked();
   }
   absl::Status Apply(const StoreBatch&) override { return OnlyRead(); }
   absl::Status Purge(absl::string_view) override { return OnlyRead(); }
@@ -270,9 +380,29 @@ class ReadOnlyPostgresStore final : public Store {
     return absl::FailedPreconditionError("the store is open for reading only");
   }
 
-  const std::unique_ptr<Connection> lock_;
+  absl::Status CheckLocked() const {
+    const MutexLock lock(mutex_);
+    if (lock_->IsAlive()) return absl::OkStatus();
+    return absl::UnavailableError(
+        "the session that kept daemons from the store was ended while it was read: stop the "
+        "daemons, and read it again");
+  }
+
+  mutable Mutex mutex_;
+  const std::unique_ptr<Connection> lock_ ABSL_PT_GUARDED_BY(mutex_);
   mutable ReaderPool readers_;
 };
+
+absl::StatusOr<std::unique_ptr<Store>> MakeStore(const std::string& uri,
+                                                 std::unique_ptr<Connection> writer, int64_t epoch,
+                                                 const Lease* lease, absl::Duration patience) {
+  COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*writer));
+  FollowLease(*writer, lease, server);
+  auto store = std::make_unique<PostgresStore>(uri, std::move(writer), std::move(server), epoch,
+                                               lease, patience);
+  COPPICE_RETURN_IF_ERROR(store->MarkFailover());
+  return store;
+}
 
 }  // namespace
 
@@ -280,10 +410,22 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri,
                                                          absl::Duration patience) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri));
   COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
+  COPPICE_RETURN_IF_ERROR(CheckNoFleet(*connection));
   COPPICE_RETURN_IF_ERROR(LockDatabase(*connection, kLockWait));
   COPPICE_RETURN_IF_ERROR(PrepareTables(*connection));
   COPPICE_ASSIGN_OR_RETURN(const int64_t epoch, TakeOwnership(*connection));
-  return std::make_unique<PostgresStore>(uri, std::move(connection), epoch, patience);
+  return MakeStore(uri, std::move(connection), epoch, /*lease=*/nullptr, patience);
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& uri, const Lease& lease,
+                                                         absl::Duration patience) {
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri));
+  COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
+  COPPICE_RETURN_IF_ERROR(CheckTables(*connection));
+  COPPICE_RETURN_IF_ERROR(CheckOwnership(*connection, lease.epoch()));
+  COPPICE_RETURN_IF_ERROR(LockForOwner(*connection, lease.epoch(), &lease));
+  COPPICE_RETURN_IF_ERROR(CheckOwnership(*connection, lease.epoch()));
+  return MakeStore(uri, std::move(connection), lease.epoch(), &lease, patience);
 }
 
 absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStoreForReading(const std::string& uri) {

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 
 namespace coppice::storage {
@@ -22,11 +21,14 @@ constexpr const char* kMigrations[] = {
     "INSERT INTO coppice.coppice_owner VALUES (0);"
     "CREATE TABLE coppice.coppice_schema (version bigint NOT NULL);"
     "INSERT INTO coppice.coppice_schema VALUES (0);",
+    // The epoch as a key: renewing a lease, which leaves it as it is, and batches, which lock the
+    // row FOR KEY SHARE, do not wait for each other; taking the store and batches do.
+    "ALTER TABLE coppice.coppice_owner ADD COLUMN address text NOT NULL DEFAULT '',"
+    "  ADD COLUMN renewal bigint NOT NULL DEFAULT 0,"
+    "  ADD COLUMN lease_milliseconds bigint NOT NULL DEFAULT 0,"
+    "  ADD COLUMN history text NOT NULL DEFAULT '', ADD PRIMARY KEY (epoch);",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
-
-// "coppice" in ASCII. Locks are of one database, so each database has one store.
-constexpr int64_t kLock = 0x636f7070696365;
 
 absl::Status Refused(absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(what, " (docs/postgresql.md#durability)"));
@@ -88,19 +90,9 @@ absl::Status CheckDurability(Connection& connection) {
   return connection.RunScript("SET synchronous_commit = on");
 }
 
-absl::Status LockDatabase(Connection& connection, absl::Duration wait) {
-  const absl::Time deadline = absl::Now() + wait;
-  for (;;) {
-    COPPICE_ASSIGN_OR_RETURN(const QueryResult taken,
-                             connection.Run({.sql = "SELECT pg_try_advisory_lock($1)",
-                                             .values = {QueryValue::Int64(kLock)}}));
-    if (taken.Bool(0, 0)) return absl::OkStatus();
-    if (absl::Now() >= deadline) break;
-    absl::SleepFor(absl::Milliseconds(100));
-  }
-  return absl::FailedPreconditionError(
-      "another daemon uses it: stop that one, or, if its machine is gone, end its session "
-      "(docs/postgresql.md#one-daemon)");
+absl::StatusOr<bool> TablesAreCurrent(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
+  return version == kVersion;
 }
 
 absl::Status PrepareTables(Connection& connection) {
@@ -120,33 +112,6 @@ absl::Status CheckTables(Connection& connection) {
   if (version == kVersion) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the tables are of an older version: start the daemon once, which brings them up");
-}
-
-absl::StatusOr<int64_t> TakeOwnership(Connection& connection) {
-  COPPICE_ASSIGN_OR_RETURN(
-      const QueryResult taken,
-      connection.Run(
-          {.sql = "UPDATE coppice.coppice_owner SET epoch = epoch + 1 RETURNING epoch"}));
-  if (taken.rows() == 1) return taken.Int64(0, 0);
-  return absl::DataLossError("coppice.coppice_owner has not one row: restore a base backup");
-}
-
-absl::Status CheckOwnership(Connection& connection, int64_t epoch, absl::string_view last_id) {
-  COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
-                           connection.Run({.sql = "SELECT epoch FROM coppice.coppice_owner"}));
-  if (found.rows() != 1 || found.Int64(0, 0) != epoch) {
-    return absl::FailedPreconditionError(
-        "another daemon has taken the store over: stop this one (docs/postgresql.md#one-daemon)");
-  }
-  if (last_id.empty()) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(
-      const QueryResult last,
-      connection.Run({.sql = "SELECT applied FROM coppice.coppice_batches WHERE id = $1",
-                      .values = {QueryValue::Bytea(last_id)}}));
-  if (last.rows() == 1 && last.Bool(0, 0)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "the database lacks a batch that it had acknowledged, as after a failover to a replica that "
-      "was behind: stop the daemon, and see docs/postgresql.md#failover");
 }
 
 }  // namespace coppice::storage

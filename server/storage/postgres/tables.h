@@ -3,7 +3,9 @@
 // All are in the schema `coppice` (docs/postgresql.md#tables):
 //   coppice_records  the records
 //   coppice_batches  the ids of the last day's batches, and the epoch of who wrote each
-//   coppice_owner    one row: the epoch, which each daemon that opens the store increments
+//   coppice_owner    one row: the epoch, which grows with each daemon that takes the store; the
+//                    history of the database that lacks nothing; in a fleet also who leads, and how
+//                    often the lease was renewed
 //   coppice_schema   one row: the version of these tables
 //
 // Errors  those of Connection, and what the functions name.
@@ -12,6 +14,7 @@
 #define COPPICE_SERVER_STORAGE_POSTGRES_TABLES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,21 +31,66 @@ namespace coppice::storage {
 // sessions. A server's default of that kind is overridden.
 absl::Status CheckDurability(Connection& connection);
 
-// Takes the lock that one daemon holds for as long as its session stands, waiting at most `wait`.
-// FailedPrecondition if another session keeps it.
-absl::Status LockDatabase(Connection& connection, absl::Duration wait);
-
+// True if the tables are there and of this version, false if they are to be made or brought up.
+// FailedPrecondition if a newer version made them.
+absl::StatusOr<bool> TablesAreCurrent(Connection& connection);
 // Makes the tables, or brings older ones up to this version. Call it with the lock held.
 // FailedPrecondition if a newer version made them.
 absl::Status PrepareTables(Connection& connection);
 // NotFound if there are no tables; FailedPrecondition unless they are of this version.
 absl::Status CheckTables(Connection& connection);
 
-// Makes the caller the owner, and returns its epoch.
+// Takes the lock that one daemon holds for as long as its session stands, waiting at most `wait`.
+// FailedPrecondition if another session keeps it.
+absl::Status LockDatabase(Connection& connection, absl::Duration wait);
+absl::Status UnlockDatabase(Connection& connection);
+// Ends the other sessions that hold the lock, if `epoch` is the owner's: all of them, or those that
+// wait for a word of their client. One that waits for a replica is at work.
+enum class LocksToEnd { kAll, kWaitingForClient };
+absl::Status EndOtherLocks(Connection& connection, int64_t epoch, LocksToEnd which);
+
+// FailedPrecondition if the tables are there and a fleet works on them.
+absl::Status CheckNoFleet(Connection& connection);
+// Which running server the session is with: another after a restart or a promotion.
+absl::StatusOr<std::string> ReadServerIdentity(Connection& connection);
+// The history of its database, as in Histories.
+inline std::string HistoryOf(absl::string_view identity) {
+  return std::string(identity.substr(0, identity.find(' ')));
+}
+
+// Makes the caller the owner, and returns its epoch. FailedPrecondition as of CheckNoFleet().
 absl::StatusOr<int64_t> TakeOwnership(Connection& connection);
 // FailedPrecondition if another daemon has taken the store over since `epoch`, or if the database
 // lacks the batch `last_id`, which it had acknowledged. Without an id that is not looked up.
 absl::Status CheckOwnership(Connection& connection, int64_t epoch, absl::string_view last_id = "");
+
+// A database has another history once a replica is promoted, a base backup is recovered, or a dump
+// is read into another cluster: the cluster's identifier and its timeline.
+struct Histories {
+  std::string vouched;  // a daemon knew of all that was acknowledged in it; empty: none has said so
+  std::string current;
+};
+absl::StatusOr<Histories> ReadHistories(Connection& connection);
+// Says that the current history lacks nothing that was acknowledged, if `epoch` is the owner's.
+absl::Status VouchForHistory(Connection& connection, int64_t epoch);
+
+// What a fleet's curators see of each other.
+struct OwnerRow {
+  int64_t epoch = 0;
+  int64_t renewal = 0;
+  std::string address;    // of who leads; empty: nobody
+  absl::Duration length;  // of the leader's lease
+  bool locked = false;    // a session holds the database's lock
+};
+absl::StatusOr<OwnerRow> ReadOwner(Connection& connection);
+// Makes the curator at `address` the owner if the row is still as it was `seen`, with a lease of
+// `length`. Nullopt if not.
+// After an error it may be the owner.
+absl::StatusOr<std::optional<int64_t>> TakeLease(Connection& connection, const OwnerRow& seen,
+                                                 absl::string_view address, absl::Duration length);
+// False if `epoch` is not the owner's, or if it was released, by an operator for example.
+absl::StatusOr<bool> RenewLease(Connection& connection, int64_t epoch);
+absl::StatusOr<bool> ReleaseLease(Connection& connection, int64_t epoch);
 
 // 16 random bytes. Unavailable if the system's random source fails.
 absl::StatusOr<std::string> NewBatchId();
@@ -53,10 +101,11 @@ absl::Status CheckBatch(const StoreBatch& batch);
 // owner's.
 TransactionResult WriteBatch(Connection& connection, const StoreBatch& batch, absl::string_view id,
                              int64_t epoch);
-// Removes ids of batches of more than a day ago, but not `last_id`.
-absl::Status PruneBatches(Connection& connection, absl::string_view last_id);
+// Removes ids of batches of more than a day ago, but not `last_id`, if `epoch` is the owner's.
+absl::Status PruneBatches(Connection& connection, absl::string_view last_id, int64_t epoch);
 // Finds out whether the batch `id` was committed, waiting for a transaction that still runs. If it
-// was not, it never will be: the id is taken. Durable as the batch would be.
+// was not, it never will be: the id is taken. Durable as the batch would be. Fails, as the batch
+// would, unless `epoch` is the owner's.
 absl::StatusOr<bool> SettleBatch(Connection& connection, absl::string_view id, int64_t epoch);
 
 }  // namespace coppice::storage

@@ -94,6 +94,30 @@ TEST_F(AuditRepairTest, ASoundStoreHasNoProblems) {
   EXPECT_EQ(found.counts.at("audit entry"), 4u);
 }
 
+TEST_F(AuditRepairTest, AfterAFailoverThatNobodyVouchesForEveryLedgerIsHeldOnce) {
+  const auto hold = [this](bool failed_over) {
+    const auto store = storage::OpenRocksDbStore(data_dir_);
+    EXPECT_OK(store.status());
+    if (failed_over) {
+      storage::StoreBatch batch;
+      batch.Put(std::string(storage::kFailoverKey), "from timeline 1 to 2");
+      EXPECT_OK((*store)->Apply(batch));
+    }
+    const absl::StatusOr<AuditedLedger> audited = OpenAudited(**store, now_);
+    EXPECT_OK(audited.status());
+    const auto held = HoldAfterFailover(**store, *audited->log, kRepairTime);
+    EXPECT_OK(held.status());
+    return *held;
+  };
+  EXPECT_THAT(hold(false), IsEmpty());
+  EXPECT_THAT(hold(true), ElementsAre("d"));
+  EXPECT_THAT(hold(false), IsEmpty());
+  const Found found = Start(data_dir_);
+  EXPECT_EQ(found.hold, ledger::HoldReason::kUnconfirmed);
+  EXPECT_THAT(found.actions, Contains("store/failover"));
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
 TEST_F(AuditRepairTest, ALogThatDoesNotHoldGoesOnOpenlyAndEveryLedgerIsHeld) {
   storage::StoreBatch batch;
   batch.Put(audit::EntryKey(2), "no entry");

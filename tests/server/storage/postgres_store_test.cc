@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/storage/store_format.h"
 #include "tests/server/storage/put.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
@@ -116,6 +117,31 @@ TEST_F(PostgresStoreTest, WhoLosesItsSessionLosesTheStoreToASuccessor) {
   EXPECT_THAT(Put(*former, "key", "later"), StatusIs(absl::StatusCode::kFailedPrecondition,
                                                      HasSubstr("has taken the store over")));
   EXPECT_EQ(Count("coppice.coppice_records WHERE value = 'successor'"), 1);
+}
+
+// As after a failover, or a base backup that was restored, while no daemon had the store.
+TEST_F(PostgresStoreTest, AHistoryThatNobodyVouchesForIsMarkedOnce) {
+  const auto come_from_another = [this] {
+    PostgresServer::Execute(uri_, "UPDATE coppice.coppice_owner SET history = 'another'");
+  };
+  const auto mark_in = [](const Store& store) { return *store.Get(kFailoverKey); };
+  ASSERT_OK_AND_ASSIGN(auto store, Open());
+  const auto reopen = [&] {
+    store.reset();
+    store = *Open();
+  };
+  come_from_another();
+  reopen();
+  EXPECT_EQ(mark_in(*store), std::nullopt) << "there was nothing to lose";
+  ASSERT_OK(Put(*store, std::string(kFormatKey), "6"));
+  come_from_another();
+  reopen();
+  EXPECT_THAT(mark_in(*store), Optional(HasSubstr("from history another to")));
+  StoreBatch batch;
+  batch.Delete(kFailoverKey);
+  ASSERT_OK(store->Apply(batch));
+  reopen();
+  EXPECT_EQ(mark_in(*store), std::nullopt);
 }
 
 TEST_F(PostgresStoreTest, GoesOnInANewSessionIfNobodyTookOver) {
@@ -307,7 +333,8 @@ TEST_F(PostgresStoreTest, IdsOfOldBatchesAreRemoved) {
   ASSERT_OK_AND_ASSIGN(store, Open());
   ASSERT_OK(Put(*store, "key", ""));
   EXPECT_EQ(Count("coppice.coppice_batches"), 1);
-  EXPECT_EQ(Count("coppice.coppice_batches WHERE epoch = 2"), 1);
+  EXPECT_EQ(
+      Count("coppice.coppice_batches WHERE epoch = (SELECT epoch FROM coppice.coppice_owner)"), 1);
 }
 
 }  // namespace
