@@ -1,7 +1,7 @@
 // Calls of gRPC, each answered by the handler of its method.
 //
-// `method` and `lane` must outlive the server; a null `lane` is the thread that the call comes on.
-// `context` and `response` are the call's and live until it ends.
+// What a route names must outlive the server. `context` and `response` are the call's and live
+// until it ends.
 
 #ifndef COPPICE_SERVER_RPC_CALLS_H_
 #define COPPICE_SERVER_RPC_CALLS_H_
@@ -10,31 +10,49 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <functional>
+
+#include "absl/status/status.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 
 namespace coppice::rpc {
 
+// Asked before each answer, error or message of a stream leaves; its error ends the call instead,
+// and nothing else of the answer is sent. It may be asked by many threads at once, and must not
+// wait.
+using AnswerCheck = std::function<absl::Status()>;
+
+// OK if `check` lets an answer leave; a null one lets all leave.
+inline absl::Status MayAnswer(const AnswerCheck& check) {
+  return check == nullptr ? absl::OkStatus() : check();
+}
+
+// How the calls of a method are answered.
+struct Route {
+  const service::RegisteredMethod& method;
+  service::WorkerPool* lane;  // null: the thread that the call comes on
+  const AnswerCheck& may_answer;
+};
+
 // One request, one response.
-grpc::ServerUnaryReactor* AnswerUnaryCall(const service::RegisteredMethod& method,
-                                          service::WorkerPool* lane, service::Caller caller,
+grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller caller,
                                           grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request,
                                           grpc::ByteBuffer& response);
 
 // Streams. A call whose handler does not start ends with its status; each belongs to gRPC until it
 // is done.
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartServerStream(
-    const service::RegisteredMethod& method, service::WorkerPool* lane,
-    const service::Caller& caller, grpc::CallbackServerContext& context,
-    const grpc::ByteBuffer& request);
-grpc::ServerReadReactor<grpc::ByteBuffer>* StartClientStream(
-    const service::RegisteredMethod& method, service::WorkerPool* lane,
-    const service::Caller& caller, grpc::CallbackServerContext& context,
-    grpc::ByteBuffer& response);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartServerStream(const Route& route,
+                                                              const service::Caller& caller,
+                                                              grpc::CallbackServerContext& context,
+                                                              const grpc::ByteBuffer& request);
+grpc::ServerReadReactor<grpc::ByteBuffer>* StartClientStream(const Route& route,
+                                                             const service::Caller& caller,
+                                                             grpc::CallbackServerContext& context,
+                                                             grpc::ByteBuffer& response);
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBidiStream(
-    const service::RegisteredMethod& method, service::WorkerPool* lane,
-    const service::Caller& caller, grpc::CallbackServerContext& context);
+    const Route& route, const service::Caller& caller, grpc::CallbackServerContext& context);
 
 }  // namespace coppice::rpc
 

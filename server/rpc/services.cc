@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "server/rpc/calls.h"
-
 namespace coppice::rpc {
 
 using grpc::ByteBuffer;
@@ -34,8 +32,8 @@ service::WorkerPool* Lanes::Find(access::Lane lane) const {
 // with a handler of bytes.
 class Services::Service final : public grpc::Service {
  public:
-  Service(const Lanes& lanes, const CallerFinder& find_caller)
-      : lanes_(lanes), find_caller_(find_caller) {}
+  Service(const Lanes& lanes, const CallerFinder& find_caller, const AnswerCheck& may_answer)
+      : lanes_(lanes), find_caller_(find_caller), may_answer_(may_answer) {}
 
   void Add(const service::RegisteredMethod& method) {
     const google::protobuf::MethodDescriptor& descriptor = *method.descriptor;
@@ -59,56 +57,57 @@ class Services::Service final : public grpc::Service {
     MarkMethodRawCallback(count_++, handler);
   }
 
-  // The lane of its entry; without one nobody may call it where there is a policy.
-  service::WorkerPool* LaneOf(const service::RegisteredMethod& method) const {
+  // On the lane of its entry; without one nobody may call it where there is a policy.
+  Route RouteOf(const service::RegisteredMethod& method) const {
     const access::Method* const entry = access::FindMethod(method.path);
-    return lanes_.Find(entry != nullptr ? entry->lane : access::Lane::kPool);
+    return {.method = method,
+            .lane = lanes_.Find(entry != nullptr ? entry->lane : access::Lane::kPool),
+            .may_answer = may_answer_};
   }
 
   MethodHandler* MakeUnaryHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
-        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
-                                               const ByteBuffer* request, ByteBuffer* response) {
-          return AnswerUnaryCall(method, lane, find_caller_(*context, method.path), *context,
+        [this, route = RouteOf(method)](CallbackServerContext* context, const ByteBuffer* request,
+                                        ByteBuffer* response) {
+          return AnswerUnaryCall(route, find_caller_(*context, route.method.path), *context,
                                  *request, *response);
         });
   }
   MethodHandler* MakeServerStreamHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
-        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
-                                               const ByteBuffer* request) {
-          return StartServerStream(method, lane, find_caller_(*context, method.path), *context,
+        [this, route = RouteOf(method)](CallbackServerContext* context, const ByteBuffer* request) {
+          return StartServerStream(route, find_caller_(*context, route.method.path), *context,
                                    *request);
         });
   }
   MethodHandler* MakeClientStreamHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackClientStreamingHandler<ByteBuffer, ByteBuffer>(
-        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
-                                               ByteBuffer* response) {
-          return StartClientStream(method, lane, find_caller_(*context, method.path), *context,
+        [this, route = RouteOf(method)](CallbackServerContext* context, ByteBuffer* response) {
+          return StartClientStream(route, find_caller_(*context, route.method.path), *context,
                                    *response);
         });
   }
   MethodHandler* MakeBidiHandler(const service::RegisteredMethod& method) {
     return new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
-        [this, &method, lane = LaneOf(method)](CallbackServerContext* context) {
-          return StartBidiStream(method, lane, find_caller_(*context, method.path), *context);
+        [this, route = RouteOf(method)](CallbackServerContext* context) {
+          return StartBidiStream(route, find_caller_(*context, route.method.path), *context);
         });
   }
 
   const Lanes& lanes_;
   const CallerFinder& find_caller_;
+  const AnswerCheck& may_answer_;
   int count_ = 0;
 };
 
 Services::Services(const service::HandlerRegistry& registry, const Lanes& lanes,
-                   CallerFinder find_caller)
-    : lanes_(lanes), find_caller_(std::move(find_caller)) {
+                   CallerFinder find_caller, AnswerCheck may_answer)
+    : lanes_(lanes), find_caller_(std::move(find_caller)), may_answer_(std::move(may_answer)) {
   std::map<std::string, Service*> by_name;
   for (const service::RegisteredMethod& method : registry.methods()) {
     Service*& service = by_name[method.descriptor->service()->full_name()];
     if (service == nullptr) {
-      services_.push_back(std::make_unique<Service>(lanes_, find_caller_));
+      services_.push_back(std::make_unique<Service>(lanes_, find_caller_, may_answer_));
       service = services_.back().get();
     }
     service->Add(method);

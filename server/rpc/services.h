@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "server/access/method_table.h"
 #include "server/owners/caller.h"
+#include "server/rpc/calls.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 
@@ -43,7 +44,8 @@ struct Lanes {
 // Threads    safe to share. All that it is made of must outlive it, and it the server.
 class Services {
  public:
-  Services(const service::HandlerRegistry& registry, const Lanes& lanes, CallerFinder find_caller);
+  Services(const service::HandlerRegistry& registry, const Lanes& lanes, CallerFinder find_caller,
+           AnswerCheck may_answer = {});
   ~Services();
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
@@ -55,6 +57,7 @@ class Services {
 
   const Lanes lanes_;
   const CallerFinder find_caller_;
+  const AnswerCheck may_answer_;
   std::vector<std::unique_ptr<Service>> services_;
 };
 

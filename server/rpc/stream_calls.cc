@@ -20,12 +20,11 @@ using grpc::ByteBuffer;
 template <typename Reactor>
 class StreamReactor : public Reactor, public service::StreamCall {
  public:
-  StreamReactor(service::WorkerPool* lane, grpc::CallbackServerContext& context)
-      : lane_(lane), context_(context) {}
+  StreamReactor(const Route& route, grpc::CallbackServerContext& context)
+      : route_(route), context_(context) {}
 
-  void Start(const service::RegisteredMethod& method, const service::Caller& caller,
-             const Message* request) {
-    const auto& start = std::get<service::StreamStarter>(method.handler);
+  void Start(const service::Caller& caller, const Message* request) {
+    const auto& start = std::get<service::StreamStarter>(route_.method.handler);
     absl::StatusOr<service::StreamHandlerPtr> handler = start(caller, request, *this);
     if (!handler.ok()) return End(handler.status());
     handler_ = *std::move(handler);
@@ -41,20 +40,30 @@ class StreamReactor : public Reactor, public service::StreamCall {
 
   absl::Status ParseTo(Message& message) override { return Parse(request_, message); }
   absl::StatusOr<std::string> TakeBytes() override { return ToString(request_); }
-  void End(const absl::Status& status) override { this->Finish(EndStatus(context_, status)); }
+  void End(const absl::Status& status) override {
+    const absl::Status allowed = MayAnswer(route_.may_answer);
+    this->Finish(EndStatus(context_, allowed.ok() ? status : allowed));
+  }
   absl::Status RunOnLane(std::function<void()> work) override {
-    if (lane_ != nullptr) return service::AskToWaitForLoad(lane_->Run(std::move(work)));
+    if (route_.lane != nullptr) return service::AskToWaitForLoad(route_.lane->Run(std::move(work)));
     work();
     return absl::OkStatus();
   }
 
  protected:
+  const Route& route() const { return route_; }
   service::StreamHandler& handler() { return *handler_; }
+
+  // The bytes of a message that may leave now.
+  absl::Status SerializeAnswer(const Message& message, ByteBuffer& bytes) const {
+    const absl::Status allowed = MayAnswer(route_.may_answer);
+    return allowed.ok() ? Serialize(message, bytes) : allowed;
+  }
 
   ByteBuffer request_;
 
  private:
-  service::WorkerPool* const lane_;
+  const Route route_;
   grpc::CallbackServerContext& context_;
   service::StreamHandlerPtr handler_;  // null if it did not start
 };
@@ -63,20 +72,19 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
  public:
   using StreamReactor::StreamReactor;
 
-  void StartWith(const service::RegisteredMethod& method, const service::Caller& caller,
-                 const ByteBuffer& request_bytes) {
+  void StartWith(const service::Caller& caller, const ByteBuffer& request_bytes) {
     request_ = request_bytes;
-    const std::unique_ptr<Message> request(method.request->New());
+    const std::unique_ptr<Message> request(route().method.request->New());
     const absl::Status parsed = ParseTo(*request);
     if (!parsed.ok()) return End(parsed);
-    Start(method, caller, request.get());
+    Start(caller, request.get());
   }
 
   void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
 
   void Read() override {}
   absl::Status Write(const Message& message) override {
-    const absl::Status written = Serialize(message, response_);
+    const absl::Status written = SerializeAnswer(message, response_);
     if (written.ok()) StartWrite(&response_);
     return written;
   }
@@ -88,15 +96,18 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
 
 class ClientStream final : public StreamReactor<grpc::ServerReadReactor<ByteBuffer>> {
  public:
-  ClientStream(service::WorkerPool* lane, grpc::CallbackServerContext& context,
-               ByteBuffer& response)
-      : StreamReactor(lane, context), response_(response) {}
+  ClientStream(const Route& route, grpc::CallbackServerContext& context, ByteBuffer& response)
+      : StreamReactor(route, context), response_(response) {}
 
   void OnReadDone(bool ok) override { ok ? handler().OnMessage() : handler().OnNoMoreMessages(); }
 
   void Read() override { StartRead(&request_); }
   absl::Status Write(const Message&) override { return absl::UnimplementedError(""); }
-  void EndWith(const Message& response) override { End(Serialize(response, response_)); }
+  void EndWith(const Message& response) override {
+    const absl::Status written = SerializeAnswer(response, response_);
+    if (!written.ok()) response_.Clear();
+    End(written);
+  }
 
  private:
   ByteBuffer& response_;
@@ -111,7 +122,7 @@ class BidiStream final : public StreamReactor<grpc::ServerBidiReactor<ByteBuffer
 
   void Read() override { StartRead(&request_); }
   absl::Status Write(const Message& message) override {
-    const absl::Status written = Serialize(message, response_);
+    const absl::Status written = SerializeAnswer(message, response_);
     if (written.ok()) StartWrite(&response_);
     return written;
   }
@@ -123,31 +134,28 @@ class BidiStream final : public StreamReactor<grpc::ServerBidiReactor<ByteBuffer
 
 }  // namespace
 
-grpc::ServerWriteReactor<ByteBuffer>* StartServerStream(const service::RegisteredMethod& method,
-                                                        service::WorkerPool* lane,
+grpc::ServerWriteReactor<ByteBuffer>* StartServerStream(const Route& route,
                                                         const service::Caller& caller,
                                                         grpc::CallbackServerContext& context,
                                                         const ByteBuffer& request) {
-  auto* const stream = new ServerStream(lane, context);
-  stream->StartWith(method, caller, request);
+  auto* const stream = new ServerStream(route, context);
+  stream->StartWith(caller, request);
   return stream;
 }
 
-grpc::ServerReadReactor<ByteBuffer>* StartClientStream(const service::RegisteredMethod& method,
-                                                       service::WorkerPool* lane,
+grpc::ServerReadReactor<ByteBuffer>* StartClientStream(const Route& route,
                                                        const service::Caller& caller,
                                                        grpc::CallbackServerContext& context,
                                                        ByteBuffer& response) {
-  auto* const stream = new ClientStream(lane, context, response);
-  stream->Start(method, caller, nullptr);
+  auto* const stream = new ClientStream(route, context, response);
+  stream->Start(caller, nullptr);
   return stream;
 }
 
 grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* StartBidiStream(
-    const service::RegisteredMethod& method, service::WorkerPool* lane,
-    const service::Caller& caller, grpc::CallbackServerContext& context) {
-  auto* const stream = new BidiStream(lane, context);
-  stream->Start(method, caller, nullptr);
+    const Route& route, const service::Caller& caller, grpc::CallbackServerContext& context) {
+  auto* const stream = new BidiStream(route, context);
+  stream->Start(caller, nullptr);
   return stream;
 }
 

@@ -20,16 +20,14 @@ absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
 
 class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
  public:
-  UnaryCall(const service::RegisteredMethod& method, service::WorkerPool* lane,
-            service::Caller caller, grpc::CallbackServerContext& context,
+  UnaryCall(const Route& route, service::Caller caller, grpc::CallbackServerContext& context,
             grpc::ByteBuffer& response_bytes)
-      : method_(method),
-        lane_(lane),
+      : route_(route),
         caller_(std::move(caller)),
         context_(context),
         reactor_(*context.DefaultReactor()),
         response_bytes_(response_bytes),
-        request_(method.request->New()) {}
+        request_(route.method.request->New()) {}
 
   grpc::ServerUnaryReactor* reactor() const { return &reactor_; }
 
@@ -37,20 +35,20 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     grpc::ByteBuffer bytes = request_bytes;  // a reference, to be read
     const absl::Status parsed = Parse(bytes, *request_);
     if (!parsed.ok()) return End(parsed);
-    std::visit([this](const auto& handler) { Run(handler); }, method_.handler);
+    std::visit([this](const auto& handler) { Run(handler); }, route_.method.handler);
   }
 
  private:
   using Message = google::protobuf::Message;
 
   Message* MakeResponse() {
-    response_.reset(method_.response->New());
+    response_.reset(route_.method.response->New());
     return response_.get();
   }
 
   void Run(const service::WholeHandler& handler) {
     MakeResponse();
-    if (lane_ == nullptr) {
+    if (route_.lane == nullptr) {
       return EndWithResponse(handler(caller_, *request_, response_.get(), CancelCheck()));
     }
     RunOnLane([this, &handler](const CancelCheck& cancel) {
@@ -84,14 +82,14 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void RunOnLane(Work work) {
     const auto run = [call = shared_from_this(), work = std::move(work)] {
       const CancelCheck cancel([&] {
-        if (!call->lane_->IsDraining()) return CheckWanted(call->context_);
+        if (!call->route_.lane->IsDraining()) return CheckWanted(call->context_);
         return absl::UnavailableError("the daemon is stopping; call again later");
       });
       absl::Status status = CheckWanted(call->context_);
       if (status.ok()) status = work(cancel);
       call->EndWithResponse(status);
     };
-    const absl::Status queued = lane_->Run(run);
+    const absl::Status queued = route_.lane->Run(run);
     if (!queued.ok()) End(service::AskToWaitForLoad(queued));
   }
 
@@ -101,10 +99,16 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   }
 
   // Nothing of the call may be used afterwards.
-  void End(const absl::Status& status) { reactor_.Finish(EndStatus(context_, status)); }
+  void End(absl::Status status) {
+    const absl::Status allowed = MayAnswer(route_.may_answer);
+    if (!allowed.ok()) {
+      response_bytes_.Clear();
+      status = allowed;
+    }
+    reactor_.Finish(EndStatus(context_, status));
+  }
 
-  const service::RegisteredMethod& method_;
-  service::WorkerPool* const lane_;
+  const Route route_;
   const service::Caller caller_;
   grpc::CallbackServerContext& context_;
   grpc::ServerUnaryReactor& reactor_;
@@ -115,12 +119,11 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AnswerUnaryCall(const service::RegisteredMethod& method,
-                                          service::WorkerPool* lane, service::Caller caller,
+grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller caller,
                                           grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request,
                                           grpc::ByteBuffer& response) {
-  const auto call = std::make_shared<UnaryCall>(method, lane, std::move(caller), context, response);
+  const auto call = std::make_shared<UnaryCall>(route, std::move(caller), context, response);
   grpc::ServerUnaryReactor* const reactor = call->reactor();
   call->Answer(request);
   return reactor;
