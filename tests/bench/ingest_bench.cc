@@ -3,7 +3,11 @@
 // Both servers run in this process and take turns, so they share whatever else the machine is
 // doing.
 //
+// With --front also through a front, which hands each message on to the counting server, and what a
+// call of one message takes on that way.
+//
 //   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--store STORE] [--sealed]
+//                [--front]
 
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
@@ -27,6 +31,8 @@
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
+#include "server/daemon/fleet/front.h"
+#include "server/daemon/transport/fronts.h"
 #include "server/rpc/services.h"
 #include "server/service/reports/report_handlers.h"
 #include "server/vault/keyed_store.h"
@@ -41,6 +47,7 @@ struct Flags {
   std::string certs;  // as deploy/make-certs.sh makes them
   std::string store;  // rocksdb:DIR or postgresql://HOST/DATABASE
   bool sealed = false;
+  bool front = false;
 };
 
 // Parses each message, as any server must, and drops it.
@@ -82,24 +89,50 @@ std::string ReadFile(const std::string& path) {
 struct Server {
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<v1::ReportService::Stub> stub;
+  int port = 0;
 };
+
+std::unique_ptr<v1::ReportService::Stub> Connect(int port, const std::string& certs) {
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = ReadFile(certs + "/ca.crt");
+  return v1::ReportService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(tls)));
+}
 
 Server Serve(const std::function<void(grpc::ServerBuilder&)>& add_services,
              const std::string& certs) {
   grpc::SslServerCredentialsOptions tls;
   tls.pem_key_cert_pairs.push_back({.private_key = ReadFile(certs + "/server.key"),
                                     .cert_chain = ReadFile(certs + "/server.crt")});
-  int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &port);
+  Server result;
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &result.port);
+  daemon::SetLimitsBehindFronts({}, builder);
   add_services(builder);
-  Server result{.server = builder.BuildAndStart(), .stub = nullptr};
-  grpc::SslCredentialsOptions client_tls;
-  client_tls.pem_root_certs = ReadFile(certs + "/ca.crt");
-  result.stub = v1::ReportService::NewStub(
-      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(client_tls)));
+  result.server = builder.BuildAndStart();
+  result.stub = Connect(result.port, certs);
   return result;
 }
+
+// A front of a server that is the leader.
+struct Fronted {
+  Fronted(const Server& leader, const std::string& certs)
+      : certificates({.certificate = ReadFile(certs + "/server.crt"),
+                      .key = ReadFile(certs + "/server.key"),
+                      .client_ca = ""}),
+        front(*daemon::Front::Start({.listen = "127.0.0.1:0",
+                                     .certificates = &certificates,
+                                     .peer_ca_pem = ReadFile(certs + "/ca.crt"),
+                                     .certificate_pem = ReadFile(certs + "/client.crt"),
+                                     .key_pem = ReadFile(certs + "/client.key")})),
+        stub(Connect(front->port(), certs)) {
+    front->SetLeader("127.0.0.1:" + std::to_string(leader.port));
+  }
+
+  daemon::Certificates certificates;
+  std::unique_ptr<daemon::Front> front;
+  std::unique_ptr<v1::ReportService::Stub> stub;
+};
 
 // Processor time of the whole process, client included, in microseconds.
 double CpuMicroseconds() {
@@ -191,6 +224,48 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// How long a call takes that asks for nothing, one after the other, in microseconds.
+double CallMicroseconds(v1::ReportService::Stub& stub) {
+  std::vector<double> took;
+  for (int i = 0; i < 2000; ++i) {
+    grpc::ClientContext context;
+    v1::SubmitReportsResponse response;
+    const auto start = std::chrono::steady_clock::now();
+    stub.SubmitReports(&context, {}, &response);
+    took.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  return Median(took);
+}
+
+void MeasureFront(const Flags& flags,
+                  const std::function<std::vector<v1::StreamReportsRequest>()>& make,
+                  Server& counting) {
+  const Fronted fronted(counting, flags.certs);
+  CallMicroseconds(*fronted.stub);  // connects
+  std::vector<double> direct, through, ratios, direct_cpu, through_cpu, direct_call, through_call;
+  for (int round = 0; round < flags.rounds; ++round) {
+    const Speed without = Stream(*counting.stub, make());
+    const Speed with = Stream(*fronted.stub, make());
+    direct.push_back(without.per_second);
+    through.push_back(with.per_second);
+    ratios.push_back(with.per_second / without.per_second);
+    direct_cpu.push_back(without.cpu_microseconds);
+    through_cpu.push_back(with.cpu_microseconds);
+    direct_call.push_back(CallMicroseconds(*counting.stub));
+    through_call.push_back(CallMicroseconds(*fronted.stub));
+  }
+  std::printf(
+      "{\"direct_per_second\":%.0f,\"front_per_second\":%.0f,\"ratio\":%.2f,"
+      "\"direct_cpu_us\":%.2f,\"front_cpu_us\":%.2f,\"direct_call_us\":%.0f,"
+      "\"front_call_us\":%.0f}\n",
+      Median(direct), Median(through), Median(ratios), Median(direct_cpu), Median(through_cpu),
+      Median(direct_call), Median(through_call));
+  std::fflush(stdout);
+  fronted.front->Stop(absl::ZeroDuration());
+}
+
 void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& studies,
              Server& dropping, Server& counting) {
   const Budget epsilon = *Budget::Parse("1");
@@ -227,6 +302,8 @@ void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& stud
       payloads[0].size(), Median(dropped), Median(counted), Median(ratios), Median(dropped_cpu),
       Median(counted_cpu));
   std::fflush(stdout);
+  const auto make = [&] { return MakeMessages(studies, study, flags, payloads); };
+  if (flags.front) MeasureFront(flags, make, counting);
 }
 
 int Main(int argc, char** argv) {
@@ -246,6 +323,7 @@ int Main(int argc, char** argv) {
                  "rocksdb:DIR, on the disk to measure, or postgresql://HOST/DATABASE")
       ->required();
   app.add_flag("--sealed", flags.sealed, "Seal the store's private records, as --key-file does");
+  app.add_flag("--front", flags.front, "Measure the way through a front, too");
   CLI11_PARSE(app, argc, argv);
 
   const auto location = storage::StoreLocation::Parse(flags.store);

@@ -1,7 +1,6 @@
 #include "server/daemon/transport/access.h"
 
 #include <grpc/grpc_security_constants.h>
-#include <grpcpp/security/auth_context.h>
 
 #include <map>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
+#include "server/daemon/transport/fronts.h"
 #include "server/owners/caller.h"
 #include "server/rpc/status_conversion.h"
 
@@ -20,14 +20,6 @@ constexpr char kPath[] = ":path";
 
 absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
-  if (!context.IsPeerAuthenticated()) return std::nullopt;
-  const std::vector<grpc::string_ref> certificates =
-      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
-  if (certificates.empty()) return std::nullopt;
-  return CertificateSha256(ViewOf(certificates[0]));
-}
-
 using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
 std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
@@ -36,10 +28,18 @@ std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
   return std::string(ViewOf(found->second));
 }
 
+std::optional<Sha256Digest> FindCertificate(CertificateSource source,
+                                            const grpc::AuthContext& connection,
+                                            const Metadata& metadata) {
+  return source == CertificateSource::kMetadata ? ForwardedCertificate(metadata)
+                                                : CertificateOf(connection);
+}
+
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  AccessProcessor(const access::AccessControl& access, AccessObservers observers)
-      : access_(access), observers_(std::move(observers)) {}
+  AccessProcessor(const access::AccessControl& access, AccessObservers observers,
+                  CertificateSource source)
+      : access_(access), observers_(std::move(observers)), source_(source) {}
 
   // Hashing a token takes less than a change of threads.
   bool IsBlocking() const override { return false; }
@@ -54,8 +54,9 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
       return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
     }
     const std::shared_ptr<const access::AccessPolicy> policy = access_.policy();
-    const access::Credentials credentials{.authorization = AuthorizationOf(metadata),
-                                          .certificate_sha256 = CertificateOf(*context)};
+    const access::Credentials credentials{
+        .authorization = AuthorizationOf(metadata),
+        .certificate_sha256 = FindCertificate(source_, *context, metadata)};
     const absl::Time now = absl::Now();
     const absl::string_view method = ViewOf(path->second);
     const absl::StatusOr<access::Identity> admitted = policy->Admit(method, credentials, now);
@@ -81,30 +82,40 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
 
   const access::AccessControl& access_;
   const AccessObservers observers_;
+  const CertificateSource source_;
   RateLimiter failures_{kFailedTokenLimit, absl::Now};
 };
 
 }  // namespace
 
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access, AccessObservers observers) {
-  return std::make_shared<AccessProcessor>(access, std::move(observers));
+    const access::AccessControl& access, AccessObservers observers, CertificateSource source) {
+  return std::make_shared<AccessProcessor>(access, std::move(observers), source);
 }
 
-rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
+rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access, CertificateSource source) {
   if (access == nullptr)
     return [](const grpc::CallbackServerContext&, absl::string_view) {
       return owners::Caller::Operator();
     };
-  return [access](const grpc::CallbackServerContext& context, absl::string_view path) {
+  return [access, source](const grpc::CallbackServerContext& context, absl::string_view path) {
     const std::shared_ptr<const access::AccessPolicy> policy = access->policy();
     access::Credentials credentials{.authorization = AuthorizationOf(context.client_metadata())};
     // Reading a certificate costs more than all else that is done here.
     if (!policy->certificates().empty()) {
-      credentials.certificate_sha256 = CertificateOf(*context.auth_context());
+      credentials.certificate_sha256 =
+          FindCertificate(source, *context.auth_context(), context.client_metadata());
     }
     return policy->CallerOf(path, credentials, absl::Now());
   };
+}
+
+std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
+  if (!context.IsPeerAuthenticated()) return std::nullopt;
+  const std::vector<grpc::string_ref> certificates =
+      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (certificates.empty()) return std::nullopt;
+  return CertificateSha256(ViewOf(certificates[0]));
 }
 
 std::optional<Sha256Digest> CertificateSha256(absl::string_view pem) {

@@ -9,6 +9,8 @@ namespace {
 constexpr int kSecond = 1000;
 constexpr int kMinute = 60 * kSecond;
 
+}  // namespace
+
 // gRPC checks the size of a message before it decompresses it, and a message of a megabyte may
 // stand for a gigabyte. Nothing that honest clients send needs it: a compressed call is
 // UNIMPLEMENTED.
@@ -17,8 +19,6 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
 }
-
-}  // namespace
 
 void SetConnectionLimits(grpc::ServerBuilder& builder) {
   RefuseCompression(builder);

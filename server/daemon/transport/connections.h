@@ -13,6 +13,9 @@ namespace coppice::daemon {
 
 void SetConnectionLimits(grpc::ServerBuilder& builder);
 
+// A compressed call is Unimplemented. Part of the above.
+void RefuseCompression(grpc::ServerBuilder& builder);
+
 // Lets this process open as many files, and so connections, as it may. A listener of gRPC 1.51 that
 // meets the limit once accepts nothing ever after.
 void RaiseFileLimit();

@@ -17,6 +17,7 @@
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
+#include "server/daemon/transport/fronts.h"
 #include "server/daemon/transport/token_use.h"
 #include "server/rpc/services.h"
 #include "server/service/calls/audited_calls.h"
@@ -33,13 +34,18 @@ constexpr size_t kMaxWaitingWork = 256;
 constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
 
+CertificateSource SourceOf(const ServerOptions& options) {
+  return options.behind_fronts ? CertificateSource::kMetadata : CertificateSource::kConnection;
+}
+
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options,
                                                          AccessObservers observers) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
-    credentials->SetAuthMetadataProcessor(CountRefusals(
-        MakeAccessProcessor(*options.access, std::move(observers)), options.call_metrics));
+    credentials->SetAuthMetadataProcessor(
+        CountRefusals(MakeAccessProcessor(*options.access, std::move(observers), SourceOf(options)),
+                      options.call_metrics));
   }
   return credentials;
 }
@@ -48,6 +54,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
     const ServerOptions& options, CallBounds& bounds) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(BoundCalls(bounds));
+  if (options.behind_fronts) factories.push_back(MarkAnswers());
   if (options.log != nullptr) {
     factories.push_back(ObserveCalls(*options.log, options.call_metrics));
   }
@@ -61,6 +68,8 @@ class GrpcServer final : public DaemonServer {
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
         access_(options.access),
+        source_(SourceOf(options)),
+        may_answer_(options.may_answer),
         auditor_(curator.audit == nullptr
                      ? nullptr
                      : std::make_unique<service::CallAuditor>(
@@ -74,8 +83,12 @@ class GrpcServer final : public DaemonServer {
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    SetTransportLimits(limits_, builder);
-    SetConnectionLimits(builder);
+    if (options.behind_fronts) {
+      SetLimitsBehindFronts(limits_, builder);
+    } else {
+      SetTransportLimits(limits_, builder);
+      SetConnectionLimits(builder);
+    }
     builder.AddListeningPort(options.listen, MakeCredentials(options, Observers()), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
     services_.RegisterWith(builder);
@@ -156,6 +169,8 @@ class GrpcServer final : public DaemonServer {
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
   RateLimiter limiter_;
   const access::AccessControl* const access_;
+  const CertificateSource source_;
+  const rpc::AnswerCheck may_answer_;
   TokenUse token_use_{curator_.store};
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
   service::WorkerPool pool_;
@@ -178,7 +193,8 @@ class GrpcServer final : public DaemonServer {
   const service::HandlerRegistry registry_ = MakeRegistry();
   rpc::Services services_{registry_,
                           {.pool = pool_, .builds = builds_, .previews = previews_},
-                          MakeCallerFinder(access_)};
+                          MakeCallerFinder(access_, source_),
+                          may_answer_};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;
 };

@@ -20,6 +20,7 @@
 #include "server/metrics/call_metrics.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/rpc/calls.h"
 #include "server/service/handlers.h"
 #include "server/service/ticket_limits.h"
 #include "server/storage/store.h"
@@ -47,6 +48,8 @@ struct ServerOptions {
   DaemonLimits limits{};
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
+  bool behind_fronts = false;     // who connects is a front, and no client (fronts.h)
+  rpc::AnswerCheck may_answer{};  // asked before each answer
 };
 
 class DaemonServer {

@@ -1,10 +1,14 @@
 #include "server/daemon/transport/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -33,11 +37,12 @@ absl::StatusOr<CertificatePtr> ParseCertificate(absl::string_view flag, const st
   return std::move(read.certificates.front());
 }
 
-absl::StatusOr<KeyPtr> ParseKey(const std::string& path, const std::string& pem) {
+absl::StatusOr<KeyPtr> ParseKey(absl::string_view flag, const std::string& path,
+                                const std::string& pem) {
   KeyPtr key = PrivateKeyFromPem(pem);
   if (key == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--tls-key ", path,
+        absl::StrCat(flag, " ", path,
                      ": is no private key in PEM form without a passphrase "
                      "(-----BEGIN PRIVATE KEY-----)"));
   }
@@ -69,32 +74,111 @@ absl::Status CheckDates(absl::string_view flag, const std::string& path, const X
   return absl::OkStatus();
 }
 
+bool SameKey(const X509& a, const X509& b) {
+  return EVP_PKEY_eq(X509_get0_pubkey(&a), X509_get0_pubkey(&b)) == 1;
+}
+
+bool IsIssuedBy(X509& certificate, const X509& authority) {
+  const bool issued = X509_verify(&certificate, X509_get0_pubkey(&authority)) == 1;
+  ERR_clear_error();
+  return issued;
+}
+
+// Whether one of them is an authority of those, or was issued by one.
+bool LeadsTo(const std::vector<CertificatePtr>& chain, const PemCertificates& authorities) {
+  return std::any_of(chain.begin(), chain.end(), [&](const CertificatePtr& certificate) {
+    return std::any_of(authorities.certificates.begin(), authorities.certificates.end(),
+                       [&](const CertificatePtr& authority) {
+                         return SameKey(*certificate, *authority) ||
+                                IsIssuedBy(*certificate, *authority);
+                       });
+  });
+}
+
+absl::Status CheckPeerCertificate(const std::string& path, const std::string& pem,
+                                  const std::string& peer_ca, const PemCertificates& authorities) {
+  const PemCertificates chain = CertificatesFromPem(pem);
+  if (chain.certificates.empty() || !LeadsTo(chain.certificates, authorities)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--peer-cert ", path, ": is not of the authority in --peer-ca ", peer_ca,
+                     ", so no other curator would take it; have it issued by that authority"));
+  }
+  X509* const own = chain.certificates.front().get();
+  if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, 0) == 1 &&
+      X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) == 1) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--peer-cert ", path,
+                   ": may not be shown both by a server and by a client, as curators of a fleet "
+                   "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
+}
+
+// The flags that name the files, for messages.
+struct TlsFlags {
+  absl::string_view certificate, key, authority;
+};
+
+absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificate,
+                                  const std::string& key, absl::Time now) {
+  TlsFiles files;
+  COPPICE_ASSIGN_OR_RETURN(files.certificate, ReadFlagged(flags.certificate, certificate));
+  COPPICE_ASSIGN_OR_RETURN(files.key, ReadFlagged(flags.key, key));
+  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
+                           ParseCertificate(flags.certificate, certificate, files.certificate));
+  COPPICE_ASSIGN_OR_RETURN(const KeyPtr parsed_key, ParseKey(flags.key, key, files.key));
+  if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.key, " ", key, ": is not the key of the certificate in ", certificate,
+                     "; give the two that were made "
+                     "together"));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckDates(flags.certificate, certificate, *parsed, now));
+  std::tm end{};
+  ASN1_TIME_to_tm(X509_get0_notAfter(parsed.get()), &end);
+  files.expires = absl::FromTM(end, absl::UTCTimeZone());
+  return files;
+}
+
+absl::StatusOr<TlsFiles> LoadAll(const TlsFlags& flags, const std::string& certificate,
+                                 const std::string& key, const std::string& authority,
+                                 absl::Time now) {
+  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadPair(flags, certificate, key, now));
+  if (authority.empty()) return files;
+  COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFlagged(flags.authority, authority));
+  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
+                           ParseCertificate(flags.authority, authority, files.client_ca));
+  COPPICE_RETURN_IF_ERROR(CheckDates(flags.authority, authority, *parsed, now));
+  return files;
+}
+
 }  // namespace
 
 absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
                                       const std::string& client_ca, absl::Time now) {
-  TlsFiles files;
-  COPPICE_ASSIGN_OR_RETURN(files.certificate, ReadFlagged("--tls-cert", certificate));
-  COPPICE_ASSIGN_OR_RETURN(files.key, ReadFlagged("--tls-key", key));
-  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
-                           ParseCertificate("--tls-cert", certificate, files.certificate));
-  COPPICE_ASSIGN_OR_RETURN(const KeyPtr parsed_key, ParseKey(key, files.key));
-  if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
-    ERR_clear_error();
-    return absl::InvalidArgumentError(
-        absl::StrCat("--tls-key ", key, ": is not the key of the certificate in ", certificate,
-                     "; give the two that were made "
-                     "together"));
-  }
-  COPPICE_RETURN_IF_ERROR(CheckDates("--tls-cert", certificate, *parsed, now));
-  std::tm end{};
-  ASN1_TIME_to_tm(X509_get0_notAfter(parsed.get()), &end);
-  files.expires = absl::FromTM(end, absl::UTCTimeZone());
+  return LoadAll({.certificate = "--tls-cert", .key = "--tls-key", .authority = "--client-ca"},
+                 certificate, key, client_ca, now);
+}
+
+absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
+                                          const std::string& peer_ca, const std::string& client_ca,
+                                          absl::Time now) {
+  COPPICE_ASSIGN_OR_RETURN(
+      TlsFiles files,
+      LoadAll({.certificate = "--peer-cert", .key = "--peer-key", .authority = "--peer-ca"},
+              certificate, key, peer_ca, now));
+  const PemCertificates authorities = CertificatesFromPem(files.client_ca);
+  COPPICE_RETURN_IF_ERROR(
+      CheckPeerCertificate(certificate, files.certificate, peer_ca, authorities));
   if (client_ca.empty()) return files;
-  COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFlagged("--client-ca", client_ca));
-  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr authority,
-                           ParseCertificate("--client-ca", client_ca, files.client_ca));
-  COPPICE_RETURN_IF_ERROR(CheckDates("--client-ca", client_ca, *authority, now));
+  COPPICE_ASSIGN_OR_RETURN(const std::string clients, ReadFlagged("--client-ca", client_ca));
+  if (LeadsTo(CertificatesFromPem(clients).certificates, authorities)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--peer-ca ", peer_ca, ": is an authority of --client-ca ", client_ca,
+                     ", too, so that a client could pass as a curator and call in any name; make "
+                     "an authority for curators alone"));
+  }
   return files;
 }
 

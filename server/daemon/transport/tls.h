@@ -1,4 +1,4 @@
-// The daemon's certificate, checked before it serves: a bad one should stop the start, not every
+// The daemon's certificates, checked before it serves: a bad one should stop the start, not every
 // client's handshake.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
@@ -23,6 +23,14 @@ struct TlsFiles {
 // certificate is not valid at `now`. Every message names the file and what to do.
 absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
                                       const std::string& client_ca, absl::Time now);
+
+// What curators of a fleet show each other, and the one authority of their certificates. Errors as
+// above; InvalidArgument also if the certificate is not of that authority or may not be shown both
+// by a server and by a client, and if whom `client_ca` (which may be empty) lets in could pass as a
+// curator: a curator says who its clients are, and may say what it likes.
+absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
+                                          const std::string& peer_ca, const std::string& client_ca,
+                                          absl::Time now);
 
 }  // namespace coppice::daemon
 

@@ -58,18 +58,22 @@ class TlsServerTest : public ::testing::Test {
                          .client_ca = mutual ? client_.certificate_pem : ""});
     server_ = *daemon::DaemonServer::Start(
         {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
-        {.studies = *studies_,
-         .models = models_,
-         .endpoints = *endpoints_,
-         .datasets = *datasets_,
-         .jobs = *jobs_,
-         .store = store_,
-         .audit = audit_.get()});
+        Curator());
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
     channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
                                    grpc::SslCredentials(options));
+  }
+  // What the server serves; after Serve().
+  daemon::Curator Curator() {
+    return {.studies = *studies_,
+            .models = models_,
+            .endpoints = *endpoints_,
+            .datasets = *datasets_,
+            .jobs = *jobs_,
+            .store = store_,
+            .audit = audit_.get()};
   }
   void TearDown() override {
     trainer_.Let();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/read_file.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -94,6 +95,81 @@ TEST_F(LoadTlsFilesTest, AClientAuthorityThatIsNone) {
   EXPECT_THAT(LoadTlsFiles(File("server.crt"), File("server.key"), File("ca.key"),
                            absl::FromCivil(absl::CivilDay(2030, 6, 1), absl::UTCTimeZone())),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
+}
+
+// Authorities and certificates as an operator of a fleet makes them, right and wrong.
+class PeerTlsFilesTest : public ::testing::Test {
+ protected:
+  std::string File(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  void Openssl(const std::string& arguments) const {
+    ASSERT_EQ(
+        std::system(
+            absl::StrCat("cd ", folder_.path(), " && openssl ", arguments, " > log 2>&1").c_str()),
+        0)
+        << arguments;
+  }
+  void MakeAuthority(const std::string& name, const std::string& issuer = "") const {
+    const std::string by =
+        issuer.empty() ? "" : absl::StrCat(" -CA ", issuer, ".crt -CAkey ", issuer, ".key");
+    Openssl(
+        absl::StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+                     "-subj /CN=",
+                     name, " -addext basicConstraints=critical,CA:TRUE", by, " -keyout ", name,
+                     ".key -out ", name, ".crt"));
+  }
+  void Issue(const std::string& name, const std::string& issuer, const std::string& usage) const {
+    Openssl(
+        absl::StrCat("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+                     "-subj /CN=",
+                     name, " -addext basicConstraints=critical,CA:FALSE",
+                     " -addext extendedKeyUsage=", usage, " -CA ", issuer, ".crt -CAkey ", issuer,
+                     ".key -keyout ", name, ".key -out ", name, ".crt"));
+  }
+  absl::Status Make(const std::string& certificate, const std::string& client_ca) const {
+    return LoadPeerTlsFiles(File(certificate + ".crt"), File(certificate + ".key"),
+                            File("peers.crt"), client_ca.empty() ? "" : File(client_ca + ".crt"),
+                            absl::Now())
+        .status();
+  }
+
+  const coppice::testing::TempDir folder_;
+};
+
+TEST_F(PeerTlsFilesTest, AnAuthorityForCuratorsAloneIsOne) {
+  MakeAuthority("peers");
+  MakeAuthority("clients");
+  Issue("curator", "peers", "serverAuth,clientAuth");
+  EXPECT_OK(Make("curator", "clients"));
+  EXPECT_OK(Make("curator", ""));
+}
+
+TEST_F(PeerTlsFilesTest, ACertificateThatCuratorsWouldNotTake) {
+  MakeAuthority("peers");
+  MakeAuthority("others");
+  Issue("stranger", "others", "serverAuth,clientAuth");
+  Issue("server", "peers", "serverAuth");
+  EXPECT_THAT(Make("stranger", ""), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("is not of the authority in --peer-ca")));
+  EXPECT_THAT(Make("server", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("serverAuth, clientAuth")));
+}
+
+TEST_F(PeerTlsFilesTest, AnAuthorityThatClientsHaveTooInAnyForm) {
+  MakeAuthority("peers");
+  MakeAuthority("under", "peers");
+  MakeAuthority("clients");
+  Issue("curator", "peers", "serverAuth,clientAuth");
+  Openssl("x509 -in peers.crt -signkey peers.key -days 3 -out renewed.crt");
+  ASSERT_EQ(
+      std::system(
+          absl::StrCat("cd ", folder_.path(), " && cat clients.crt peers.crt > both.crt").c_str()),
+      0);
+  for (const char* clients : {"peers", "renewed", "under", "both"}) {
+    EXPECT_THAT(Make("curator", clients), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                   HasSubstr("an authority for curators alone")))
+        << clients;
+  }
 }
 
 }  // namespace

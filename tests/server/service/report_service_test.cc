@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "server/service/reports/report_handlers.h"
 #include "tests/server/service/service_fixture.h"
 
@@ -46,6 +48,23 @@ TEST_F(SubmitReportsTest, StudyAndFingerprintAreThoseOfTheBatch) {
   EXPECT_EQ(batches[0].study, "s1");
   EXPECT_EQ(batches[0].fingerprint, std::string(32, 'f'));
   EXPECT_THAT(batches[0].tickets, ElementsAre("1"));
+}
+
+// Neither what was done meanwhile nor an error of the request leaves.
+TEST_F(SubmitReportsTest, NoAnswerLeavesOnceTheCuratorMayNotAnswer) {
+  studies_.HoldBatches();
+  std::thread meanwhile([&] {
+    studies_.AwaitBatches(1);
+    may_answer_ = false;
+    studies_.LetBatches();
+  });
+  EXPECT_THAT(Submit(), GrpcStatusIs(grpc::UNAVAILABLE, "may not answer"));
+  EXPECT_EQ(response_.outcomes_size(), 0);
+  meanwhile.join();
+  request_.clear_reports();
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->SubmitReports(&context, request_, &response_),
+              GrpcStatusIs(grpc::UNAVAILABLE, "may not answer"));
 }
 
 TEST_F(SubmitReportsTest, AnEmptyBatchIsRefused) {

@@ -80,6 +80,23 @@ TEST_F(ReportStreamTest, FullBatchesAreAnsweredOneAfterTheOther) {
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
+TEST_F(ReportStreamTest, NoFurtherMessageLeavesOnceTheCuratorMayNotAnswer) {
+  ASSERT_TRUE(stream_->Write(First("1")));
+  EXPECT_EQ(ReadOutcome(), 1);
+  may_answer_ = false;
+  ASSERT_TRUE(stream_->Write(Next("2")));
+  EXPECT_EQ(ReadOutcome(), 0);
+  EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::UNAVAILABLE, "may not answer"));
+}
+
+TEST_F(ReportStreamTest, NoEndLeavesOnceTheCuratorMayNotAnswer) {
+  ASSERT_TRUE(stream_->Write(First("1")));
+  EXPECT_EQ(ReadOutcome(), 1);
+  may_answer_ = false;
+  stream_->WritesDone();
+  EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::UNAVAILABLE, "may not answer"));
+}
+
 TEST_F(ReportStreamTest, NothingSentIsNoError) {
   stream_->WritesDone();
   EXPECT_EQ(ReadOutcome(), 0);

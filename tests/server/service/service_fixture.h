@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,9 @@ class ServiceTest : public ::testing::Test {
         registry_, rpc::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
         [](const grpc::CallbackServerContext&, absl::string_view) {
           return owners::Caller::Operator();
+        },
+        [this] {
+          return may_answer_ ? absl::OkStatus() : absl::UnavailableError("may not answer");
         });
     grpc::ServerBuilder builder;
     int port = 0;
@@ -94,6 +98,7 @@ class ServiceTest : public ::testing::Test {
     server_->Shutdown();
   }
 
+  std::atomic<bool> may_answer_{true};
   FakeStudies studies_;
   models::Models models_;
   MemoryStore store_;

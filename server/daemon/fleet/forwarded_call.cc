@@ -1,0 +1,236 @@
+#include "server/daemon/fleet/forwarded_call.h"
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/daemon/fleet/leader_gate.h"
+#include "server/daemon/transport/access.h"
+#include "server/daemon/transport/calls.h"
+#include "server/daemon/transport/fronts.h"
+
+namespace coppice::daemon {
+namespace {
+
+constexpr absl::Duration kAfterBrokenConnection = absl::Milliseconds(500);
+constexpr absl::Duration kAfterMuchToRead = absl::Seconds(1);
+
+// Instead of an authorization that cannot be sent, and so is none that the daemon knows.
+const char kNoToken[] = "unprintable";
+
+bool IsSendable(const std::string& value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(), absl::ascii_isprint);
+}
+
+constexpr char kStatusDetailsKey[] = "grpc-status-details-bin";  // gRPC writes it of a status
+
+std::string StringOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+
+// Whether gRPC itself, not a handler of the leader, may have made an error when the connection
+// broke. Access is refused with other codes, and without kAnsweredKey. A server that stops cancels
+// calls that it has not begun without a word; one that cancels a call for its time says so.
+bool MayBeTheConnections(const grpc::Status& status) {
+  const grpc::StatusCode code = status.error_code();
+  return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::UNKNOWN ||
+         code == grpc::StatusCode::INTERNAL ||
+         (code == grpc::StatusCode::CANCELLED && status.error_message().empty());
+}
+
+}  // namespace
+
+ForwardedCall::ForwardedCall(LeaderGate& gate, CallBounds& bounds,
+                             grpc::GenericCallbackServerContext& context)
+    : gate_(gate), bounds_(bounds), context_(context), method_(context.method().c_str()) {}
+
+void ForwardedCall::Start(std::shared_ptr<grpc::Channel> leader) {
+  leader_ = std::move(leader);
+  bounds_.deadlines().Add(timed_, context_, bounds_.DeadlineFor(method_));
+  leader_context_.set_deadline(context_.raw_deadline());
+  AddClientMetadata();
+  grpc::GenericStub(leader_).PrepareBidiStreamingCall(&leader_context_, method_, {}, &leader_side_);
+  // One for requests and one for answers, which are sent on from the client's side.
+  leader_side_.AddMultipleHolds(2);
+  leader_side_.StartRead(&answer_);
+  StartRead(&request_);
+  leader_side_.StartCall();
+}
+
+void ForwardedCall::Refuse(const grpc::Status& status, absl::Duration retry_after) {
+  AskToRetryAfter(retry_after);
+  Finish(status);
+}
+
+// gRPC takes header values from clients that it refuses, with the whole process, to send.
+void ForwardedCall::AddClientMetadata() {
+  const auto add = [this](absl::string_view key, const auto& change) {
+    const auto [begin, end] =
+        context_.client_metadata().equal_range(grpc::string_ref(key.data(), key.size()));
+    for (auto entry = begin; entry != end; ++entry) {
+      const std::string value = change(StringOf(entry->second));
+      if (!value.empty()) leader_context_.AddMetadata(std::string(key), value);
+    }
+  };
+  add("authorization",
+      [](const std::string& value) { return IsSendable(value) ? value : std::string(kNoToken); });
+  add(kRequestIdKey,
+      [](const std::string& value) { return IsRequestId(value) ? value : std::string(); });
+  if (const auto digest = CertificateOf(*context_.auth_context())) {
+    leader_context_.AddMetadata(
+        kClientCertificateKey,
+        std::string(reinterpret_cast<const char*>(digest->data()), digest->size()));
+  }
+}
+
+// A read that fails because the client has gone is no half-close: the leader must not take what
+// came for all.
+void ForwardedCall::OnReadDone(bool ok) {
+  {
+    const MutexLock lock(mutex_);
+    if (leader_ended_) return;
+    requests_ = ok ? Requests::kSending : Requests::kEnded;
+  }
+  if (ok) return leader_side_.StartWrite(&request_);
+  if (context_.IsCancelled()) {
+    leader_context_.TryCancel();
+  } else {
+    leader_side_.StartWritesDone();
+  }
+  leader_side_.RemoveHold();
+}
+
+void ForwardedCall::OnRequestSent(bool ok) {
+  request_.Clear();
+  bool go_on = false;
+  {
+    const MutexLock lock(mutex_);
+    go_on = ok && !leader_ended_;
+    requests_ = go_on ? Requests::kReading : Requests::kEnded;
+  }
+  if (go_on) return StartRead(&request_);
+  leader_side_.RemoveHold();
+}
+
+void ForwardedCall::OnLeaderMetadata(bool ok) {
+  {
+    const MutexLock lock(mutex_);
+    metadata_ = ok ? Metadata::kReceived : Metadata::kNone;
+    if (!answer_waits_) return;
+    answer_waits_ = false;
+  }
+  SendAnswer();
+}
+
+void ForwardedCall::OnAnswer(bool ok) {
+  if (!ok) return EndAnswers();
+  {
+    const MutexLock lock(mutex_);
+    answer_waits_ = metadata_ == Metadata::kAwaited;
+    if (answer_waits_) return;
+  }
+  SendAnswer();
+}
+
+void ForwardedCall::SendAnswer() {
+  CopyLeaderMetadata();
+  if (HoldAnswer()) return StartWrite(&answer_);
+  answer_.Clear();
+  own_status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "too many large answers wait to be read; try again later");
+  AskToRetryAfter(kAfterMuchToRead);
+  leader_context_.TryCancel();
+  EndAnswers();
+}
+
+// Once: the metadata go with the first message, or with the status.
+void ForwardedCall::CopyLeaderMetadata() {
+  {
+    const MutexLock lock(mutex_);
+    if (metadata_ != Metadata::kReceived) return;
+    metadata_ = Metadata::kNone;
+  }
+  for (const auto& [key, value] : leader_context_.GetServerInitialMetadata()) {
+    context_.AddInitialMetadata(StringOf(key), StringOf(value));
+  }
+}
+
+// As a daemon without a front does (transport/bounds.h). Streams have no deadline, and one message
+// each in memory.
+bool ForwardedCall::HoldAnswer() {
+  const size_t bytes = answer_.Length();
+  if (bytes < AnswerLoad::kSmall) return true;
+  if (bounds_.DeadlineFor(method_) == absl::InfiniteDuration()) return true;
+  if (!bounds_.answers().TryHold(bytes)) return false;
+  held_bytes_ += bytes;
+  return true;
+}
+
+void ForwardedCall::OnWriteDone(bool ok) {
+  answer_.Clear();
+  if (ok) return leader_side_.StartRead(&answer_);
+  leader_context_.TryCancel();
+  EndAnswers();
+}
+
+// The leader sends nothing more, or nobody wants it: its status is next, whatever the client sends.
+void ForwardedCall::EndAnswers() {
+  bool end_requests = false;
+  {
+    const MutexLock lock(mutex_);
+    leader_ended_ = true;
+    end_requests = requests_ == Requests::kReading;
+    if (end_requests) requests_ = Requests::kEnded;
+  }
+  if (end_requests) leader_side_.RemoveHold();
+  leader_side_.RemoveHold();
+}
+
+void ForwardedCall::OnLeaderDone(const grpc::Status& status) {
+  CopyLeaderMetadata();
+  Finish(StatusForClient(status));
+}
+
+grpc::Status ForwardedCall::StatusForClient(const grpc::Status& status) {
+  if (own_status_.has_value()) return *own_status_;
+  bool answered = false;
+  for (const auto& [key, value] : leader_context_.GetServerTrailingMetadata()) {
+    if (key == kAnsweredKey) {
+      answered = true;
+    } else if (key != kStatusDetailsKey) {
+      context_.AddTrailingMetadata(StringOf(key), StringOf(value));
+    }
+  }
+  if (answered || context_.IsCancelled() || !MayBeTheConnections(status)) {
+    return status;
+  }
+  AskToRetryAfter(kAfterBrokenConnection);
+  return grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                      "the connection to the curator that leads broke before it answered; call "
+                      "again: what this call asked for may have been done");
+}
+
+void ForwardedCall::AskToRetryAfter(absl::Duration wait) {
+  context_.AddTrailingMetadata("grpc-retry-pushback-ms",
+                               absl::StrCat(absl::ToInt64Milliseconds(wait)));
+}
+
+void ForwardedCall::OnCancel() {
+  if (gate_.Leave(*this)) {
+    Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client has gone"));
+  } else {
+    leader_context_.TryCancel();
+  }
+}
+
+void ForwardedCall::OnDone() {
+  bounds_.deadlines().Remove(timed_);
+  bounds_.answers().Release(held_bytes_);
+  gate_.Forget();
+  delete this;
+}
+
+}  // namespace coppice::daemon

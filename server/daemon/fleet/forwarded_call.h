@@ -1,0 +1,105 @@
+// One call on its way through a front.
+
+#ifndef COPPICE_SERVER_DAEMON_FLEET_FORWARDED_CALL_H_
+#define COPPICE_SERVER_DAEMON_FLEET_FORWARDED_CALL_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "server/daemon/transport/bounds.h"
+
+namespace coppice::daemon {
+
+class LeaderGate;
+
+// It reads a message from one side once the one before was written to the other, so whoever writes
+// feels how slow the reader is. It belongs to gRPC, and is gone when both sides are done.
+//
+// Threads    Start() or Refuse() is called once, by whoever holds it: LeaderGate. The rest is
+//            gRPC's.
+class ForwardedCall final : public grpc::ServerGenericBidiReactor {
+ public:
+  // Both must outlive the server of `context`.
+  ForwardedCall(LeaderGate& gate, CallBounds& bounds, grpc::GenericCallbackServerContext& context);
+
+  // Nothing of the call may be used after either.
+  void Start(std::shared_ptr<grpc::Channel> leader);
+  void Refuse(const grpc::Status& status, absl::Duration retry_after);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  friend class LeaderGate;
+
+  // The call to the leader.
+  class LeaderSide final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+   public:
+    explicit LeaderSide(ForwardedCall& call) : call_(call) {}
+
+    void OnReadInitialMetadataDone(bool ok) override { call_.OnLeaderMetadata(ok); }
+    void OnReadDone(bool ok) override { call_.OnAnswer(ok); }
+    void OnWriteDone(bool ok) override { call_.OnRequestSent(ok); }
+    void OnDone(const grpc::Status& status) override { call_.OnLeaderDone(status); }
+
+   private:
+    ForwardedCall& call_;
+  };
+
+  // What becomes of requests. Until kEnded a hold keeps the leader's side from being done.
+  enum class Requests : uint8_t { kReading, kSending, kEnded };
+  enum class Metadata : uint8_t { kAwaited, kNone, kReceived };
+
+  void AddClientMetadata();
+  void OnLeaderMetadata(bool ok);
+  void OnAnswer(bool ok);
+  void OnRequestSent(bool ok);
+  void OnLeaderDone(const grpc::Status& status);
+  void EndAnswers();
+  void SendAnswer();
+  void CopyLeaderMetadata();
+  bool HoldAnswer();
+  grpc::Status StatusForClient(const grpc::Status& status);
+  void AskToRetryAfter(absl::Duration wait);
+
+  LeaderGate& gate_;
+  CallBounds& bounds_;
+  grpc::GenericCallbackServerContext& context_;
+  const std::string method_;  // up to a zero, as far as it is sent on
+  std::shared_ptr<grpc::Channel> leader_;
+  grpc::ClientContext leader_context_;
+  LeaderSide leader_side_{*this};
+  grpc::ByteBuffer request_, answer_;
+  CallDeadlines::Call timed_;
+  size_t held_bytes_ = 0;
+  std::optional<grpc::Status> own_status_;  // instead of the leader's
+
+  Mutex mutex_;
+  Requests requests_ ABSL_GUARDED_BY(mutex_) = Requests::kReading;
+  Metadata metadata_ ABSL_GUARDED_BY(mutex_) = Metadata::kAwaited;
+  bool answer_waits_ ABSL_GUARDED_BY(mutex_) = false;  // for the leader's metadata
+  bool leader_ended_ ABSL_GUARDED_BY(mutex_) = false;
+
+  // LeaderGate's, under its lock, while the call waits there.
+  std::optional<std::list<ForwardedCall*>::iterator> place_;
+  std::chrono::steady_clock::time_point refuse_at_;
+};
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_FLEET_FORWARDED_CALL_H_

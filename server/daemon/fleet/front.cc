@@ -1,0 +1,144 @@
+#include "server/daemon/fleet/front.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "common/base/mutex.h"
+#include "server/access/method_table.h"
+#include "server/daemon/fleet/forwarded_call.h"
+#include "server/daemon/fleet/leader_gate.h"
+#include "server/daemon/fleet/leader_link.h"
+#include "server/daemon/transport/bounds.h"
+#include "server/daemon/transport/connections.h"
+
+namespace coppice::daemon {
+namespace {
+
+constexpr char kReadyService[] = "ready";
+constexpr absl::Duration kIdleGrace = absl::Milliseconds(200);
+
+// A leader of another version may have methods that are not in this table: their time is its own.
+absl::Duration ForwardingDeadlineOf(absl::string_view path) {
+  const access::Method* const method = access::FindMethod(path);
+  return method == nullptr ? absl::InfiniteDuration() : method->deadline;
+}
+
+// Reflection, which a process has for all of its servers once one of them wants it. The leader's
+// answers here, to those whom the policy lets ask.
+class WithoutPlugins final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    plugins->clear();
+  }
+};
+
+class GrpcFront final : public Front, private grpc::CallbackGenericService {
+ public:
+  explicit GrpcFront(const FrontOptions& options)
+      : limits_(options.limits),
+        gate_(options.log),
+        credentials_(
+            MakePeerCredentials(options.peer_ca_pem, options.certificate_pem, options.key_pem)) {}
+
+  absl::Status Listen(const FrontOptions& options) {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    // Without this two processes would share a port, and each would see half of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    SetTransportLimits(limits_, builder);
+    SetConnectionLimits(builder);
+    builder.AddListeningPort(options.listen,
+                             options.certificates == nullptr ? grpc::InsecureServerCredentials()
+                                                             : ServeWith(*options.certificates),
+                             &port_);
+    builder.RegisterCallbackGenericService(this);
+    builder.SetOption(std::make_unique<WithoutPlugins>());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("--listen ", options.listen,
+                       ": cannot be had. Is another process on this port, or the address "
+                       "of another machine? Port 0 takes a free port"));
+    }
+    SetReady(false);
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  void SetLeader(const std::string& address) override {
+    const MutexLock lock(mutex_);
+    if (address == leader_) return;
+    leader_ = address;
+    Connect();
+  }
+
+  bool ReachesLeader() const override { return gate_.ReachesLeader(); }
+
+  void SetReady(bool ready) override {
+    if (auto* health = server_->GetHealthCheckService()) {
+      health->SetServingStatus(kReadyService, ready);
+    }
+  }
+
+  void Replace(const std::string& peer_ca_pem, const std::string& certificate_pem,
+               const std::string& key_pem) override {
+    const MutexLock lock(mutex_);
+    credentials_ = MakePeerCredentials(peer_ca_pem, certificate_pem, key_pem);
+    Connect();
+  }
+
+  void Stop(absl::Duration grace) override {
+    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    gate_.Stop();
+    // Else it would wait for connections, too: an idle client may take 5 s to agree to close its.
+    if (!gate_.has_calls()) grace = std::min(grace, kIdleGrace);
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  }
+
+ private:
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    auto* const call = new ForwardedCall(gate_, bounds_, *context);
+    gate_.Admit(*call);
+    return call;
+  }
+
+  void Connect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    gate_.SetLeader(leader_.empty() ? nullptr
+                                    : std::make_shared<LeaderLink>(leader_, credentials_, limits_));
+  }
+
+  const DaemonLimits limits_;
+  CallBounds bounds_{limits_.max_answer_bytes, ForwardingDeadlineOf};
+  LeaderGate gate_;
+  Mutex mutex_;
+  std::string leader_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<grpc::ChannelCredentials> credentials_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Front>> Front::Start(const FrontOptions& options) {
+  auto front = std::make_unique<GrpcFront>(options);
+  const absl::Status status = front->Listen(options);
+  if (!status.ok()) return status;
+  return front;
+}
+
+}  // namespace coppice::daemon

@@ -1,0 +1,69 @@
+#include "server/daemon/transport/fronts.h"
+
+#include <grpc/grpc.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "server/daemon/transport/connections.h"
+
+namespace coppice::daemon {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+
+class AnswerMarker final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* call) override {
+    if (call->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      call->GetSendTrailingMetadata()->emplace(kAnsweredKey, "1");
+    }
+    call->Proceed();
+  }
+};
+
+class MarkerFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* /*info*/) override {
+    return new AnswerMarker;
+  }
+};
+
+}  // namespace
+
+std::optional<Sha256Digest> ForwardedCertificate(
+    const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+  Sha256Digest digest;
+  const auto found = metadata.find(kClientCertificateKey);
+  if (found == metadata.end() || metadata.count(kClientCertificateKey) > 1) return std::nullopt;
+  if (found->second.size() != digest.size()) return std::nullopt;
+  std::copy(found->second.begin(), found->second.end(), digest.begin());
+  return digest;
+}
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswers() {
+  return std::make_unique<MarkerFactory>();
+}
+
+void SetLimitsBehindFronts(const DaemonLimits& limits, grpc::ServerBuilder& builder) {
+  constexpr uint64_t kWeek = 7 * 24 * 60 * 60;
+  // Calls end with their clients' connections. A second age here would end them before.
+  DaemonLimits lasting = limits;
+  lasting.max_connection_age = kWeek;
+  lasting.connection_grace = kWeek;
+  SetTransportLimits(lasting, builder);
+  RefuseCompression(builder);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20 * 1000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, std::numeric_limits<int>::max());
+  // A client's 8 KiB, and what a front adds.
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+  // Fronts ask often whether this curator is still there, also while no call is under way.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10 * 1000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10 * 1000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+}  // namespace coppice::daemon
