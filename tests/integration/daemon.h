@@ -84,6 +84,8 @@ class Daemon {
   }
 
   void Signal(int signal) const { process_->Signal(signal); }
+  // Until it ends by itself; the exit code.
+  int Wait() { return process_->Wait(); }
 
   const std::string& port() const { return port_; }
   std::string server() const { return "127.0.0.1:" + port_; }

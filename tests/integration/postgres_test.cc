@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/daemon.h"
+#include "tests/integration/http_page.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temp_dir.h"
 
@@ -18,11 +21,13 @@ namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::GetPage;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::PostgresServer;
 using ::coppice::testing::RunProgram;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
+using ::coppice::testing::ValueOf;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -30,6 +35,13 @@ using ::testing::Not;
 Outcome Coppiced(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), BinaryPath("coppiced"));
   return RunProgram(arguments);
+}
+
+// That the log tells; 0 before it does.
+int MetricsPort(const std::string& log) {
+  static constexpr char kPort[] = " metrics port=";
+  const size_t at = log.find(kPort);
+  return at == std::string::npos ? 0 : std::atoi(log.c_str() + at + sizeof(kPort) - 1);
 }
 
 class PostgresDaemonTest : public ::testing::Test {
@@ -118,6 +130,30 @@ TEST_F(PostgresDaemonTest, ADaemonThatWasPausedWritesNothingOverItsSuccessor) {
   first.Kill();
   EXPECT_EQ(second.Stop(), 0);
   EXPECT_EQ(Coppiced({"check", "--store", uri_}).exit_code, 0);
+}
+
+TEST_F(PostgresDaemonTest, TheAlarmStaysWhileNoSynchronousReplicaIsThere) {
+  PostgresServer primary;
+  const PostgresServer replica(primary, "replica");
+  Daemon daemon(folder_.path(), primary.NewDatabase());
+  daemon.AddFlags({"--metrics-listen", "127.0.0.1:0"});
+  ASSERT_TRUE(daemon.Start());
+  const auto await = [](const std::function<bool()>& is_so) {
+    for (int i = 0; i < 300 && !is_so(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return is_so();
+  };
+  const auto standby_missing = [&] {
+    const int port = MetricsPort(daemon.log());
+    return ValueOf(GetPage(port, "/metrics"), "coppice_standby_missing");
+  };
+  ASSERT_TRUE(await([&] { return standby_missing() == 1; })) << daemon.log();
+  EXPECT_THAT(daemon.log(), AllOf(HasSubstr("warning no synchronous standby"),
+                                  HasSubstr("set synchronous_standby_names")));
+  primary.Set("SET synchronous_standby_names = 'replica'");
+  EXPECT_TRUE(await([&] { return standby_missing() == 0; })) << daemon.log();
+  EXPECT_THAT(daemon.log(), HasSubstr("synchronous standby is there"));
 }
 
 TEST_F(PostgresDaemonTest, AStoreIsCopiedEitherWay) {

@@ -1,34 +1,21 @@
-// What coppiced does: it serves, or runs coppiced token, key-file or an offline command, or tells of
-// them all.
+// What coppiced does but serve: coppiced token and key-file, its offline commands, and what tells
+// of them all.
 
 #ifndef COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
 #define COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/access/role.h"
-#include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 
 namespace CLI {
 class App;
 }
 
 namespace coppice::daemon {
-
-// Reads the flags again, with their file.
-using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
-
-// Serves until SIGTERM or SIGINT. The error says what kept it from starting, or ended it.
-absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log);
-
-// Reads every file that the flags name, as the start would, and changes nothing.
-absl::Status CheckConfig(const DaemonFlags& flags);
 
 // A bearer token and the line of the policy that admits it. The first line is the token, which is
 // nowhere else; the second the policy's entry for it, JSON.

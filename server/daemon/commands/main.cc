@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/daemon/commands/commands.h"
+#include "server/daemon/commands/serve.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
 

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/storage/postgres/postgres_store.h"
 
 namespace coppice::daemon {
 namespace {
@@ -57,6 +59,14 @@ absl::Status CheckDataDir(const std::string& data_dir) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<vault::KeyedStore> OpenLeasedStore(const std::string& uri,
+                                                  const storage::Lease& lease,
+                                                  const vault::KeyOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<storage::Store> disk,
+                           storage::OpenPostgresStore(uri, lease));
+  return vault::KeyedStore::Open(std::move(disk), options);
+}
+
 absl::Status MakeDataDir(const std::string& data_dir) {
   COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
   std::error_code error;
@@ -101,7 +111,8 @@ absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
   return absl::OkStatus();
 }
 
-absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log) {
+absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+                                            const storage::Lease* lease) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
   if (!location.is_postgres()) COPPICE_RETURN_IF_ERROR(MakeDataDir(location.address()));
@@ -111,7 +122,9 @@ absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log&
   options.tell = [&log](vault::VaultStep step, absl::string_view former_key) {
     LogStep(step, former_key, log);
   };
-  absl::StatusOr<vault::KeyedStore> store = vault::OpenKeyedStore(location, options);
+  absl::StatusOr<vault::KeyedStore> store =
+      lease == nullptr ? vault::OpenKeyedStore(location, options)
+                       : OpenLeasedStore(location.address(), *lease, options);
   if (!store.ok()) {
     return absl::Status(store.status().code(),
                         absl::StrCat(location.is_postgres() ? "--store " : "--data-dir ",

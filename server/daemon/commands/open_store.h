@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
+#include "server/storage/postgres/lease.h"
 #include "server/vault/keyed_store.h"
 
 namespace coppice::daemon {
@@ -27,8 +28,10 @@ absl::Status CheckLocation(const DaemonFlags& flags);
 absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
                                const DaemonFlags& flags);
 
-// Opens the daemon's store, sealed if there is a key file, and logs which it is.
-absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log);
+// Opens the daemon's store, sealed if there is a key file, and logs which it is. Of a fleet, under
+// the lease of the curator that leads, which must outlive the store.
+absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
+                                            const storage::Lease* lease = nullptr);
 
 // Reads the key file again, and wraps the store's keys under its first key.
 absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log);

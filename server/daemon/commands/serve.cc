@@ -1,4 +1,4 @@
-// What coppiced does when no command is given: it serves.
+#include "server/daemon/commands/serve.h"
 
 #include <openssl/crypto.h>
 
@@ -15,7 +15,6 @@
 #include "server/access/access_control.h"
 #include "server/audit/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
-#include "server/daemon/commands/commands.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
@@ -76,13 +75,6 @@ absl::StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
   return keys;
 }
 
-// What the flags name, read once. Each is null where there is to be none.
-struct DaemonFiles {
-  std::unique_ptr<Certificates> certificates;
-  std::unique_ptr<access::AccessControl> access;
-  curator::SigningKeys signing_keys;
-};
-
 absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   DaemonFiles files;
   COPPICE_ASSIGN_OR_RETURN(files.certificates, LoadCertificates(flags));
@@ -109,7 +101,33 @@ absl::Status CheckBackupDir(const std::string& folder) {
   return absl::Status(checked.code(), absl::StrCat("--backup-dir: ", checked.message()));
 }
 
-// Enters in the audit log how a reload of `part` ended.
+absl::Status ServeAlone(const DaemonProcess& process) {
+  const DaemonFlags& flags = process.flags;
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags, process.log));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
+                           LoadCurator(process, *store));
+  if (flags.self_test) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
+                           ServingCurator::Start({.flags = flags,
+                                                  .listen = flags.listen,
+                                                  .certificates = process.files.certificates.get(),
+                                                  .access = process.files.access.get()},
+                                                 *curator, process.log));
+  const absl::Status told = TellPort(flags, serving->port(), process.log);
+  const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
+  if (told.ok()) WaitForStop(process, reloads);
+  serving->Stop();
+  process.log.Info("stopped");
+  return told;
+}
+
+}  // namespace
+
+absl::StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags) {
+  return LoadPeerTlsFiles(flags.peer_cert, flags.peer_key, flags.peer_ca, flags.client_ca,
+                          absl::Now());
+}
+
 std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
                                       std::function<absl::Status()> reload) {
   return [&audit, part, reload = std::move(reload)]() -> absl::Status {
@@ -121,72 +139,63 @@ std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view 
   };
 }
 
-// What SIGHUP reads again. Everything given here must outlive what is returned.
-Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
-                      Certificates* certificates, access::AccessControl* access,
-                      vault::SealedStore* sealed, audit::AuditLog& audit, Log& log) {
+absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
+                                                           storage::Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ledger::SpendingJournal> journal,
+                           OpenSpendingJournal(process.flags));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCurator> curator,
+                           LoadedCurator::Load(process.flags, process.files.signing_keys,
+                                               std::move(journal), store, process.log));
+  COPPICE_RETURN_IF_ERROR(RunStartupSelfTest(
+      {process.flags, store, curator->parts(), process.files.certificates.get()}, process.log));
+  return curator;
+}
+
+Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed,
+                    audit::AuditLog* audit) {
   Reloads reloads;
   const auto add = [&](absl::string_view part, std::function<absl::Status()> reload) {
-    reloads.Add(std::string(part), Audited(audit, part, std::move(reload)));
+    reloads.Add(std::string(part),
+                audit == nullptr ? std::move(reload) : Audited(*audit, part, std::move(reload)));
   };
-  add("log-level", [&]() -> absl::Status {
-    COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
-    log.SetLevel(now.log_level);
+  add("log-level", [&process]() -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, process.read_flags());
+    process.log.SetLevel(now.log_level);
     return absl::OkStatus();
   });
-  if (certificates != nullptr) {
-    add("certificates", [&flags, certificates, &log]() -> absl::Status {
-      COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
-      WarnOfOpenKeyFiles(flags, log);
-      certificates->Replace(std::move(files));
+  const DaemonFiles& files = process.files;
+  if (files.certificates != nullptr) {
+    add("certificates", [&process]() -> absl::Status {
+      COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadTls(process.flags));
+      WarnOfOpenKeyFiles(process.flags, process.log);
+      process.files.certificates->Replace(std::move(tls));
       return absl::OkStatus();
     });
   }
-  if (access != nullptr) add("policy", [access] { return access->ReloadPolicy(); });
+  if (files.access != nullptr) {
+    add("policy", [access = files.access.get()] { return access->ReloadPolicy(); });
+  }
   if (sealed != nullptr) {
-    add("key-file", [&flags, sealed, &log] { return ReloadKeyFile(flags, *sealed, log); });
+    add("key-file",
+        [&process, sealed] { return ReloadKeyFile(process.flags, *sealed, process.log); });
   }
   return reloads;
 }
 
-std::string WaitForStop(const StopSignals& signals, const Reloads& reloads, const Log& log) {
-  std::string signal = signals.Wait();
-  for (; signal == "SIGHUP"; signal = signals.Wait()) reloads.Run(log);
-  return signal;
+void WaitForStop(const DaemonProcess& process, const Reloads& reloads) {
+  std::string signal = process.signals.Wait();
+  for (; signal == "SIGHUP"; signal = process.signals.Wait()) reloads.Run(process.log);
+  process.log.Info("stopping", {{"signal", signal}});
 }
 
-absl::Status ServeStore(const DaemonFlags& flags, const FlagReader& read_flags,
-                        const DaemonFiles& files, const StopSignals& signals, Log& log) {
-  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStore(flags, log));
-  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ledger::SpendingJournal> journal,
-                           OpenSpendingJournal(flags));
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<LoadedCurator> curator,
-      LoadedCurator::Load(flags, files.signing_keys, std::move(journal), *store, log));
-  COPPICE_RETURN_IF_ERROR(
-      RunStartupSelfTest({flags, *store, curator->parts(), files.certificates.get()}, log));
-  if (flags.self_test) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
-                           ServingCurator::Start({.flags = flags,
-                                                  .listen = flags.listen,
-                                                  .certificates = files.certificates.get(),
-                                                  .access = files.access.get()},
-                                                 *curator, log));
-  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(serving->port())}});
-  const absl::Status port_file =
-      flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, serving->port());
-  const Reloads reloads = MakeReloaders(flags, read_flags, files.certificates.get(),
-                                        files.access.get(), store.sealed(), curator->audit(), log);
-  if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
-  serving->Stop();
-  log.Info("stopped");
-  return port_file;
+absl::Status TellPort(const DaemonFlags& flags, int port, const Log& log) {
+  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(port)}});
+  return flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, port);
 }
-
-}  // namespace
 
 absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadDaemonFiles(flags).status());
+  if (!flags.peer_cert.empty()) COPPICE_RETURN_IF_ERROR(LoadPeerTls(flags).status());
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
@@ -208,7 +217,8 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                                                      : "on"}});
   WarnOfOpenKeyFiles(flags, log);
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
-  return ServeStore(flags, read_flags, files, signals, log);
+  const DaemonProcess process{flags, read_flags, files, signals, log};
+  return flags.in_fleet() ? ServeInFleet(process) : ServeAlone(process);
 }
 
 }  // namespace coppice::daemon

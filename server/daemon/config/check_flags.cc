@@ -44,6 +44,61 @@ bool IsLoopback(const std::string& host) {
          (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
+absl::Status CheckFleetFlags(const DaemonFlags& flags) {
+  if (!flags.in_fleet()) {
+    const bool any = !flags.peer_address.empty() || !flags.peer_cert.empty() ||
+                     !flags.peer_key.empty() || !flags.peer_ca.empty();
+    if (!any) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--peer-address, --peer-cert, --peer-key and --peer-ca are for a fleet: they want "
+        "--peer-listen HOST:PORT");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  if (!location.is_postgres()) {
+    return absl::InvalidArgumentError(
+        "--peer-listen wants --store postgresql://...: the curators of a fleet share a database");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--peer-listen", flags.peer_listen));
+  const std::string& shown = flags.peer_address.empty() ? flags.peer_listen : flags.peer_address;
+  COPPICE_ASSIGN_OR_RETURN(const HostPort address, ParseListen("--peer-address", shown));
+  if (listen.port == 0 || address.port == 0) {
+    return absl::InvalidArgumentError(
+        "--peer-listen and --peer-address want a port that is not 0: the other curators call it");
+  }
+  if (address.host == "0.0.0.0" || address.host == "[::]") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--peer-address is missing: \"", shown,
+        "\" is every address of this machine; give one that the other curators reach"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort front, ParseListen("--listen", flags.listen));
+  if (front.port == listen.port) {
+    return absl::InvalidArgumentError(
+        "--listen and --peer-listen want different ports: clients call the one, curators the "
+        "other");
+  }
+  if (flags.insecure && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(
+        "--insecure wants a loopback address in --peer-listen, such as 127.0.0.1:9443");
+  }
+  const int files = !flags.peer_cert.empty() + !flags.peer_key.empty() + !flags.peer_ca.empty();
+  if (flags.insecure && files > 0) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --peer-cert, --peer-key or --peer-ca: leave out the one or the "
+        "others");
+  }
+  if (!flags.insecure && files < 3) {
+    return absl::InvalidArgumentError(
+        "--peer-listen wants --peer-cert, --peer-key and --peer-ca, by which the curators of a "
+        "fleet know each other; make an authority for them alone");
+  }
+  if (flags.self_test) {
+    return absl::InvalidArgumentError(
+        "--self-test wants no --peer-listen: the curator that leads works on the store");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
@@ -69,6 +124,7 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
     return absl::InvalidArgumentError(
         "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
   }
+  COPPICE_RETURN_IF_ERROR(CheckFleetFlags(flags));
   COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen));
   if (!flags.metrics_listen.empty()) {
     COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());

@@ -46,6 +46,12 @@ Examples:
     coppiced --store 'postgresql://coppice@db.example/coppice?sslmode=verify-full' \
         --tls-cert certs/server.crt --tls-key certs/server.key
 
+  As one of several on that database, of which one leads (docs/fleet.md):
+    coppiced --store 'postgresql://coppice@db.example/coppice?sslmode=verify-full' \
+        --peer-listen 0.0.0.0:9443 --peer-address a.example:9443 \
+        --peer-cert peers/a.crt --peer-key peers/a.key --peer-ca peers/ca.crt \
+        --tls-cert certs/server.crt --tls-key certs/server.key
+
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
 
@@ -66,7 +72,8 @@ refused. Here anonymous devices may send reports, and one token may do everythin
      "tokens": [{"name": "ops", "sha256": "<from coppiced token>", "roles": ["admin"]}]}
 
 Ctrl-C or SIGTERM finishes what was accepted and stops. SIGHUP reads the certificates, the policy,
-the key file and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+the key file and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage,
+75 another curator of the fleet leads now: start it again.)";
 
 const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"info", LogLevel::kInfo},
@@ -75,6 +82,32 @@ const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
 
 std::string LevelName(const std::string& name) {
   return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+}
+
+void AddFleetFlags(CLI::App& app, DaemonFlags& flags) {
+  app.add_option("--peer-listen", flags.peer_listen,
+                 "Be a curator of the fleet on the database of --store: one leads, the others hand "
+                 "calls on to it. Where this one listens for the others while it leads")
+      ->type_name("HOST:PORT");
+  app.add_option("--peer-address", flags.peer_address,
+                 "Where the others reach --peer-listen (default: the same)")
+      ->type_name("HOST:PORT");
+  app.add_option("--peer-cert", flags.peer_cert,
+                 "Certificate chain that the curators show each other, PEM; --peer-ca signed it "
+                 "for the host of --peer-address")
+      ->type_name("FILE");
+  app.add_option("--peer-key", flags.peer_key, "Private key of --peer-cert, PEM")
+      ->type_name("FILE");
+  app.add_option("--peer-ca", flags.peer_ca,
+                 "Authority of the fleet's curators and of nobody else, PEM: whoever has a "
+                 "certificate of it is believed who its callers are")
+      ->type_name("FILE");
+  app.add_option("--lease-seconds", flags.lease_seconds,
+                 "How long a curator that is gone without a word keeps the others from leading; "
+                 "the same for the whole fleet")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 300).description(""))
+      ->capture_default_str();
 }
 
 void AddFlags(CLI::App& app, DaemonFlags& flags) {
@@ -153,6 +186,7 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(0, 36500).description(""))
       ->capture_default_str();
+  AddFleetFlags(app, flags);
   app.add_option("--port-file", flags.port_file,
                  "Write the port here once serving, in the place of what is there")
       ->type_name("FILE");
@@ -275,6 +309,7 @@ void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
     absl::string_view flag;
     const std::string& path;
   } keys[] = {{"--tls-key", flags.tls_key},
+              {"--peer-key", flags.peer_key},
               {"--signing-key", flags.signing_key},
               {"--next-signing-key", flags.next_signing_key}};
   for (const auto& key : keys) {

@@ -47,13 +47,22 @@ struct DaemonFlags {
   std::string key_file;
   uint32_t backup_keep = 7;
   uint32_t audit_days = 0;  // 0: all are kept
+  std::string peer_listen;  // empty: the daemon is no curator of a fleet
+  std::string peer_address;
+  std::string peer_cert;
+  std::string peer_key;
+  std::string peer_ca;
+  uint32_t lease_seconds = 10;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
+
+  bool in_fleet() const { return !peer_listen.empty(); }
 };
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitLeaseLost = 75;  // another curator of the fleet leads: start it again
 
 // Declares the flags on `app`, with the daemon's description and examples. `flags` must outlive it.
 void DescribeDaemon(CLI::App& app, DaemonFlags& flags);

@@ -1,6 +1,7 @@
 #include "server/daemon/operation/daemon_context.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,9 @@
 
 namespace coppice::daemon {
 namespace {
+
+constexpr char kReadyMetric[] = "coppice_ready";
+constexpr char kReadyHelp[] = "Whether a check of readiness passes: 1 or 0, by check.";
 
 absl::Time NewestRecord(const Curator& curator) {
   int64_t newest = 0;
@@ -39,19 +43,39 @@ absl::Status TestKeys(storage::Store& store) {
   return TestTicketKey(tickets);
 }
 
-void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
-                       metrics::Readings& readings) {
+void AddStandbyReading(const StandbyAlarm* alarm, metrics::Readings& readings) {
+  readings.AddGauges("coppice_standby_missing",
+                     "1 while no synchronous replica of the store's database is there.", [alarm] {
+                       const auto raised = alarm == nullptr ? std::nullopt : alarm->Raised();
+                       if (!raised.has_value()) return std::vector<metrics::Reading>{};
+                       return std::vector<metrics::Reading>{{.value = *raised ? 1.0 : 0.0}};
+                     });
+}
+
+// Of every daemon, whether or not it has a curator loaded.
+void AddBuildInfo(metrics::Readings& readings) {
   readings.AddGauges("coppice_build_info", "1, with the version as a label.", [] {
     return std::vector<metrics::Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
   });
-  readings.AddGauges(
-      "coppice_ready", "Whether a check of readiness passes: 1 or 0, by check.", [&readiness] {
-        std::vector<metrics::Reading> checks;
-        for (const auto& [name, passed] : readiness.Passed()) {
-          checks.push_back({.labels = {{"check", name}}, .value = passed ? 1.0 : 0.0});
-        }
-        return checks;
-      });
+}
+
+void AddLeads(bool leads, metrics::Readings& readings) {
+  readings.AddGauge("coppice_leads",
+                    "1 if this daemon works on the store, 0 if it hands calls on to one that does.",
+                    [leads] { return leads ? 1 : 0; });
+}
+
+void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
+                       metrics::Readings& readings) {
+  AddBuildInfo(readings);
+  AddLeads(true, readings);
+  readings.AddGauges(kReadyMetric, kReadyHelp, [&readiness] {
+    std::vector<metrics::Reading> checks;
+    for (const auto& [name, passed] : readiness.Passed()) {
+      checks.push_back({.labels = {{"check", name}}, .value = passed ? 1.0 : 0.0});
+    }
+    return checks;
+  });
   readings.AddGauges(
       "coppice_certificate_expiry_seconds",
       "When the server's certificate expires, in seconds since 1970.",
@@ -60,6 +84,7 @@ void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
         return std::vector<metrics::Reading>{
             {.value = absl::ToDoubleSeconds(certificates->expires() - absl::UnixEpoch())}};
       });
+  AddStandbyReading(daemon.standby_alarm, readings);
 }
 
 }  // namespace
@@ -119,6 +144,21 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
   metrics::AddProcessReadings(*readings);
   return metrics::MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings},
                                      password);
+}
+
+absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
+    const DaemonFlags& flags, std::function<bool()> reaches_leader) {
+  if (flags.metrics_listen.empty()) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(const std::string password, LoadMetricsPassword(flags));
+  const auto readings = std::make_shared<metrics::Readings>();
+  AddBuildInfo(*readings);
+  AddLeads(false, *readings);
+  readings->AddGauges(kReadyMetric, kReadyHelp, [reaches = std::move(reaches_leader)] {
+    return std::vector<metrics::Reading>{
+        {.labels = {{"check", "leader"}}, .value = reaches() ? 1.0 : 0.0}};
+  });
+  metrics::AddProcessReadings(*readings);
+  return metrics::MetricsPage::Serve(flags.metrics_listen, {readings}, password);
 }
 
 }  // namespace coppice::daemon

@@ -5,6 +5,7 @@
 
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
 #include "server/daemon/operation/readiness.h"
+#include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
 #include "server/metrics/metrics_page.h"
@@ -26,7 +28,8 @@ struct DaemonContext {
   const DaemonFlags& flags;
   storage::Store& store;
   const Curator& curator;
-  const Certificates* certificates;  // null without TLS
+  const Certificates* certificates;             // null without TLS
+  const StandbyAlarm* standby_alarm = nullptr;  // null unless the store is in a database
 };
 
 // The start-up self-test: a line in the log for each failure, and one for the whole.
@@ -43,6 +46,10 @@ std::vector<std::string> ServedMethods();
 absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
+
+// The page of a curator of a fleet that does not lead. Null if none is asked for.
+absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
+    const DaemonFlags& flags, std::function<bool()> reaches_leader);
 
 }  // namespace coppice::daemon
 

@@ -1,12 +1,16 @@
 #include "server/daemon/operation/loaded_curator.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/maintenance/restore.h"
 #include "server/metrics/all_pages.h"
 #include "server/storage/store_format.h"
 #include "server/trainers/registry.h"
@@ -38,6 +42,15 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
               {{"advice",
                 "datasets have spent before it began: if there was one, stop, find it (is its disk "
                 "mounted?) and remove this one; it vouches only for what comes"}});
+}
+
+void WarnOfFailover(const std::vector<std::string>& held, const Log& log) {
+  log.Warning("ledgers on hold",
+              {{"datasets", absl::StrJoin(held, " ")},
+               {"advice",
+                "the database failed over, or was restored, while no daemon could tell that it "
+                "lost no charge: confirm each head with coppice dataset confirm, or write off "
+                "what is lost (docs/postgresql.md#failover)"}});
 }
 
 void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& datasets,
@@ -105,6 +118,9 @@ absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
 
 absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
                                          const Log& log) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held,
+                           maintenance::HoldAfterFailover(store, *audit_, Clock()));
+  if (!held.empty()) WarnOfFailover(held, log);
   audited_store_ = std::make_unique<audit::AuditedStore>(store, *audit_);
   COPPICE_ASSIGN_OR_RETURN(ledger_, ledger::Ledger::Open(*audited_store_, Clock, journal_.get()));
   COPPICE_ASSIGN_OR_RETURN(datasets_, central::Datasets::Open(store, *ledger_, Clock));

@@ -5,13 +5,17 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "server/daemon/config/log.h"
 
 namespace coppice::daemon {
@@ -34,12 +38,28 @@ class StopSignals {
     std::signal(SIGPIPE, SIG_IGN);
   }
 
+  // Waits for the next of them for at most `wait`; then nothing.
+  std::optional<std::string> WaitFor(absl::Duration wait) const {
+    const timespec timeout = absl::ToTimespec(wait);
+    int signal = -1;
+    do {
+      signal = sigtimedwait(&signals_, nullptr, &timeout);
+    } while (signal < 0 && errno == EINTR);
+    if (signal < 0) return std::nullopt;
+    return NameOf(signal);
+  }
+
   // Waits for the next of them and returns its name. After SIGTERM or SIGINT a second one ends the
   // process at once, for whoever does not want to wait for the orderly end; SIGHUP is then ignored.
   std::string Wait() const {
     int signal = 0;
     while (sigwait(&signals_, &signal) != 0) {
     }
+    return NameOf(signal);
+  }
+
+ private:
+  std::string NameOf(int signal) const {
     if (signal == SIGHUP) return "SIGHUP";
     std::signal(SIGTERM, SIG_DFL);
     std::signal(SIGINT, SIG_DFL);
@@ -48,7 +68,6 @@ class StopSignals {
     return signal == SIGTERM ? "SIGTERM" : "SIGINT";
   }
 
- private:
   // Unless it is ignored, as nohup does.
   static void HandOn(int signal) {
     struct sigaction action {};

@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/storage/postgres/postgres_store.h"
+#include "server/storage/store_location.h"
 
 namespace coppice::daemon {
 namespace {
@@ -10,13 +12,22 @@ namespace {
 constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
 
+// Null unless the store is in a database.
+std::unique_ptr<StandbyAlarm> WatchStandbys(const DaemonFlags& flags, const Log& log) {
+  const auto location = storage::StoreLocation::Parse(flags.store);
+  if (!location.ok() || !location->is_postgres()) return nullptr;
+  return std::make_unique<StandbyAlarm>(storage::MakeStandbyCheck(location->address()), log);
+}
+
 }  // namespace
 
 ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurator& curator,
                                const Log& log)
     : curator_(curator),
       log_(log),
-      daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates},
+      standby_alarm_(WatchStandbys(options.flags, log)),
+      daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates,
+              standby_alarm_.get()},
       upkeep_(curator.parts().studies, log) {}
 
 absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOptions& options,
@@ -32,11 +43,16 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
                                                 .ticket_limits = options.flags.ticket_limits,
                                                 .limits = options.flags.limits,
                                                 .log = &log,
-                                                .call_metrics = &serving->call_metrics_},
+                                                .call_metrics = &serving->call_metrics_,
+                                                .behind_fronts = options.behind_fronts,
+                                                .may_answer = options.may_answer},
                                                curator.parts()));
   serving->readiness_ = std::make_unique<Readiness>(
       ReadinessChecks(serving->daemon_), kBetweenChecks, log,
-      [server = serving->server_.get()](bool ready) { server->SetReady(ready); });
+      [server = serving->server_.get(), tell = options.tell_ready](bool ready) {
+        server->SetReady(ready);
+        if (tell != nullptr) tell(ready);
+      });
   COPPICE_ASSIGN_OR_RETURN(
       serving->metrics_, ServeMetrics(serving->daemon_, *serving->readiness_, serving->registry_));
   if (serving->metrics_ != nullptr) {

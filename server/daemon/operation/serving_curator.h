@@ -5,6 +5,7 @@
 
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/readiness.h"
+#include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/operation/study_sweeper.h"
 #include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
@@ -30,6 +32,9 @@ struct ServingOptions {
   std::string listen;
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  bool behind_fronts = false;                     // as in ServerOptions
+  rpc::AnswerCheck may_answer{};                  // likewise
+  std::function<void(bool ready)> tell_ready{};   // besides health checks
 };
 
 // The server of a curator, with its upkeep, its readiness and its page of metrics.
@@ -57,6 +62,7 @@ class ServingCurator {
 
   const LoadedCurator& curator_;
   const Log& log_;
+  const std::unique_ptr<StandbyAlarm> standby_alarm_;
   const DaemonContext daemon_;
   const StudySweeper upkeep_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();

@@ -1,0 +1,80 @@
+// How coppiced serves: a store of its own, or as a curator of a fleet.
+
+#ifndef COPPICE_SERVER_DAEMON_COMMANDS_SERVE_H_
+#define COPPICE_SERVER_DAEMON_COMMANDS_SERVE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/access/access_control.h"
+#include "server/audit/audit_log.h"
+#include "server/curator/keys/manifest_authority.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/operation/loaded_curator.h"
+#include "server/daemon/operation/process.h"
+#include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/tls.h"
+#include "server/storage/store.h"
+#include "server/vault/sealed_store.h"
+
+namespace coppice::daemon {
+
+// Reads the flags again, with their file.
+using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
+
+// Serves until SIGTERM or SIGINT. The error says what kept it from starting, or ended it.
+absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log);
+
+// Reads every file that the flags name, as the start would, and changes nothing.
+absl::Status CheckConfig(const DaemonFlags& flags);
+
+// What the parts of Serve() share.
+
+// What the flags name, read once. Each is null where there is to be none.
+struct DaemonFiles {
+  std::unique_ptr<Certificates> certificates;
+  std::unique_ptr<access::AccessControl> access;
+  curator::SigningKeys signing_keys;
+};
+
+// A process that serves. All of it must outlive what it starts.
+struct DaemonProcess {
+  const DaemonFlags& flags;
+  const FlagReader& read_flags;
+  const DaemonFiles& files;
+  const StopSignals& signals;
+  Log& log;
+};
+
+// Loads the curator of a store, and tests it.
+absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
+                                                           storage::Store& store);
+
+// Enters in the audit log, which must outlive it, how a reload of `part` ended.
+std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
+                                      std::function<absl::Status()> reload);
+
+// What SIGHUP reads again, of a curator that is loaded with what is given of it. Without a log it
+// is not audited. All must outlive what is returned.
+Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed = nullptr,
+                    audit::AuditLog* audit = nullptr);
+
+// Waits for SIGTERM or SIGINT, reloading at SIGHUP, and logs which it was.
+void WaitForStop(const DaemonProcess& process, const Reloads& reloads);
+
+// The files of --peer-cert, --peer-key and --peer-ca.
+absl::StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags);
+
+// Logs that it serves, and writes --port-file.
+absl::Status TellPort(const DaemonFlags& flags, int port, const Log& log);
+
+// As one of several curators on a database, of which one leads (docs/fleet.md).
+absl::Status ServeInFleet(const DaemonProcess& process);
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_COMMANDS_SERVE_H_

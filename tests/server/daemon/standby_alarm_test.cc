@@ -1,0 +1,83 @@
+#include "server/daemon/operation/standby_alarm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/time/clock.h"
+
+namespace coppice::daemon {
+namespace {
+
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+// A look whose result a test sets.
+class StandbyAlarmTest : public ::testing::Test {
+ protected:
+  std::function<absl::Status()> Look() {
+    return [this] {
+      const MutexLock lock(mutex_);
+      ++looks_;
+      return status_;
+    };
+  }
+  void Find(absl::Status status) {
+    const MutexLock lock(mutex_);
+    status_ = std::move(status);
+    looks_ = 0;
+  }
+  // Until what was set last has been looked at and judged.
+  void AwaitLooks() {
+    for (;;) {
+      {
+        const MutexLock lock(mutex_);
+        if (looks_ >= 2) return;
+      }
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+
+  Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+TEST_F(StandbyAlarmTest, IsRaisedUntilAReplicaIsThere) {
+  const Log log(LogLevel::kInfo, false);
+  ::testing::internal::CaptureStderr();
+  Find(absl::FailedPreconditionError("none is named"));
+  {
+    const StandbyAlarm alarm(Look(), log, absl::Milliseconds(1));
+    AwaitLooks();
+    EXPECT_THAT(alarm.Raised(), Optional(Eq(true)));
+    Find(absl::UnavailableError("no answer"));
+    AwaitLooks();
+    EXPECT_THAT(alarm.Raised(), Optional(Eq(true))) << "nobody knows that it is over";
+    Find(absl::OkStatus());
+    AwaitLooks();
+    EXPECT_THAT(alarm.Raised(), Optional(Eq(false)));
+    Find(absl::UnavailableError("no answer"));
+    AwaitLooks();
+    EXPECT_THAT(alarm.Raised(), Optional(Eq(false)));
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  const std::string raised = "warning no synchronous standby advice=none is named";
+  EXPECT_THAT(text, HasSubstr(raised));
+  EXPECT_EQ(text.find(raised), text.rfind(raised)) << "once, while it stays";
+  EXPECT_THAT(text, HasSubstr("synchronous standby is there"));
+}
+
+TEST_F(StandbyAlarmTest, SaysNothingBeforeItKnows) {
+  const Log log(LogLevel::kInfo, false);
+  Find(absl::UnavailableError("no answer"));
+  const StandbyAlarm alarm(Look(), log, absl::Milliseconds(1));
+  AwaitLooks();
+  EXPECT_EQ(alarm.Raised(), std::nullopt);
+  const StandbyAlarm slow(Look(), log, absl::Hours(1));  // and goes without waiting for that
+}
+
+}  // namespace
+}  // namespace coppice::daemon
