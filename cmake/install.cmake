@@ -86,9 +86,11 @@ endforeach()
 install(CODE "set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")" COMPONENT server)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT server)
 install(PROGRAMS deploy/make-certs.sh DESTINATION share/coppiced COMPONENT server)
-install(FILES docs/operating.md docs/protocol.md docs/storage.md docs/threat-model.md SECURITY.md
+install(FILES docs/operating.md docs/postgresql.md docs/fleet.md docs/protocol.md docs/storage.md docs/threat-model.md
+              SECURITY.md
         DESTINATION share/doc/coppiced COMPONENT server)
-install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json
+install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json deploy/systemd/fleet.conf deploy/fleet/haproxy.cfg
+              deploy/fleet/patroni.yml
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
 # The components tools and server: manual pages and completions, of the target `reference`.

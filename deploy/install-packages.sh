@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of deploy/packages.txt and of its arguments, each a package or, with a slash in it, a file
 # with one package a line. As another user than root it prints the one line to run instead, and fails.
-# It starts no service, and neither stops nor restarts one that runs.
+# It starts no service, now or with the machine, and neither stops nor restarts one that runs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -29,6 +29,7 @@ if [[ $EUID -ne 0 ]]; then
 fi
 echo "Installing ${#missing[@]} missing packages: ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
+units() { (cd /lib/systemd/system 2>/dev/null && ls) | grep '\.service$' | grep -v '@' | sort || true; }
 # Debian's packages ask this program before they touch a service. A machine that has one keeps it.
 policy=/usr/sbin/policy-rc.d
 if [[ ! -e $policy && ! -L $policy ]]; then
@@ -37,4 +38,8 @@ if [[ ! -e $policy && ! -L $policy ]]; then
   chmod 755 "$policy"
 fi
 apt-get update -qq >&2
+before=$(units)
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+if command -v systemctl >/dev/null; then
+  comm -13 <(echo "$before") <(units) | xargs -r systemctl --quiet disable >&2 || true
+fi

@@ -8,6 +8,8 @@
 #   tests/run.sh long        what takes longer than everything else together has time for
 #   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
+#   tests/run.sh fleet       curators, a database with a standby and a balancer that are killed and cut off, which
+#                            everything includes
 #   tests/run.sh arm         the device's half on both ARMs, in an emulator, and its size, which everything includes
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
@@ -36,7 +38,7 @@ arm() {
 }
 
 build_everything() {
-  "$root/deploy/install-packages.sh" tests/python/packages.txt
+  "$root/deploy/install-packages.sh" tests/python/packages.txt deploy/fleet/packages.txt
   "$root/deploy/build.sh" release all python
 }
 
@@ -69,12 +71,16 @@ case "${1:-all}" in
   arm)
     arm
     ;;
+  fleet)
+    "$root/deploy/build.sh" release
+    ctest --preset release -L fleet
+    ;;
   sanitize)
     sanitize asan unit_tests
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,16s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,18s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

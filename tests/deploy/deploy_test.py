@@ -50,8 +50,9 @@ class Place:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="coppice-deploy-")
         self.certs = os.path.join(self.folder, "certs")
-        made = run(os.path.join(DEPLOY, "make-certs.sh"), self.certs)
-        assert made.returncode == 0, made.stderr
+        for flags in ([self.certs], ["--peers", "--host", "a.example", os.path.join(self.folder, "peers")]):
+            made = run(os.path.join(DEPLOY, "make-certs.sh"), *flags)
+            assert made.returncode == 0, made.stderr
         shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
         made = run(COPPICED, "key-file", "--out", os.path.join(self.folder, "store.key"))
         assert made.returncode == 0, made.stderr
@@ -62,22 +63,26 @@ class Place:
     def close(self):
         shutil.rmtree(self.folder)
 
-    def check(self, toml):
-        """`coppiced --check-config` of a configuration whose paths lead into this folder."""
-        moved = toml
-        for pattern, file in ((r"/[\w/.-]*(?:server|tls)\.crt", "certs/server.crt"),
-                              (r"/[\w/.-]*(?:server|tls)\.key", "certs/server.key"),
-                              (r"/[\w/.-]*(?:clients|ca)\.crt", "certs/ca.crt"),
-                              (r"/[\w/.-]*policy\.json", "policy.json"),
-                              (r"/[\w/.-]*store\.key", "store.key"),
-                              (r"/[\w/.-]*metrics\.password", "metrics.password"),
+    def path_here(self, path):
+        for pattern, file in ((r"/(peer|peers/tls)\.(crt|key)", "peers/server."),
+                              (r"/(peers|peers/ca)\.crt", "peers/ca.crt"),
+                              (r"/(server|tls)\.(crt|key)", "certs/server."),
+                              (r"/(clients|ca)\.crt", "certs/ca.crt"),
+                              (r"/(policy\.json|store\.key|metrics\.password)", ""),
                               (r"/var/lib/coppice-backups", "backups"),
                               (r"/var/lib/coppice", "data")):
-            moved = re.sub(pattern, os.path.join(self.folder, file), moved)
+            found = re.search(pattern + "$", path)
+            if found:
+                return os.path.join(self.folder, file + (found.groups()[-1] if file[-1:] in ("", ".") else ""))
+        return path
+
+    def check(self, toml, *flags):
+        """`coppiced --check-config` of a configuration whose paths lead into this folder, with flags beside it."""
+        moved = re.sub(r"/[\w/.-]+", lambda path: self.path_here(path.group()), toml)
         path = os.path.join(self.folder, "coppiced.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(moved)
-        return run(COPPICED, "--config", path, "--check-config")
+        return run(COPPICED, "--config", path, *flags, "--check-config")
 
 
 def install(component, prefix):
@@ -172,8 +177,8 @@ class DeployTest(unittest.TestCase):
         self.place = Place()
         self.addCleanup(self.place.close)
 
-    def assert_good(self, toml):
-        checked = self.place.check(toml)
+    def assert_good(self, toml, *flags):
+        checked = self.place.check(toml, *flags)
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_the_full_configuration_has_every_setting_once(self):
@@ -188,28 +193,47 @@ class DeployTest(unittest.TestCase):
 
     def test_what_is_commented_out_is_good_too(self):
         toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "full.toml"), flags=re.MULTILINE)
-        for alone in ("insecure", "store", "signing-key", "next-signing-key", "port-file"):
+        for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
-        self.assert_good(toml)
+        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir"):  # either folders or a fleet
+            with self.subTest("without " + other):
+                self.assert_good(re.sub(rf"^(?:{other}) = .*\n", "", toml, flags=re.MULTILINE))
 
     def test_an_unknown_setting_is_refused(self):
         checked = self.place.check(read("config", "basic.toml") + "\nlisten-on = 1\n")
         self.assertEqual(checked.returncode, 2)
         self.assertIn("listen-on", checked.stderr)
 
-    def test_the_configuration_in_the_kubernetes_manifest_is_good(self):
-        manifest = read("kubernetes", "coppice.yaml")
-        block = re.search(r"coppiced\.toml: \|\n((?:    .*\n)+)", manifest).group(1)
-        self.assert_good(re.sub(r"^    ", "", block, flags=re.MULTILINE))
+    def test_the_configurations_in_the_kubernetes_manifests_are_good(self):
+        for name in ("coppice.yaml", "fleet.yaml"):
+            with self.subTest(name):
+                manifest = read("kubernetes", name)
+                block = re.search(r"coppiced\.toml: \|\n((?:    .*\n)+)", manifest).group(1)
+                arguments = re.findall(r'"([^"]+)"', re.search(r"args: \[([^]]+)\]", manifest).group(1))
+                flags = [re.sub(r"\$\(\w+\)", "pod-0", flag) for flag in arguments[3:]]  # after coppiced --config FILE
+                self.assert_good(re.sub(r"^    ", "", block, flags=re.MULTILINE), *flags)
+
+    def test_the_manifests_name_what_they_mount_and_what_they_ask_to_be_made(self):
+        for name in ("coppice.yaml", "fleet.yaml"):
+            with self.subTest(name):
+                manifest = read("kubernetes", name)
+                volumes = set(re.findall(r"- \{name: ([\w-]+), (?:secret|configMap|emptyDir)", manifest))
+                claims = set(re.findall(r"volumeClaimTemplates:\n\s+- metadata: \{name: (\w+)\}", manifest))
+                self.assertEqual(set(re.findall(r"name: ([\w-]+), mountPath", manifest)), volumes | claims)
+                used = set(re.findall(r"secretName: ([\w-]+)", manifest))
+                self.assertEqual(used, set(re.findall(r"create secret (?:tls|generic) ([\w-]+)", manifest)))
 
     def test_flags_in_compose_and_probes_exist(self):
         command = re.search(r"coppiced (--(?:.|\n)*?)\n    ports:", read("container", "compose.yaml")).group(1)
         for flag in re.findall(r"--([a-z-]+)", command):
             self.assertIn(flag, flags_of_help())
-        probe = re.search(r"command: \[coppice, (.*)\]", read("kubernetes", "coppice.yaml")).group(1)
-        arguments = [part.strip().strip('"') for part in probe.split(",")]
-        outcome = run(os.path.join(BIN, "coppice"), *arguments[:-1], self.place.certs + "/ca.crt")
-        self.assertEqual(outcome.returncode, 1, outcome.stderr)  # nobody is there, but it is understood
+        for manifest in ("coppice.yaml", "fleet.yaml"):
+            for flag in re.findall(r'"--([a-z-]+)"', read("kubernetes", manifest)):
+                self.assertIn(flag, flags_of_help() | {"config"})
+            probe = re.search(r"command: \[coppice, (.*)\]", read("kubernetes", manifest)).group(1)
+            arguments = [part.strip().strip('"') for part in probe.split(",")]
+            outcome = run(os.path.join(BIN, "coppice"), *arguments[:-1], self.place.certs + "/ca.crt")
+            self.assertEqual(outcome.returncode, 1, outcome.stderr)  # nobody is there, but it is understood
 
     def test_the_unit_is_understood_and_hardened(self):
         if shutil.which("systemd-analyze") is None:
@@ -217,8 +241,10 @@ class DeployTest(unittest.TestCase):
         unit = os.path.join(self.place.folder, "coppiced.service")
         with open(unit, "w", encoding="utf-8") as file:
             file.write(read("systemd", "coppiced.service").replace("/usr/bin/coppiced", COPPICED))
+        os.mkdir(unit + ".d")
+        shutil.copy(os.path.join(DEPLOY, "systemd", "fleet.conf"), unit + ".d")
         verified = run("systemd-analyze", "verify", "--man=no", unit)
-        self.assertNotRegex(verified.stderr, r"coppiced\.service:\d+: ", verified.stderr)
+        self.assertNotRegex(verified.stderr, r"(coppiced\.service|fleet\.conf):\d+: ", verified.stderr)
         rated = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
         self.assertEqual(rated.returncode, 0, rated.stdout)
 

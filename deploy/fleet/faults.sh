@@ -1,0 +1,75 @@
+# What deploy/fleet/run.sh, which sources this file, does to the fleet. Each fault returns when all is well again.
+
+submitters=()
+
+# fault WORDS COMMAND: does it under load, with two jobs that race for what is left of the budget, and notes when.
+fault() {
+  local from
+  say "$1 ..."
+  from=$EPOCHREALTIME
+  submit_job "job-$EPOCHSECONDS-a" &
+  submitters+=($!)
+  submit_job "job-$EPOCHSECONDS-b" &
+  submitters+=($!)
+  "$2"
+  wait_for_devices
+  wait_for 60 "all curators" all_are_ready
+  sleep 2
+  echo "$1|$from|$EPOCHREALTIME" >>"$work/load/faults"
+}
+
+all_are_ready() {
+  local curator address
+  for curator in c1 c2 c3; do
+    address=address_$curator
+    coppice health --server "${!address}:8443" || return 1
+  done
+}
+
+somebody_new_leads() { local found; found=$(epoch) && [[ -n $found ]] && ((found > $1)); }
+
+kill_leader() {
+  local before
+  before=$(epoch)
+  kill -KILL "$(<"$work/$(leader)/pid")"
+  wait_for 60 "a takeover" somebody_new_leads "$before"
+}
+
+drain_leader() {
+  local before
+  before=$(epoch)
+  kill -TERM "$(<"$work/$(leader)/pid")"
+  wait_for 60 "a takeover" somebody_new_leads "$before"
+}
+
+# What was cut off must notice that it leads no more: it ends with 75, and comes back as a follower.
+cut_leader() {
+  local before former
+  before=$(epoch)
+  former=$(leader)
+  link "$former" down
+  wait_for 90 "a takeover" somebody_new_leads "$before"
+  link "$former" up
+  wait_for 60 "the former leader to end with 75" grep -q "ended with 75" "$work/logs/$former-coppiced.log"
+}
+
+other_database() { if [[ $1 == pg1 ]]; then echo pg2; else echo pg1; fi; }
+
+switch_database() {
+  local from to
+  from=$(primary)
+  to=$(other_database "$from")
+  on "$from" "${as_postgres[@]}" env HOME="$work/$from" patronictl -c "$work/$from/patroni.yml" switchover \
+    --master "$from" --candidate "$to" --force >>"$work/logs/patronictl.log" 2>&1 || die "patronictl did not switch over"
+  wait_for 60 "the other primary" is_primary "$to"
+  wait_for 90 "the standby to be synchronous" standby_is_synchronous
+}
+
+kill_database() {
+  local from
+  from=$(primary)
+  power_off "$from"
+  wait_for 90 "the other primary" is_primary "$(other_database "$from")"
+  start_database "$from"
+  wait_for 90 "the standby to be synchronous" standby_is_synchronous
+}
