@@ -61,7 +61,11 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  void Signal(int signal) const { kill(pid_, signal); }
+  // Nothing if it has been seen to end: kill() takes -1 for every process there is.
+  void Signal(int signal) const {
+    if (pid_ > 0) kill(pid_, signal);
+  }
+  pid_t pid() const { return pid_; }  // -1 once it has ended
   bool Running() {
     if (pid_ <= 0) return false;
     int status = 0;

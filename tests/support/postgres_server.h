@@ -155,6 +155,7 @@ class PostgresServer {
   std::vector<pid_t> Processes() const {
     pid_t first = 0;
     std::ifstream(data_ + "/postmaster.pid") >> first;
+    if (first <= 1) return {};  // it has ended
     std::vector<pid_t> found = {first};
     pid_t child = 0;
     std::ifstream children(absl::StrCat("/proc/", first, "/task/", first, "/children"));

@@ -95,11 +95,12 @@ class LeaseTest : public ::testing::Test {
     EXPECT_OK(session);
     return *std::move(session);
   }
-  // Of the sessions whose last statement is like `query`.
+  // Of the sessions whose last statement is like `query`; not the one of a test that ends others.
   void EndSessions(const std::string& query) const {
-    Execute(
-        absl::StrCat("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '",
-                     query, "' AND pid <> pg_backend_pid() AND datname = current_database()"));
+    Execute(absl::StrCat(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '", query,
+        "' AND query NOT LIKE '%pg_terminate_backend%' AND pid <> pg_backend_pid() AND datname = "
+        "current_database()"));
   }
 
   PostgresServer* server_ = nullptr;

@@ -1,0 +1,286 @@
+#include "tests/fleet/curators.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+
+namespace coppice::fleet_faults {
+namespace {
+
+constexpr int kLostLease = 75;
+constexpr absl::Duration kRestart = absl::Milliseconds(100);
+constexpr absl::Duration kExcuse = absl::Seconds(15);  // after the database is back
+
+// The inode of the connection from `port` to `to`, both of 127.0.0.1, in one of the kernel's
+// tables; empty if it is not there. gRPC has it in that of IPv6, as a mapped address.
+std::string InodeIn(const std::string& table_file, int port, int to) {
+  char from_text[32], to_text[32];
+  std::snprintf(from_text, sizeof from_text, "0100007F:%04X", port);
+  std::snprintf(to_text, sizeof to_text, "0100007F:%04X", to);
+  std::ifstream table(table_file);
+  std::string line;
+  while (std::getline(table, line)) {
+    std::istringstream words(line);
+    std::string word, local, remote, inode;
+    words >> word >> local >> remote;
+    if (!absl::EndsWith(local, from_text) || !absl::EndsWith(remote, to_text)) continue;
+    for (int i = 0; i < 7; ++i) words >> inode;
+    return inode;
+  }
+  return "";
+}
+
+bool HasSocket(pid_t process, const std::string& inode) {
+  const std::string wanted = absl::StrCat("socket:[", inode, "]");
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(absl::StrCat("/proc/", process, "/fd"), error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(it->path(), gone) == wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Curators::Curators(const CuratorOptions& options) : options_(options) {
+  for (size_t i = 0; i < options_.curators; ++i) {
+    auto slot = std::make_unique<Slot>();
+    slot->listen_port = FreePort();
+    slot->peer_port = FreePort();
+    for (const std::string& node : options_.database) {
+      slot->database.push_back(std::make_unique<Relay>(node));
+    }
+    slot->peer = std::make_unique<Relay>(absl::StrCat(slot->peer_port), [this, i](int port) {
+      return OwnerOf(port, *slots_[i]->peer);
+    });
+    slots_.push_back(std::move(slot));
+  }
+}
+
+Curators::~Curators() {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i]->process == nullptr) continue;
+    slots_[i]->process->Signal(SIGKILL);
+    slots_[i]->process->Wait();
+    KeepLog(i);
+  }
+}
+
+size_t Curators::OwnerOf(int port, const Relay& relay) const {
+  std::string inode = InodeIn("/proc/net/tcp6", port, relay.port());
+  if (inode.empty()) inode = InodeIn("/proc/net/tcp", port, relay.port());
+  for (size_t i = 0; i < slots_.size() && !inode.empty(); ++i) {
+    if (const pid_t pid = slots_[i]->pid; pid > 0 && HasSocket(pid, inode)) return i;
+  }
+  return Relay::kSources - 1;
+}
+
+std::vector<std::string> Curators::CommandLine(size_t curator) const {
+  const Slot& slot = *slots_[curator];
+  std::vector<std::string> hosts, ports;
+  for (const auto& relay : slot.database) {
+    hosts.emplace_back("127.0.0.1");
+    ports.push_back(absl::StrCat(relay->port()));
+  }
+  std::vector<std::string> line = {"/usr/bin/env"};
+  if (!options_.clock_library.empty()) {
+    line.push_back("LD_PRELOAD=" + options_.clock_library);
+    line.push_back("COPPICE_TEST_CLOCK=" + ClockFile(curator));
+  }
+  const std::vector<std::string> command = {
+      testing::BinaryPath("coppiced"),
+      "--store",
+      absl::StrCat("postgresql:///", options_.database_name, "?user=owner&host=",
+                   absl::StrJoin(hosts, ","), "&port=", absl::StrJoin(ports, ",")),
+      "--listen",
+      absl::StrCat("127.0.0.1:", slot.listen_port),
+      "--insecure",
+      "--log-level",
+      "info"};
+  line.insert(line.end(), command.begin(), command.end());
+  if (options_.fleet) {
+    for (const std::string& word :
+         {std::string("--peer-listen"), absl::StrCat("127.0.0.1:", slot.peer_port),
+          std::string("--peer-address"), absl::StrCat("127.0.0.1:", slot.peer->port()),
+          std::string("--lease-seconds"), absl::StrCat(absl::ToInt64Seconds(options_.lease))}) {
+      line.push_back(word);
+    }
+  }
+  return line;
+}
+
+std::string Curators::ClockFile(size_t curator) const {
+  return absl::StrCat(options_.folder, "/clock", curator);
+}
+
+void Curators::StartLocked(size_t curator) {
+  Slot& slot = *slots_[curator];
+  std::filesystem::remove(ClockFile(curator) + ".frozen");
+  std::ofstream(ClockFile(curator)) << absl::ToInt64Seconds(slot.skew);
+  slot.process = std::make_unique<testing::Process>(CommandLine(curator));
+  slot.pid = slot.process->pid();
+  slot.killed = slot.draining = slot.excused = false;
+  slot.start_at = absl::InfiniteFuture();
+  ++slot.starts;
+}
+
+void Curators::StartAll() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = false;
+  for (size_t i = 0; i < slots_.size(); ++i) StartLocked(i);
+}
+
+void Curators::KeepLog(size_t curator) {
+  Slot& slot = *slots_[curator];
+  std::ofstream(absl::StrCat(options_.folder, "/curator", curator, ".log"), std::ios::app)
+      << "--- start " << slot.starts << ", process " << slot.pid << "\n"
+      << slot.process->err();
+  slot.process.reset();
+  slot.pid = -1;
+}
+
+void Curators::NoteEnd(size_t curator, int exit_code) {
+  Slot& slot = *slots_[curator];
+  const auto complain = [&] {
+    if (complaint_.empty()) {
+      complaint_ = absl::StrCat("curator ", curator, " ended with exit code ", exit_code,
+                                " (start ", slot.starts, ")");
+    }
+  };
+  // A process that has just begun does not catch SIGTERM yet.
+  if (slot.killed && exit_code == 128 + SIGKILL) return;
+  if (exit_code == kLostLease && options_.fleet) {
+    ++tally_.lost_lease;
+  } else if (slot.draining && (exit_code == 0 || exit_code == 128 + SIGTERM)) {
+    ++tally_.drained;
+  } else if (exit_code == 1 && (slot.excused || absl::Now() < excused_until_)) {
+    ++tally_.failed_starts;
+  } else {
+    complain();
+  }
+}
+
+void Curators::Supervise() {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = *slots_[i];
+    if (slot.process != nullptr) {
+      if (slot.process->Running()) continue;
+      NoteEnd(i, slot.process->Wait());
+      KeepLog(i);
+      if (slot.start_at == absl::InfiniteFuture()) slot.start_at = absl::Now() + kRestart;
+    }
+    if (!stopping_ && absl::Now() >= slot.start_at) StartLocked(i);
+  }
+}
+
+void Curators::Kill(size_t curator, absl::Duration down) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = *slots_[curator];
+  slot.start_at = absl::Now() + down;
+  if (slot.process == nullptr) return;
+  slot.killed = true;
+  slot.process->Signal(SIGKILL);
+}
+
+void Curators::Pause(size_t curator) {
+  const std::lock_guard lock(mutex_);
+  if (slots_[curator]->process != nullptr) slots_[curator]->process->Signal(SIGSTOP);
+}
+
+void Curators::Resume(size_t curator) {
+  const std::lock_guard lock(mutex_);
+  if (slots_[curator]->process != nullptr) slots_[curator]->process->Signal(SIGCONT);
+}
+
+void Curators::Drain(size_t curator) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = *slots_[curator];
+  if (slot.process == nullptr) return;
+  slot.draining = true;
+  slot.process->Signal(SIGTERM);
+}
+
+void Curators::SetSkew(size_t curator, absl::Duration skew) {
+  const std::lock_guard lock(mutex_);
+  slots_[curator]->skew = skew;
+}
+
+void Curators::FreezeClock(size_t curator, bool frozen) {
+  const std::string file = ClockFile(curator) + ".frozen";
+  if (frozen) {
+    std::ofstream stream(file);
+  } else {
+    std::filesystem::remove(file);
+  }
+}
+
+size_t Curators::CuratorAt(const std::string& address) const {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (absl::EndsWith(address, absl::StrCat(":", slots_[i]->peer->port()))) return i;
+  }
+  return kLeading;
+}
+
+ConnectOptions Curators::connection(size_t curator) const {
+  return {.server = absl::StrCat("127.0.0.1:", slots_[curator]->listen_port), .insecure = true};
+}
+
+bool Curators::StopAll() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  for (const auto& slot : slots_) {
+    if (slot->process == nullptr) continue;
+    slot->process->Signal(SIGCONT);
+    slot->process->Signal(SIGTERM);
+    slot->draining = true;
+  }
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  bool all = true;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = *slots_[i];
+    if (slot.process == nullptr) continue;
+    while (slot.process->Running() && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    if (slot.process->Running()) {
+      complaint_ = absl::StrCat("curator ", i, " does not end 30 s after SIGTERM");
+      slot.process->Signal(SIGKILL);
+    } else {
+      NoteEnd(i, slot.process->Wait());
+    }
+    all = all && slot.process->Wait() == 0;
+    KeepLog(i);
+  }
+  return all;
+}
+
+std::string Curators::TakeComplaint() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(complaint_, "");
+}
+
+void Curators::ExcuseFailedStarts() {
+  const std::lock_guard lock(mutex_);
+  excused_until_ = absl::Now() + kExcuse;
+}
+
+ExitTally Curators::tally() const {
+  const std::lock_guard lock(mutex_);
+  return tally_;
+}
+
+}  // namespace coppice::fleet_faults

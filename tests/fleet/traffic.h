@@ -1,0 +1,108 @@
+// What goes on while curators fail: devices with one report each, readers of counts, and training
+// jobs that race for a budget that is less than all of them want.
+//
+// Device     sends through one curator, and after any failure the same bytes through the next.
+// Threads    for one, which starts and stops the others.
+
+#ifndef COPPICE_TESTS_FLEET_TRAFFIC_H_
+#define COPPICE_TESTS_FLEET_TRAFFIC_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/collector/collector.h"
+#include "client/privatizer.h"
+#include "tests/faults/books.h"
+#include "tests/fleet/curators.h"
+#include "tests/fleet/jobs.h"
+#include "tests/fleet/twins.h"
+#include "tests/fleet/witness.h"
+
+namespace coppice::fleet_faults {
+
+struct TrafficOptions {
+  std::string study;
+  std::string rows;  // a folder of made-up tables
+  Bug bug = Bug::kNone;
+  // A busy study has all kinds of traffic, and its readers often wait for a group of reports that
+  // the database does not answer. A quiet one has few reports and many readers.
+  bool busy = true;
+};
+
+class Traffic {
+ public:
+  Traffic(const Curators& curators, Witness& witness, TrafficOptions options);
+  ~Traffic() { Stop(); }
+
+  // Makes the study, and the dataset of a busy one, through whichever curator answers first.
+  absl::Status SetUp(absl::Duration patience, const std::function<void()>& meanwhile);
+  void Start(uint64_t seed);
+  void Stop();
+
+  // Sends every report once more, until each is answered.
+  absl::Status SendAll(absl::Duration patience, const std::function<void()>& meanwhile);
+  // Each curator must count all.
+  absl::Status ReadAll(absl::Duration patience, const std::function<void()>& meanwhile);
+  // Empty, or how the store's books differ from every report once.
+  std::string CompareWith(const testing::Books& books) const;
+
+  Jobs& jobs() { return jobs_; }
+  const std::string& study() const { return options_.study; }
+
+ private:
+  // The library's way to one curator. A device is a process of its own, so whoever comes after a
+  // failure must not wait for as long as a channel that has failed often does.
+  class Door {
+   public:
+    explicit Door(ConnectOptions connection) : connection_(std::move(connection)) { Open(); }
+    std::shared_ptr<Collector> Get();
+    void OpenAnew();
+
+   private:
+    void Open();
+
+    const ConnectOptions connection_;
+    std::mutex mutex_;
+    std::shared_ptr<Collector> collector_;
+    absl::Time opened_;
+  };
+
+  Door& DoorTo(size_t through) { return *doors_[through % doors_.size()]; }
+  void RunDevices(uint64_t seed);
+  void RunReader(uint64_t seed, bool of_sums);
+  void RunResender(uint64_t seed);
+  absl::Status Send(size_t device, size_t through);
+  absl::StatusOr<uint64_t> ReadCount(size_t through, bool of_sums);
+  // A report of its own for a device.
+  PrivateReport Randomize(const Ticket& ticket, size_t device);
+  absl::StatusOr<std::vector<Ticket>> FetchTickets(uint32_t tickets, size_t& through);
+
+  const Curators& curators_;
+  Witness& witness_;
+  const TrafficOptions options_;
+  std::vector<std::unique_ptr<Door>> doors_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
+  std::optional<Offer> offer_;
+  std::optional<Privatizer> privatizer_;
+  Jobs jobs_;
+  mutable std::mutex mutex_;
+  std::vector<PrivateReport> reports_;  // by device
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace coppice::fleet_faults
+
+#endif  // COPPICE_TESTS_FLEET_TRAFFIC_H_

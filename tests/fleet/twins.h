@@ -1,0 +1,86 @@
+// Planted bugs: the schedules must find each of them. Those of a curator are planted from outside,
+// in its database or its clock, so that no program has a switch for them.
+
+#ifndef COPPICE_TESTS_FLEET_TWINS_H_
+#define COPPICE_TESTS_FLEET_TWINS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace coppice::fleet_faults {
+
+enum class Bug : uint8_t {
+  kNone,
+  kForgottenTickets,  // the tickets of every third group are not written
+  kForgottenCharges,  // nothing that is charged reaches the ledger
+  kHopefulOutcome,    // a batch whose outcome is looked up is always found written
+  kFreshAnswer,       // a device that heard nothing takes a new ticket and randomizes anew
+  kFrozenLease,       // a leader that is cut off or paused thinks that its lease goes on
+  kTwoLeaders,        // likewise, its session at the database stands, and no batch checks the epoch
+  kLateReplica,       // the replica that is promoted was never waited for
+};
+inline constexpr absl::string_view kBugNames[] = {
+    "none",         "forgotten_tickets", "forgotten_charges", "hopeful_outcome",
+    "fresh_answer", "frozen_lease",      "two_leaders",       "late_replica"};
+inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // without kNone
+
+inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline Bug BugNamed(absl::string_view name) {
+  for (size_t i = 0; i <= kNumBugs; ++i) {
+    if (kBugNames[i] == name) return static_cast<Bug>(i);
+  }
+  return Bug::kNone;
+}
+inline bool NeedsFleet(Bug bug) { return bug == Bug::kFrozenLease || bug == Bug::kTwoLeaders; }
+inline bool NeedsReplica(Bug bug) { return bug == Bug::kLateReplica; }
+inline bool FreezesClock(Bug bug) { return NeedsFleet(bug); }
+
+// What plants it in a database that has its tables; empty if it is not one of the database.
+inline std::string SqlOf(Bug bug) {
+  const auto drop_puts = [](const std::string& when) {
+    return "CREATE SEQUENCE public.puts;"
+           "CREATE FUNCTION public.drop_put() RETURNS trigger LANGUAGE plpgsql AS"
+           "  $$ BEGIN RETURN NULL; END $$;"
+           "CREATE TRIGGER twin BEFORE INSERT OR UPDATE ON coppice.coppice_records FOR EACH ROW"
+           "  WHEN (" +
+           when + ") EXECUTE FUNCTION public.drop_put()";
+  };
+  switch (bug) {
+    case Bug::kForgottenTickets:
+      return drop_puts("NEW.key LIKE 'spent/%'::bytea AND nextval('public.puts') % 3 = 0");
+    case Bug::kForgottenCharges:
+      return drop_puts("NEW.key LIKE 'ledger/%'::bytea");
+    case Bug::kHopefulOutcome:
+      return "CREATE FUNCTION public.hope() RETURNS trigger LANGUAGE plpgsql AS"
+             "  $$ BEGIN NEW.applied := true; RETURN NEW; END $$;"
+             "CREATE TRIGGER twin BEFORE INSERT ON coppice.coppice_batches FOR EACH ROW"
+             "  EXECUTE FUNCTION public.hope()";
+    case Bug::kTwoLeaders:
+      // Without an epoch that fits, the id is inserted with none.
+      return "ALTER TABLE coppice.coppice_batches ALTER epoch DROP NOT NULL;"
+             "SET allow_system_table_mods = on;"
+             "ALTER FUNCTION pg_catalog.pg_terminate_backend(integer, bigint) RENAME TO twin_end;"
+             "ALTER FUNCTION pg_catalog.pg_try_advisory_lock(bigint) RENAME TO twin_lock;"
+             "CREATE FUNCTION pg_catalog.pg_terminate_backend(integer) RETURNS boolean"
+             "  LANGUAGE sql AS 'SELECT true';"
+             "CREATE FUNCTION pg_catalog.pg_try_advisory_lock(bigint) RETURNS boolean"
+             "  LANGUAGE sql AS 'SELECT true'";
+    default:
+      return "";
+  }
+}
+
+inline std::vector<Bug> AllBugs() {
+  std::vector<Bug> bugs;
+  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
+  return bugs;
+}
+
+}  // namespace coppice::fleet_faults
+
+#endif  // COPPICE_TESTS_FLEET_TWINS_H_

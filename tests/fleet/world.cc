@@ -1,0 +1,335 @@
+#include "tests/fleet/world.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/storage/postgres/postgres_store.h"
+#include "tests/faults/books.h"
+#include "tests/fleet/curators.h"
+#include "tests/fleet/traffic.h"
+#include "tests/fleet/witness.h"
+
+namespace coppice::fleet_faults {
+namespace {
+
+constexpr absl::Duration kAfterCurators = absl::Seconds(15);
+constexpr absl::Duration kAfterDatabase = absl::Seconds(60);
+constexpr absl::Duration kSkews[] = {-absl::Minutes(20), -absl::Minutes(2), absl::Minutes(2),
+                                     absl::Minutes(20)};
+
+std::atomic<bool> interrupted{false};
+
+class World {
+ public:
+  World(Database& database, const RunOptions& options)
+      : options_(options),
+        database_(database),
+        curators_({.curators = options.fleet ? kCurators : 1,
+                   .fleet = options.fleet,
+                   .database = database.Sockets(),
+                   .database_name = database.Make(),
+                   .clock_library = options.clock_library,
+                   .folder = options.folder}),
+        traffic_(curators_, witness_, {.study = "busy", .rows = options.rows, .bug = options.bug}),
+        quiet_(curators_, quiet_witness_,
+               {.study = "quiet", .rows = options.rows, .bug = options.bug, .busy = false}),
+        log_(options.folder + "/steps.log") {}
+
+  RunResult Run(absl::Span<const Step> schedule) {
+    curators_.StartAll();
+    absl::Status ready;
+    for (Traffic* traffic : {&traffic_, &quiet_}) {
+      ready.Update(traffic->SetUp(absl::Seconds(30), [this] { curators_.Supervise(); }));
+    }
+    if (!ready.ok()) {
+      witness_.Blame(absl::StrCat("no study could be made: ", ready.ToString()));
+    } else {
+      if (const std::string sql = SqlOf(options_.bug); !sql.empty() && !database_.Execute(sql)) {
+        witness_.Blame("the bug could not be planted");
+      }
+      traffic_.Start(options_.seed);
+      quiet_.Start(options_.seed + 1'000'000);
+      Follow(schedule);
+      Finish();
+    }
+    StopTraffic();
+    return {.violation = Violation(), .tally = MakeTally()};
+  }
+
+ private:
+  void Follow(absl::Span<const Step> schedule) {
+    Pass(absl::Milliseconds(300));
+    for (const Step& step : schedule) {
+      if (IsOver()) return;
+      Note(ToText(step));
+      Do(step);
+      ++tally_.steps;
+      Pass(PauseOf(step) * kTick);
+    }
+  }
+
+  void Do(const Step& step) {
+    const auto& numbers = step.numbers;
+    if (IsOfDatabase(step.kind)) met_database_fault_ = true;
+    switch (step.kind) {
+      case StepKind::kRest:
+        return;
+      case StepKind::kKill:
+        return curators_.Kill(Target(numbers[0]), absl::Milliseconds(100) + numbers[1] * kTick);
+      case StepKind::kPause:
+        return Pause(Target(numbers[0]), (1 + numbers[1]) * kTick);
+      case StepKind::kDrain:
+        return curators_.Drain(Target(numbers[0]));
+      case StepKind::kSkew:
+        curators_.SetSkew(Target(numbers[0]), kSkews[numbers[1]]);
+        return curators_.Kill(Target(numbers[0]), absl::Milliseconds(100));
+      case StepKind::kCutStore:
+        return CutStore(Target(numbers[0]), numbers[1], (1 + numbers[2]) * kTick);
+      case StepKind::kCutPeer:
+        return CutPeer(Target(numbers[1]), Target(numbers[0]), numbers[2],
+                       (1 + numbers[3]) * kTick);
+      case StepKind::kCutPeers:
+        for (size_t from = 0; from < curators_.size(); ++from) {
+          CutPeer(Target(numbers[0]), from, numbers[1], (1 + numbers[2]) * kTick);
+        }
+        return;
+      case StepKind::kEndSession:
+        return database_.End(static_cast<Sessions>(numbers[0]));
+      case StepKind::kHangDatabase:
+        database_.Hang();
+        return Later((1 + numbers[0]) * kTick, [this] { database_.GoOn(); });
+      case StepKind::kStopDatabase:
+        database_.Stop();
+        return Later(numbers[0] * kTick, [this] { database_.Start(); });
+      case StepKind::kFailover:
+        return FailOver(numbers[0], (1 + numbers[1]) * kTick);
+      case StepKind::kHangReplica:
+        database_.HangReplica();
+        return Later((1 + numbers[0]) * kTick, [this] { database_.WakeReplica(); });
+    }
+  }
+
+  void FailOver(uint32_t how, absl::Duration length) {
+    database_.FailOver(how == 0 ? Loss::kStopped : Loss::kHung);
+    if (how == 2) Later(length, [this] { database_.WakeFormer(); });
+    Later(2 * length, [this] { database_.EndFormer(); });
+  }
+  void Pause(size_t curator, absl::Duration length) {
+    Freeze(curator, length);
+    curators_.Pause(curator);
+    Later(length, [this, curator] { curators_.Resume(curator); });
+  }
+  void CutStore(size_t curator, uint32_t how, absl::Duration length) {
+    Freeze(curator, length);
+    for (size_t node = 0; node < curators_.nodes(); ++node) {
+      curators_.database(curator, node).SetAll(static_cast<LinkState>(how + 1));
+    }
+    cut_until_[curator] = absl::Now() + length;
+    Later(length, [this, curator] {
+      if (absl::Now() < cut_until_[curator]) return;
+      for (size_t node = 0; node < curators_.nodes(); ++node) {
+        curators_.database(curator, node).SetAll(LinkState::kWhole);
+      }
+    });
+  }
+  void CutPeer(size_t to, size_t from, uint32_t how, absl::Duration length) {
+    curators_.peer(to).Set(from, static_cast<LinkState>(how + 1));
+    Later(length, [this, to, from] { curators_.peer(to).Set(from, LinkState::kWhole); });
+  }
+  // A follower whose clock stands still takes no lease, which nobody would notice.
+  void Freeze(size_t curator, absl::Duration length) {
+    if (!FreezesClock(options_.bug) || curator != Target(kLeading)) return;
+    curators_.FreezeClock(curator, true);
+    Later(length + absl::Seconds(1), [this, curator] { curators_.FreezeClock(curator, false); });
+  }
+
+  size_t Target(uint32_t number) {
+    if (number < kLeading) return number % curators_.size();
+    const size_t leader = curators_.CuratorAt(database_.Leader());
+    return (leader == kLeading ? 0 : leader) % curators_.size();
+  }
+
+  // Everything works again, and must.
+  void Finish() {
+    Note("heal");
+    for (auto& [at, action] : std::exchange(later_, {})) action();
+    database_.Start();
+    database_.GoOn();
+    database_.WakeReplica();
+    database_.EndFormer();
+    for (size_t i = 0; i < curators_.size(); ++i) {
+      for (size_t node = 0; node < curators_.nodes(); ++node) {
+        curators_.database(i, node).SetAll(LinkState::kWhole);
+      }
+      curators_.peer(i).SetAll(LinkState::kWhole);
+      curators_.Resume(i);
+    }
+    const absl::Time healed = absl::Now();
+    const absl::Duration patience = met_database_fault_ ? kAfterDatabase : kAfterCurators;
+    while (witness_.LastAcceptance() < healed && absl::Now() < healed + patience && !IsOver()) {
+      Pass(absl::Milliseconds(20));
+    }
+    if (witness_.LastAcceptance() < healed) {
+      witness_.Blame(absl::StrCat("no report is accepted ", absl::FormatDuration(patience),
+                                  " after the last fault is over"));
+    }
+    tally_.longest_recovery = absl::Now() - healed;
+    Pass(absl::Milliseconds(200));
+    StopTraffic();
+    if (IsOver()) return;
+    Settle();
+  }
+
+  void Settle() {
+    Note("settle");
+    const auto meanwhile = [this] { Tend(); };
+    for (const absl::Status& status : {traffic_.SendAll(absl::Seconds(30), meanwhile),
+                                       traffic_.jobs().Check(absl::Seconds(30), meanwhile),
+                                       traffic_.ReadAll(absl::Seconds(30), meanwhile)}) {
+      if (!status.ok()) witness_.Blame(absl::StrCat("at the end: ", status.ToString()));
+    }
+    if (IsOver()) return;
+    Note("stop");
+    if (!curators_.StopAll()) Note("not all ended with 0");
+    if (const std::string complaint = curators_.TakeComplaint(); !complaint.empty()) {
+      witness_.Blame(complaint);
+    }
+    CheckBooks();
+  }
+
+  void CheckBooks() {
+    tally_.leaders = static_cast<uint64_t>(std::max<int64_t>(
+        0, testing::PostgresServer::Number(
+               database_.uri(), "SELECT count(DISTINCT epoch) FROM coppice.coppice_batches")));
+    const auto store = storage::OpenPostgresStore(database_.uri());
+    if (!store.ok()) {
+      return witness_.Blame(absl::StrCat("the store does not open: ", store.status().ToString()));
+    }
+    for (const Traffic* traffic : {&traffic_, &quiet_}) {
+      const auto books = testing::ReadBooks(**store, traffic->study());
+      const std::string wrong =
+          books.ok() ? traffic->CompareWith(*books) : books.status().ToString();
+      if (!wrong.empty()) witness_.Blame(absl::StrCat("study ", traffic->study(), ": ", wrong));
+    }
+  }
+
+  void StopTraffic() {
+    traffic_.Stop();
+    quiet_.Stop();
+  }
+  std::string Violation() const {
+    const std::string of_quiet = quiet_witness_.violation();
+    return of_quiet.empty() ? witness_.violation() : "the quiet study: " + of_quiet;
+  }
+  bool IsOver() const { return !Violation().empty(); }
+
+  void Later(absl::Duration length, std::function<void()> action) {
+    later_.emplace(absl::Now() + length, std::move(action));
+  }
+  void Tend() {
+    while (!later_.empty() && later_.begin()->first <= absl::Now()) {
+      const auto action = later_.begin()->second;
+      later_.erase(later_.begin());
+      action();
+    }
+    const bool cut = std::any_of(cut_until_.begin(), cut_until_.end(),
+                                 [](const auto& link) { return link.second > absl::Now(); });
+    if (cut || !database_.IsUp() || database_.HasFormer()) curators_.ExcuseFailedStarts();
+    curators_.Supervise();
+    if (const std::string complaint = curators_.TakeComplaint(); !complaint.empty()) {
+      witness_.Blame(complaint);
+    }
+    if (interrupted) witness_.Blame("interrupted");
+  }
+  void Pass(absl::Duration length) {
+    const absl::Time until = absl::Now() + length;
+    do {
+      Tend();
+      absl::SleepFor(absl::Milliseconds(10));
+    } while (absl::Now() < until && !IsOver());
+  }
+
+  void Note(const std::string& what) {
+    log_ << absl::FormatTime("%H:%M:%E3S ", absl::Now(), absl::UTCTimeZone()) << what << std::endl;
+  }
+
+  Tally MakeTally() {
+    const Witness::Totals totals = witness_.totals();
+    const ExitTally exits = curators_.tally();
+    tally_.runs = 1;
+    tally_.calls = totals.calls;
+    tally_.accepted = totals.accepted;
+    tally_.duplicates = totals.duplicates;
+    tally_.failed = totals.failed;
+    tally_.reads = totals.reads + quiet_witness_.totals().reads;
+    tally_.longest_gap = totals.longest_gap;
+    tally_.jobs = static_cast<uint64_t>(traffic_.jobs().submitted());
+    tally_.jobs_done = traffic_.jobs().done();
+    tally_.lost_leases = exits.lost_lease;
+    tally_.drained = exits.drained;
+    tally_.failed_starts = exits.failed_starts;
+    return tally_;
+  }
+
+  const RunOptions options_;
+  Database& database_;
+  Witness witness_, quiet_witness_;
+  Curators curators_;
+  Traffic traffic_, quiet_;
+  std::ofstream log_;
+  std::multimap<absl::Time, std::function<void()>> later_;
+  std::map<size_t, absl::Time> cut_until_;
+  bool met_database_fault_ = false;
+  Tally tally_;
+};
+
+}  // namespace
+
+void Tally::Add(const Tally& other) {
+  runs += other.runs;
+  steps += other.steps;
+  calls += other.calls;
+  accepted += other.accepted;
+  duplicates += other.duplicates;
+  failed += other.failed;
+  reads += other.reads;
+  jobs += other.jobs;
+  jobs_done += other.jobs_done;
+  leaders += other.leaders;
+  lost_leases += other.lost_leases;
+  drained += other.drained;
+  failed_starts += other.failed_starts;
+  longest_gap = std::max(longest_gap, other.longest_gap);
+  longest_recovery = std::max(longest_recovery, other.longest_recovery);
+}
+
+std::string Tally::ToText() const {
+  return absl::StrCat(
+      runs, " schedules, ", steps, " steps; ", calls, " calls of devices: ", accepted,
+      " accepted, ", duplicates, " duplicates, ", failed, " failed; ", reads, " reads; ", jobs,
+      " jobs, ", jobs_done, " trained; ", leaders, " leaders wrote; the lease was found lost ",
+      lost_leases, " times, released or never held by ", drained, " that were drained; ",
+      failed_starts, " starts failed; the longest time without a report was ",
+      absl::FormatDuration(longest_gap), ", after the last fault ",
+      absl::FormatDuration(longest_recovery));
+}
+
+void Interrupt() { interrupted = true; }
+
+RunResult RunSchedule(absl::Span<const Step> schedule, Database& database,
+                      const RunOptions& options) {
+  std::filesystem::create_directories(options.folder);
+  RunResult result = World(database, options).Run(schedule);
+  if (result.violation.empty() && !options.keep_logs) std::filesystem::remove_all(options.folder);
+  return result;
+}
+
+}  // namespace coppice::fleet_faults
