@@ -132,7 +132,7 @@ void Curators::StartLocked(size_t curator) {
   std::ofstream(ClockFile(curator)) << absl::ToInt64Seconds(slot.skew);
   slot.process = std::make_unique<testing::Process>(CommandLine(curator));
   slot.pid = slot.process->pid();
-  slot.killed = slot.draining = slot.excused = false;
+  slot.killed = slot.draining = false;
   slot.start_at = absl::InfiniteFuture();
   ++slot.starts;
 }
@@ -152,6 +152,11 @@ void Curators::KeepLog(size_t curator) {
   slot.pid = -1;
 }
 
+// As a fault may keep it from that.
+bool Curators::HasServed(const Slot& slot) const {
+  return absl::StrContains(slot.process->err(), options_.fleet ? "serving the fleet" : "serving ");
+}
+
 void Curators::NoteEnd(size_t curator, int exit_code) {
   Slot& slot = *slots_[curator];
   const auto complain = [&] {
@@ -166,7 +171,7 @@ void Curators::NoteEnd(size_t curator, int exit_code) {
     ++tally_.lost_lease;
   } else if (slot.draining && (exit_code == 0 || exit_code == 128 + SIGTERM)) {
     ++tally_.drained;
-  } else if (exit_code == 1 && (slot.excused || absl::Now() < excused_until_)) {
+  } else if (exit_code == 1 && (!HasServed(slot) || absl::Now() < excused_until_)) {
     ++tally_.failed_starts;
   } else {
     complain();

@@ -76,7 +76,7 @@ class Curators {
 
   // Empty, or how a curator ended that should not have.
   std::string TakeComplaint();
-  // The database was in trouble until now: a start may fail.
+  // The database was in trouble until now: also one that has served may fail.
   void ExcuseFailedStarts();
   ExitTally tally() const;
   const std::string& folder() const { return options_.folder; }
@@ -90,7 +90,7 @@ class Curators {
     std::atomic<pid_t> pid{-1};
     absl::Duration skew;
     absl::Time start_at = absl::InfiniteFuture();
-    bool killed = false, draining = false, excused = false;
+    bool killed = false, draining = false;
     int starts = 0;
   };
 
@@ -99,6 +99,7 @@ class Curators {
   size_t OwnerOf(int port, const Relay& relay) const;
   void StartLocked(size_t curator);
   void KeepLog(size_t curator);
+  bool HasServed(const Slot& slot) const;
   void NoteEnd(size_t curator, int exit_code);
 
   const CuratorOptions options_;
