@@ -50,6 +50,10 @@ std::vector<std::string> Database::Sockets() const {
 }
 
 std::string Database::Make() {
+  if (!name_.empty()) {  // eight megabytes each
+    PostgresServer::Execute(primary().Uri("postgres"),
+                            absl::StrCat("DROP DATABASE ", name_, " WITH (FORCE)"));
+  }
   name_ = PartOf(primary().NewDatabase(), "postgresql:///");
   leader_.clear();
   return name_;

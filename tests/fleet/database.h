@@ -28,8 +28,8 @@ class Database {
 
   // Of each server.
   std::vector<std::string> Sockets() const;
-  // A new, empty database; its name. What follows is about it, and about the server that is the
-  // primary now.
+  // A new, empty database in place of the one before; its name. What follows is about it, and about
+  // the server that is the primary now.
   std::string Make();
   std::string uri() const { return primary().Uri(name_); }
 
