@@ -95,7 +95,7 @@ class GrpcServer final : public DaemonServer {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
-          absl::StrCat("--listen ", options.listen,
+          absl::StrCat(options.behind_fronts ? "--peer-listen " : "--listen ", options.listen,
                        ": cannot be had. Is another process on this port, or the address "
                        "of another machine? Port 0 takes a free port"));
     }
