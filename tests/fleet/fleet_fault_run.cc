@@ -85,7 +85,7 @@ class Runner {
                         .rows = folder_ + "/rows",
                         .folder = LogFolder(seed),
                         .keep_logs = options_.keep,
-                        .clock_library = testing::BinaryPath("libcoppice_test_clock.so")});
+                        .clock_library = testing::BinaryPath("../tests/libcoppice_test_clock.so")});
   }
 
   int Replay() {

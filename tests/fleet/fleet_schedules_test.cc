@@ -40,7 +40,7 @@ TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
                     {.seed = seed,
                      .rows = folder.path() + "/rows",
                      .folder = absl::StrCat(::testing::TempDir(), "coppice_fleet_seed", seed),
-                     .clock_library = BinaryPath("libcoppice_test_clock.so")});
+                     .clock_library = BinaryPath("../tests/libcoppice_test_clock.so")});
     ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
     tally.Add(result.tally);
   }

@@ -46,7 +46,7 @@ TEST_P(FleetTwinTest, IsFound) {
                      .seed = seed,
                      .rows = folder.path() + "/rows",
                      .folder = folder.path() + "/logs",
-                     .clock_library = testing::BinaryPath("libcoppice_test_clock.so")});
+                     .clock_library = testing::BinaryPath("../tests/libcoppice_test_clock.so")});
     if (!result.violation.empty()) {
       RecordProperty("seed", static_cast<int>(seed));
       RecordProperty("violation", result.violation);

@@ -328,11 +328,16 @@ TEST_F(LeaseTest, ABatchThatWaitsForAReplicaIsLeftAlone) {
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *lease));
   const auto other = Join("b:1");
   server_->Set("SET synchronous_standby_names = 'absent'");
-  std::thread writer([&] { EXPECT_OK(Put(*store, "key", "value")); });
+  // The server takes the setting over some time after it was told.
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    while (!stop) EXPECT_OK(Put(*store, "key", "value"));
+  });
   const std::string waiting =
       "SELECT coalesce(min(pid), 0)::bigint FROM pg_stat_activity JOIN pg_locks USING (pid)"
       "  WHERE wait_event = 'SyncRep' AND locktype = 'advisory'";
   EXPECT_TRUE(Within(5 * kLength, [&] { return Number(waiting) > 0; }));
+  stop = true;
   const int64_t session = Number(waiting);
   EXPECT_THAT(TakeWithin(*other, 6 * kLength), IsNull());
   EXPECT_EQ(Number(waiting), session);
