@@ -194,6 +194,7 @@ class World {
     Note("settle");
     const auto meanwhile = [this] { Tend(); };
     for (const absl::Status& status : {traffic_.SendAll(absl::Seconds(30), meanwhile),
+                                       quiet_.SendAll(absl::Seconds(30), meanwhile),
                                        traffic_.jobs().Check(absl::Seconds(30), meanwhile),
                                        traffic_.ReadAll(absl::Seconds(30), meanwhile)}) {
       if (!status.ok()) witness_.Blame(absl::StrCat("at the end: ", status.ToString()));
