@@ -9,7 +9,8 @@ function(coppice_install_c_library)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/coppice-device.pc.in ${CMAKE_BINARY_DIR}/coppice-device.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/coppice-device.pc DESTINATION lib/pkgconfig COMPONENT device)
   install(FILES ${PROJECT_SOURCE_DIR}/client/examples/device.c ${PROJECT_SOURCE_DIR}/client/examples/grpc_call.c
-                ${PROJECT_SOURCE_DIR}/client/examples/grpc_call.h ${PROJECT_SOURCE_DIR}/docs/device.md
+                ${PROJECT_SOURCE_DIR}/client/examples/http_call.c ${PROJECT_SOURCE_DIR}/client/examples/grpc_call.h
+                ${PROJECT_SOURCE_DIR}/docs/device.md
           DESTINATION share/doc/libcoppice-device-dev/examples COMPONENT device)
 endfunction()
 

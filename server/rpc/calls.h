@@ -10,23 +10,14 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <functional>
-
-#include "absl/status/status.h"
+#include "server/service/calls/answer_check.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 
 namespace coppice::rpc {
 
-// Asked before each answer, error or message of a stream leaves; its error ends the call instead,
-// and nothing else of the answer is sent. It may be asked by many threads at once, and must not
-// wait.
-using AnswerCheck = std::function<absl::Status()>;
-
-// OK if `check` lets an answer leave; a null one lets all leave.
-inline absl::Status MayAnswer(const AnswerCheck& check) {
-  return check == nullptr ? absl::OkStatus() : check();
-}
+using service::AnswerCheck;
+using service::MayAnswer;
 
 // How the calls of a method are answered.
 struct Route {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "server/service/calls/unary_call.h"
 
 namespace coppice::rpc {
 namespace {
@@ -27,10 +27,7 @@ absl::Status Parse(grpc::ByteBuffer& bytes, Message& message) {
   const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
   if (parsed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the request is no ",
-                                                 message.GetDescriptor()->full_name(),
-                                                 ": its bytes do not parse, or a string in it is "
-                                                 "no UTF-8"));
+  return service::UnreadableRequest(message);
 }
 
 absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes) {

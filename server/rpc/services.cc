@@ -14,25 +14,12 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::internal::RpcMethod;
 
-service::WorkerPool* Lanes::Find(access::Lane lane) const {
-  switch (lane) {
-    case access::Lane::kInline:
-      return nullptr;
-    case access::Lane::kBuilds:
-      return &builds;
-    case access::Lane::kPreviews:
-      return &previews;
-    case access::Lane::kPool:
-      break;
-  }
-  return &pool;
-}
-
 // What protoc's plugin would generate of a service, had it handlers of any type: its methods, each
 // with a handler of bytes.
 class Services::Service final : public grpc::Service {
  public:
-  Service(const Lanes& lanes, const CallerFinder& find_caller, const AnswerCheck& may_answer)
+  Service(const service::Lanes& lanes, const CallerFinder& find_caller,
+          const AnswerCheck& may_answer)
       : lanes_(lanes), find_caller_(find_caller), may_answer_(may_answer) {}
 
   void Add(const service::RegisteredMethod& method) {
@@ -57,12 +44,8 @@ class Services::Service final : public grpc::Service {
     MarkMethodRawCallback(count_++, handler);
   }
 
-  // On the lane of its entry; without one nobody may call it where there is a policy.
   Route RouteOf(const service::RegisteredMethod& method) const {
-    const access::Method* const entry = access::FindMethod(method.path);
-    return {.method = method,
-            .lane = lanes_.Find(entry != nullptr ? entry->lane : access::Lane::kPool),
-            .may_answer = may_answer_};
+    return {.method = method, .lane = lanes_.Of(method.path), .may_answer = may_answer_};
   }
 
   MethodHandler* MakeUnaryHandler(const service::RegisteredMethod& method) {
@@ -94,13 +77,13 @@ class Services::Service final : public grpc::Service {
         });
   }
 
-  const Lanes& lanes_;
+  const service::Lanes& lanes_;
   const CallerFinder& find_caller_;
   const AnswerCheck& may_answer_;
   int count_ = 0;
 };
 
-Services::Services(const service::HandlerRegistry& registry, const Lanes& lanes,
+Services::Services(const service::HandlerRegistry& registry, const service::Lanes& lanes,
                    CallerFinder find_caller, AnswerCheck may_answer)
     : lanes_(lanes), find_caller_(std::move(find_caller)), may_answer_(std::move(may_answer)) {
   std::map<std::string, Service*> by_name;

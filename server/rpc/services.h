@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "server/access/method_table.h"
 #include "server/owners/caller.h"
 #include "server/rpc/calls.h"
 #include "server/service/calls/handler_registry.h"
@@ -26,16 +25,6 @@ namespace coppice::rpc {
 using CallerFinder = std::function<owners::Caller(const grpc::CallbackServerContext& context,
                                                   absl::string_view path)>;
 
-// The threads of each lane but the first, which is gRPC's own.
-struct Lanes {
-  service::WorkerPool& pool;
-  service::WorkerPool& builds;
-  service::WorkerPool& previews;
-
-  // Null for kInline.
-  service::WorkerPool* Find(access::Lane lane) const;
-};
-
 // Guarantee  a call on a lane is not begun once nobody waits for it. Long work, which asks a
 //            CancelCheck, is stopped then, and as Unavailable when the lane drains.
 // Errors     InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
@@ -44,8 +33,8 @@ struct Lanes {
 // Threads    safe to share. All that it is made of must outlive it, and it the server.
 class Services {
  public:
-  Services(const service::HandlerRegistry& registry, const Lanes& lanes, CallerFinder find_caller,
-           AnswerCheck may_answer = {});
+  Services(const service::HandlerRegistry& registry, const service::Lanes& lanes,
+           CallerFinder find_caller, AnswerCheck may_answer = {});
   ~Services();
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
@@ -55,7 +44,7 @@ class Services {
  private:
   class Service;
 
-  const Lanes lanes_;
+  const service::Lanes lanes_;
   const CallerFinder find_caller_;
   const AnswerCheck may_answer_;
   std::vector<std::unique_ptr<Service>> services_;

@@ -244,7 +244,7 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
                           file == "server/storage/postgres/ownership.cc" ||    // epochs
                           file == "server/vault/sealing.cc" ||                 // keys and nonces
                           file.rfind("server/audit/audit_record.", 0) == 0 ||  // the salt
-                          file == "server/daemon/transport/calls.cc" ||        // request ids
+                          file == "server/calls/call_record.cc" ||             // request ids
                           file == "client/c/visit.cc" ||                       // challenges
                           file.rfind("client/collector", 0) == 0;              // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;

@@ -348,7 +348,7 @@ int Main(int argc, char** argv) {
   service::HandlerRegistry registry(guard);
   count.Register(registry);
   service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
-  rpc::Services services(registry, rpc::Lanes{.pool = pool, .builds = pool, .previews = pool},
+  rpc::Services services(registry, service::Lanes{.pool = pool, .builds = pool, .previews = pool},
                          [](const grpc::CallbackServerContext&, absl::string_view) {
                            return owners::Caller::Operator();
                          });

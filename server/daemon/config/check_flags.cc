@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,26 @@ bool IsLoopback(const std::string& host) {
   in_addr address{};
   return host == "localhost" || host == "[::1]" ||
          (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+// An origin is compared as browsers send it: scheme, host and port alone.
+absl::Status CheckOrigins(const DaemonFlags& flags) {
+  if (flags.http_listen.empty() && !flags.http_allow_origin.empty()) {
+    return absl::InvalidArgumentError(
+        "--http-allow-origin wants --http-listen HOST:PORT beside it");
+  }
+  for (const std::string& origin : flags.http_allow_origin) {
+    const size_t scheme = origin.find("://");
+    const bool is_web = absl::StartsWith(origin, "https://") || absl::StartsWith(origin, "http://");
+    const bool is_plain = origin.find_first_of("/?#*@ \t\r\n\"", scheme + 3) == std::string::npos &&
+                          absl::AsciiStrToLower(origin) == origin;
+    if (is_web && is_plain && origin.size() > scheme + 3) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--http-allow-origin wants an origin as browsers send it, such as https://lab.example or "
+        "http://127.0.0.1:3000, in lower case and without a path; it is \"",
+        origin, "\""));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckFleetFlags(const DaemonFlags& flags) {
@@ -92,6 +113,10 @@ absl::Status CheckFleetFlags(const DaemonFlags& flags) {
         "--peer-listen wants --peer-cert, --peer-key and --peer-ca, by which the curators of a "
         "fleet know each other; make an authority for them alone");
   }
+  if (!flags.http_listen.empty()) {
+    return absl::InvalidArgumentError(
+        "--http-listen wants no --peer-listen: a fleet takes calls by gRPC alone");
+  }
   if (flags.self_test) {
     return absl::InvalidArgumentError(
         "--self-test wants no --peer-listen: the curator that leads works on the store");
@@ -136,10 +161,19 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
         "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
         "others");
   }
-  if (flags.insecure && !IsLoopback(listen.host)) {
+  const bool has_http = !flags.http_listen.empty();
+  HostPort http_listen{.host = "localhost"};
+  if (has_http) {
+    COPPICE_ASSIGN_OR_RETURN(http_listen, ParseListen("--http-listen", flags.http_listen));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckOrigins(flags));
+  const bool is_local = IsLoopback(listen.host);
+  const bool is_http_local = IsLoopback(http_listen.host);
+  if (flags.insecure && !(is_local && is_http_local)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8443, not \"",
-        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+        "--insecure wants a loopback address in ", is_local ? "--http-listen" : "--listen",
+        ", such as 127.0.0.1:8443, not \"", is_local ? flags.http_listen : flags.listen,
+        "\"; to serve other machines use --tls-cert and --tls-key"));
   }
   if (flags.insecure && !flags.policy.empty()) {
     return absl::InvalidArgumentError(
@@ -157,9 +191,9 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
         flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
         " FILE beside it: TLS needs a certificate and its key"));
   }
-  if (flags.policy.empty() && !IsLoopback(listen.host)) {
+  if (flags.policy.empty() && !(is_local && is_http_local)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--listen ", flags.listen,
+        is_local ? "--http-listen " : "--listen ", is_local ? flags.http_listen : flags.listen,
         " is open to other machines, and so wants --policy FILE, which says who may do what "
         "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
   }

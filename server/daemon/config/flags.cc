@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -51,6 +52,10 @@ Examples:
         --peer-listen 0.0.0.0:9443 --peer-address a.example:9443 \
         --peer-cert peers/a.crt --peer-key peers/a.key --peer-ca peers/ca.crt \
         --tls-cert certs/server.crt --tls-key certs/server.key
+
+  With calls by HTTP beside gRPC, for curl and browsers (docs/protocol.md):
+    coppiced --data-dir /tmp/coppice --insecure --http-listen 127.0.0.1:8080
+    curl --json '{}' http://127.0.0.1:8080/coppice.v1.StudyService/ListStudies
 
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
@@ -110,6 +115,23 @@ void AddFleetFlags(CLI::App& app, DaemonFlags& flags) {
       ->capture_default_str();
 }
 
+void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
+  app.add_option("--http-listen", flags.http_listen,
+                 "Also take calls by HTTP/1.1 here, as JSON or protobuf (Connect protocol), with "
+                 "the TLS and the policy of --listen. Off unless given")
+      ->type_name("HOST:PORT");
+  app.add_option("--http-allow-origin", flags.http_allow_origin,
+                 "Let pages of this origin call from a browser, such as https://lab.example; may "
+                 "be given again. Default: none")
+      ->type_name("ORIGIN");
+  app.add_option("--http-connections", flags.http_connections,
+                 "Connections of HTTP at a time; one more takes the place of the one that has "
+                 "waited longest for a request")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
+      ->capture_default_str();
+}
+
 void AddFlags(CLI::App& app, DaemonFlags& flags) {
   app.add_option("--store", flags.store,
                  "Where all its state lies: rocksdb:DIR, a folder that is made if it is not there, "
@@ -120,6 +142,7 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
   app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  AddHttpFlags(app, flags);
   app.add_option("--tls-cert", flags.tls_cert, "Certificate chain, PEM")->type_name("FILE");
   app.add_option("--tls-key", flags.tls_key, "Private key of the certificate, PEM")
       ->type_name("FILE");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,9 @@ struct DaemonFlags {
   std::string store;     // rocksdb:DIR or postgresql://…
   std::string data_dir;  // DIR alone
   std::string listen = "127.0.0.1:8443";
+  std::string http_listen;  // empty: no HTTP
+  std::vector<std::string> http_allow_origin;
+  uint64_t http_connections = 1000;
   std::string tls_cert;
   std::string tls_key;
   std::string client_ca;

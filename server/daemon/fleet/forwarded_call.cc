@@ -9,9 +9,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/calls/byte_load.h"
+#include "server/calls/call_record.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/transport/access.h"
-#include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/fronts.h"
 
 namespace coppice::daemon {
@@ -77,8 +78,8 @@ void ForwardedCall::AddClientMetadata() {
   };
   add("authorization",
       [](const std::string& value) { return IsSendable(value) ? value : std::string(kNoToken); });
-  add(kRequestIdKey,
-      [](const std::string& value) { return IsRequestId(value) ? value : std::string(); });
+  add(calls::kRequestIdKey,
+      [](const std::string& value) { return calls::IsRequestId(value) ? value : std::string(); });
   if (const auto digest = CertificateOf(*context_.auth_context())) {
     leader_context_.AddMetadata(
         kClientCertificateKey,
@@ -162,7 +163,7 @@ void ForwardedCall::CopyLeaderMetadata() {
 // each in memory.
 bool ForwardedCall::HoldAnswer() {
   const size_t bytes = answer_.Length();
-  if (bytes < AnswerLoad::kSmall) return true;
+  if (bytes < calls::ByteLoad::kSmall) return true;
   if (bounds_.DeadlineFor(method_) == absl::InfiniteDuration()) return true;
   if (!bounds_.answers().TryHold(bytes)) return false;
   held_bytes_ += bytes;

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "server/access/method_table.h"
+#include "server/calls/byte_load.h"
 #include "server/daemon/fleet/forwarded_call.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/fleet/leader_link.h"
@@ -123,7 +124,8 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
   }
 
   const DaemonLimits limits_;
-  CallBounds bounds_{limits_.max_answer_bytes, ForwardingDeadlineOf};
+  calls::ByteLoad answers_{limits_.max_answer_bytes};
+  CallBounds bounds_{answers_, ForwardingDeadlineOf};
   LeaderGate gate_;
   Mutex mutex_;
   std::string leader_ ABSL_GUARDED_BY(mutex_);

@@ -36,17 +36,25 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
   COPPICE_RETURN_IF_ERROR(
       curator.audit().Add(audit::NewAuditEvent(audit::kDaemonActor, "daemon/start")));
   std::unique_ptr<ServingCurator> serving(new ServingCurator(options, curator, log));
-  COPPICE_ASSIGN_OR_RETURN(serving->server_,
-                           DaemonServer::Start({.listen = options.listen,
-                                                .certificates = options.certificates,
-                                                .access = options.access,
-                                                .ticket_limits = options.flags.ticket_limits,
-                                                .limits = options.flags.limits,
-                                                .log = &log,
-                                                .call_metrics = &serving->call_metrics_,
-                                                .behind_fronts = options.behind_fronts,
-                                                .may_answer = options.may_answer},
-                                               curator.parts()));
+  COPPICE_ASSIGN_OR_RETURN(
+      serving->server_,
+      DaemonServer::Start({.listen = options.listen,
+                           .http = {.listen = options.flags.http_listen,
+                                    .allowed_origins = options.flags.http_allow_origin,
+                                    .max_connections = options.flags.http_connections},
+                           .certificates = options.certificates,
+                           .access = options.access,
+                           .ticket_limits = options.flags.ticket_limits,
+                           .limits = options.flags.limits,
+                           .log = &log,
+                           .call_metrics = &serving->call_metrics_,
+                           .behind_fronts = options.behind_fronts,
+                           .may_answer = options.may_answer},
+                          curator.parts()));
+  if (serving->server_->http_port() != 0) {
+    log.Info("http", {{"listen", options.flags.http_listen},
+                      {"port", absl::StrCat(serving->server_->http_port())}});
+  }
   serving->readiness_ = std::make_unique<Readiness>(
       ReadinessChecks(serving->daemon_), kBetweenChecks, log,
       [server = serving->server_.get(), tell = options.tell_ready](bool ready) {

@@ -3,13 +3,11 @@
 #include <grpc/grpc_security_constants.h>
 
 #include <map>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/time/clock.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/owners/caller.h"
 #include "server/rpc/status_conversion.h"
 
 namespace coppice::daemon {
@@ -37,76 +35,49 @@ std::optional<Sha256Digest> FindCertificate(CertificateSource source,
 
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  AccessProcessor(const access::AccessControl& access, AccessObservers observers,
-                  CertificateSource source)
-      : access_(access), observers_(std::move(observers)), source_(source) {}
+  AccessProcessor(calls::AccessGate& gate, CertificateSource source)
+      : gate_(gate), source_(source) {}
 
   // Hashing a token takes less than a change of threads.
   bool IsBlocking() const override { return false; }
 
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
                        OutputMetadata*) override {
-    const auto path = metadata.find(kPath);
-    if (path == metadata.end()) {
-      return grpc::Status(grpc::StatusCode::INTERNAL, "the call does not say its method");
-    }
-    if (metadata.count(kAuthorization) > 1) {
-      return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
-    }
-    const std::shared_ptr<const access::AccessPolicy> policy = access_.policy();
-    const access::Credentials credentials{
-        .authorization = AuthorizationOf(metadata),
-        .certificate_sha256 = FindCertificate(source_, *context, metadata)};
-    const absl::Time now = absl::Now();
-    const absl::string_view method = ViewOf(path->second);
-    const absl::StatusOr<access::Identity> admitted = policy->Admit(method, credentials, now);
-    if (admitted.ok() && observers_.on_use != nullptr) observers_.on_use(admitted->entries, now);
-    if (absl::IsPermissionDenied(admitted.status()) && observers_.on_refusal != nullptr) {
-      const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, now);
-      if (identity.ok()) observers_.on_refusal(identity->name, method);
-    }
-    if (absl::IsUnauthenticated(admitted.status()) && credentials.authorization) {
-      return rpc::ToGrpcStatus(LimitFailures(admitted.status()));
-    }
-    return rpc::ToGrpcStatus(admitted.status());
+    return rpc::ToGrpcStatus(Judge(metadata, *context));
   }
 
  private:
-  // One bucket for all: an address is easily changed, and a good token is not asked.
-  absl::Status LimitFailures(const absl::Status& refusal) {
-    if (failures_.Take("tokens", 1) == absl::ZeroDuration()) return refusal;
-    return absl::ResourceExhaustedError(
-        "too many calls show tokens that are not good here: check yours, and try again in a "
-        "second");
+  absl::Status Judge(const InputMetadata& metadata, const grpc::AuthContext& context) {
+    const auto found = metadata.find(kPath);
+    if (found == metadata.end()) {
+      return gate_.Refuse("", absl::InternalError("the call does not say its method"));
+    }
+    const absl::string_view path = ViewOf(found->second);
+    if (metadata.count(kAuthorization) > 1) return gate_.RefuseSeveralAuthorizations(path);
+    return gate_.Admit(path, {.authorization = AuthorizationOf(metadata),
+                              .certificate_sha256 = FindCertificate(source_, context, metadata)});
   }
 
-  const access::AccessControl& access_;
-  const AccessObservers observers_;
+  calls::AccessGate& gate_;
   const CertificateSource source_;
-  RateLimiter failures_{kFailedTokenLimit, absl::Now};
 };
 
 }  // namespace
 
-std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
-    const access::AccessControl& access, AccessObservers observers, CertificateSource source) {
-  return std::make_shared<AccessProcessor>(access, std::move(observers), source);
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(calls::AccessGate& gate,
+                                                                 CertificateSource source) {
+  return std::make_shared<AccessProcessor>(gate, source);
 }
 
-rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access, CertificateSource source) {
-  if (access == nullptr)
-    return [](const grpc::CallbackServerContext&, absl::string_view) {
-      return owners::Caller::Operator();
-    };
-  return [access, source](const grpc::CallbackServerContext& context, absl::string_view path) {
-    const std::shared_ptr<const access::AccessPolicy> policy = access->policy();
-    access::Credentials credentials{.authorization = AuthorizationOf(context.client_metadata())};
-    // Reading a certificate costs more than all else that is done here.
-    if (!policy->certificates().empty()) {
+rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate, CertificateSource source) {
+  return [&gate, source](const grpc::CallbackServerContext& context, absl::string_view path) {
+    access::Credentials credentials;
+    if (gate.has_policy()) credentials.authorization = AuthorizationOf(context.client_metadata());
+    if (gate.LooksAtCertificates()) {
       credentials.certificate_sha256 =
           FindCertificate(source, *context.auth_context(), context.client_metadata());
     }
-    return policy->CallerOf(path, credentials, absl::Now());
+    return gate.CallerOf(path, credentials);
   };
 }
 

@@ -1,5 +1,7 @@
 #include "server/daemon/transport/bounds.h"
 
+#include "server/rpc/status_conversion.h"
+
 namespace coppice::daemon {
 namespace {
 
@@ -48,7 +50,7 @@ class BoundedCall final : public grpc::experimental::Interceptor {
     if (!IsUnary()) return;
     grpc::ByteBuffer& answer = *call.GetSerializedSendMessage();
     const size_t bytes = answer.Length();
-    if (bytes < AnswerLoad::kSmall) return;
+    if (bytes < calls::ByteLoad::kSmall) return;
     if (bounds_.answers().TryHold(bytes)) {
       held_ += bytes;
       return;
@@ -64,8 +66,7 @@ class BoundedCall final : public grpc::experimental::Interceptor {
                              "a string in it is no UTF-8"});
     }
     if (too_much_) {
-      call.ModifySendStatus({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                             "too many large answers wait to be read; try again later"});
+      call.ModifySendStatus(rpc::ToGrpcStatus(calls::TooManyLargeAnswers()));
       call.GetSendTrailingMetadata()->emplace("grpc-retry-pushback-ms", "1000");
     }
   }
@@ -91,14 +92,6 @@ class BoundsFactory final : public grpc::experimental::ServerInterceptorFactoryI
 };
 
 }  // namespace
-
-bool AnswerLoad::TryHold(size_t bytes) {
-  size_t held = bytes_.load(std::memory_order_relaxed);
-  do {
-    if (held > 0 && (bytes > most_ || held > most_ - bytes)) return false;
-  } while (!bytes_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
-  return true;
-}
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
     CallBounds& bounds) {

@@ -7,7 +7,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_interceptor.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -20,29 +19,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "server/calls/byte_load.h"
 
 namespace coppice::daemon {
-
-// Bytes of large answers that wait to be read, from when they are made until their call has ended.
-// Answers below kSmall are not counted and always sent, so that whoever fills the limit keeps
-// neither devices nor health checks out.
-//
-// Threads    safe to share.
-class AnswerLoad {
- public:
-  static constexpr size_t kSmall = size_t{64} << 10;
-
-  explicit AnswerLoad(size_t most) : most_(most) {}
-
-  // False if it is too much beside the others; alone, any answer may be sent. Else to be released.
-  bool TryHold(size_t bytes);
-  void Release(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
-  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-
- private:
-  const size_t most_;
-  std::atomic<size_t> bytes_{0};
-};
 
 // Ends calls that last longer than they may, whoever is to blame: a handler that hangs, or a client
 // that does not read its answer.
@@ -98,15 +77,16 @@ class CallBounds {
   // How long a call of the method with this path may last.
   using DeadlineOf = std::function<absl::Duration(absl::string_view path)>;
 
-  CallBounds(size_t max_answer_bytes, DeadlineOf deadline_of)
-      : answers_(max_answer_bytes), deadline_of_(std::move(deadline_of)) {}
+  // `answers` must outlive it.
+  CallBounds(calls::ByteLoad& answers, DeadlineOf deadline_of)
+      : answers_(answers), deadline_of_(std::move(deadline_of)) {}
 
-  AnswerLoad& answers() { return answers_; }
+  calls::ByteLoad& answers() const { return answers_; }
   CallDeadlines& deadlines() { return deadlines_; }
   absl::Duration DeadlineFor(absl::string_view path) const { return deadline_of_(path); }
 
  private:
-  AnswerLoad answers_;
+  calls::ByteLoad& answers_;
   const DeadlineOf deadline_of_;
   CallDeadlines deadlines_;
 };

@@ -141,7 +141,7 @@ class FetchingCredentials final : public grpc::ServerCredentials {
 void Certificates::Replace(TlsFiles files) {
   const MutexLock lock(mutex_);
   files_ = std::move(files);
-  taken_ = false;
+  ++version_;
 }
 
 bool Certificates::asks_clients() const {
@@ -154,14 +154,26 @@ absl::Time Certificates::expires() const {
   return files_.expires;
 }
 
-std::optional<TlsFiles> Certificates::TakeChanged() {
+std::optional<TlsFiles> Certificates::ChangedSince(uint64_t& version) const {
   const MutexLock lock(mutex_);
-  if (std::exchange(taken_, true)) return std::nullopt;
+  if (std::exchange(version, version_) == version_) return std::nullopt;
   return files_;
 }
 
 std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates) {
   return std::make_shared<FetchingCredentials>(certificates);
+}
+
+http::TlsSource MakeTlsSource(const Certificates& certificates) {
+  return [&certificates, version = uint64_t{0},
+          context = std::shared_ptr<SSL_CTX>()]() mutable -> std::shared_ptr<SSL_CTX> {
+    const std::optional<TlsFiles> files = certificates.ChangedSince(version);
+    if (files.has_value()) {
+      absl::StatusOr<std::shared_ptr<SSL_CTX>> made = MakeHttpTls(*files);
+      if (made.ok()) context = *std::move(made);
+    }
+    return context;
+  };
 }
 
 }  // namespace coppice::daemon

@@ -1,4 +1,4 @@
-// TLS of the daemon's port, with a certificate that can be replaced while it serves.
+// TLS of the daemon's ports, with a certificate that can be replaced while it serves.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "server/daemon/transport/tls.h"
+#include "server/http/server.h"
 
 namespace coppice::daemon {
 
@@ -34,17 +35,24 @@ class Certificates {
   bool asks_clients() const;
   absl::Time expires() const;  // the server's certificate
 
-  // What to serve with, if that is not what this returned before; for the credentials.
-  std::optional<TlsFiles> TakeChanged();
+  // What to serve with, if that is not what this returned before; for gRPC's credentials, which
+  // have no place for a version.
+  std::optional<TlsFiles> TakeChanged() { return ChangedSince(taken_); }
+  // The same since `version`, which becomes that of what is returned. 0 is older than all.
+  std::optional<TlsFiles> ChangedSince(uint64_t& version) const;
 
  private:
   mutable Mutex mutex_;
   TlsFiles files_ ABSL_GUARDED_BY(mutex_);
-  bool taken_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t version_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint64_t taken_ = 0;  // of the one thread that asks before handshakes
 };
 
 // For one port. `certificates` must outlive the server.
 std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates);
+
+// The same for HTTP. A certificate that OpenSSL refuses leaves the one before it.
+http::TlsSource MakeTlsSource(const Certificates& certificates);
 
 }  // namespace coppice::daemon
 

@@ -13,12 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/access/method_table.h"
+#include "server/calls/byte_load.h"
+#include "server/calls/token_use.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/daemon/transport/token_use.h"
+#include "server/http/server.h"
 #include "server/rpc/services.h"
 #include "server/service/calls/audited_calls.h"
 #include "server/service/calls/handler_registry.h"
@@ -39,41 +41,41 @@ CertificateSource SourceOf(const ServerOptions& options) {
 }
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options,
-                                                         AccessObservers observers) {
+                                                         calls::AccessGate& gate) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
-    credentials->SetAuthMetadataProcessor(
-        CountRefusals(MakeAccessProcessor(*options.access, std::move(observers), SourceOf(options)),
-                      options.call_metrics));
+    credentials->SetAuthMetadataProcessor(MakeAccessProcessor(gate, SourceOf(options)));
   }
   return credentials;
 }
 
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> Interceptors(
-    const ServerOptions& options, CallBounds& bounds) {
+    const ServerOptions& options, const calls::CallObservers& observers, CallBounds& bounds) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(BoundCalls(bounds));
   if (options.behind_fronts) factories.push_back(MarkAnswers());
-  if (options.log != nullptr) {
-    factories.push_back(ObserveCalls(*options.log, options.call_metrics));
-  }
+  if (observers.log != nullptr) factories.push_back(ObserveCalls(observers));
   return factories;
 }
 
-class GrpcServer final : public DaemonServer {
+class CuratorServer final : public DaemonServer {
  public:
-  GrpcServer(const ServerOptions& options, const Curator& curator)
+  CuratorServer(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
         access_(options.access),
         source_(SourceOf(options)),
         may_answer_(options.may_answer),
+        call_log_(options.log == nullptr ? nullptr : MakeCallLog(*options.log)),
+        observers_{.log = call_log_.get(), .metrics = options.call_metrics},
         auditor_(curator.audit == nullptr
                      ? nullptr
                      : std::make_unique<service::CallAuditor>(
                            *curator.audit, [] { return absl::ToUnixSeconds(absl::Now()); })),
+        gate_(options.access, {.on_refusal = EnterRefusals(), .on_use = NoteUses()},
+              options.call_metrics),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
@@ -89,8 +91,8 @@ class GrpcServer final : public DaemonServer {
       SetTransportLimits(limits_, builder);
       SetConnectionLimits(builder);
     }
-    builder.AddListeningPort(options.listen, MakeCredentials(options, Observers()), &port_);
-    builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
+    builder.AddListeningPort(options.listen, MakeCredentials(options, gate_), &port_);
+    builder.experimental().SetInterceptorCreators(Interceptors(options, observers_, bounds_));
     services_.RegisterWith(builder);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
@@ -100,10 +102,11 @@ class GrpcServer final : public DaemonServer {
                        "of another machine? Port 0 takes a free port"));
     }
     SetReady(false);
-    return absl::OkStatus();
+    return options.http.listen.empty() ? absl::OkStatus() : ListenToHttp(options);
   }
 
   int port() const override { return port_; }
+  int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
 
   void SetReady(bool ready) override {
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(kReady, ready);
@@ -118,10 +121,36 @@ class GrpcServer final : public DaemonServer {
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
     // Calls that came meanwhile get their answers even if jobs took all of the time.
-    server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::Now() + absl::Seconds(1))));
+    const absl::Time last = std::max(deadline, absl::Now() + absl::Seconds(1));
+    if (http_ != nullptr) http_->Drain();
+    server_->Shutdown(absl::ToChronoTime(last));
+    if (http_ != nullptr) http_->Stop(last);
   }
 
  private:
+  absl::Status ListenToHttp(const ServerOptions& options) {
+    http::ServerOptions http{.listen = options.http.listen,
+                             .allowed_origins = options.http.allowed_origins,
+                             .max_message_bytes = limits_.max_message_bytes,
+                             .max_request_bytes = limits_.max_transport_bytes,
+                             .max_connections = options.http.max_connections,
+                             .max_connection_age = absl::Seconds(limits_.max_connection_age)};
+    if (options.certificates != nullptr) {
+      http.tls = MakeTlsSource(*options.certificates);
+      if (http.tls() == nullptr) return absl::InternalError("OpenSSL refuses the certificate");
+    }
+    absl::StatusOr<std::unique_ptr<http::Server>> started =
+        http::Server::Start(http, {.registry = registry_,
+                                   .lanes = lanes_,
+                                   .gate = gate_,
+                                   .observers = observers_,
+                                   .answers = answers_,
+                                   .may_answer = may_answer_});
+    if (!started.ok()) return started.status();
+    http_ = *std::move(started);
+    return absl::OkStatus();
+  }
+
   service::HandlerRegistry MakeRegistry() {
     service::HandlerRegistry registry(guard_, auditor_.get());
     studies_.Register(registry);
@@ -133,10 +162,8 @@ class GrpcServer final : public DaemonServer {
     return registry;
   }
 
-  AccessObservers Observers() { return {.on_refusal = EnterRefusals(), .on_use = NoteUses()}; }
-
   // The first use of a day is written, by the pool; what a full one leaves out, by the next.
-  UseObserver NoteUses() {
+  calls::UseObserver NoteUses() {
     if (access_ == nullptr) return {};
     return [this](absl::Span<const Sha256Digest> entries, absl::Time now) {
       if (!token_use_.Note(entries, now)) return;
@@ -152,7 +179,7 @@ class GrpcServer final : public DaemonServer {
 
   // Writes to the disk, so not on the thread that checks access. What a full pool leaves out
   // changed nothing; callers without a name could fill the log.
-  RefusalObserver EnterRefusals() {
+  calls::RefusalObserver EnterRefusals() {
     if (auditor_ == nullptr) return {};
     return [this](const std::string& name, absl::string_view path) {
       const access::Method* const method = access::FindMethod(path);
@@ -166,13 +193,17 @@ class GrpcServer final : public DaemonServer {
 
   const Curator curator_;
   const DaemonLimits limits_;
-  CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
+  calls::ByteLoad answers_{limits_.max_answer_bytes};
+  CallBounds bounds_{answers_, access::DeadlineOf};
   RateLimiter limiter_;
   const access::AccessControl* const access_;
   const CertificateSource source_;
   const rpc::AnswerCheck may_answer_;
-  TokenUse token_use_{curator_.store};
+  const std::unique_ptr<calls::CallLog> call_log_;  // null without a log
+  const calls::CallObservers observers_;
+  calls::TokenUse token_use_{curator_.store};
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
+  calls::AccessGate gate_;
   service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
@@ -191,11 +222,11 @@ class GrpcServer final : public DaemonServer {
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens()};
   const service::HandlerRegistry registry_ = MakeRegistry();
-  rpc::Services services_{registry_,
-                          {.pool = pool_, .builds = builds_, .previews = previews_},
-                          MakeCallerFinder(access_, source_),
-                          may_answer_};
-  std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
+  const service::Lanes lanes_{.pool = pool_, .builds = builds_, .previews = previews_};
+  rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_, source_), may_answer_};
+  // The first to go: their calls use all of the above.
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<http::Server> http_;
   int port_ = 0;
 };
 
@@ -203,7 +234,7 @@ class GrpcServer final : public DaemonServer {
 
 absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                                   const Curator& curator) {
-  auto server = std::make_unique<GrpcServer>(options, curator);
+  auto server = std::make_unique<CuratorServer>(options, curator);
   const absl::Status status = server->Listen(options);
   if (!status.ok()) return status;
   return server;

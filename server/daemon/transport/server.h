@@ -1,10 +1,13 @@
-// The gRPC server of the daemon: its services, health and reflection, on one port.
+// The servers of the daemon: gRPC, with health and reflection, on one port, and HTTP on another if
+// it is asked for. Both serve the same handlers behind the same access gate.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -39,9 +42,17 @@ struct Curator {
   service::BackupSettings backups{};
 };
 
+// The second listener, HTTP/1.1 (server/http).
+struct HttpOptions {
+  std::string listen{};  // empty: none
+  std::vector<std::string> allowed_origins{};
+  uint64_t max_connections = 1000;
+};
+
 // All of it must outlive the server.
 struct ServerOptions {
   std::string listen;
+  HttpOptions http{};
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
   RateLimit ticket_limits = service::kDefaultTicketLimit;
@@ -62,6 +73,7 @@ class DaemonServer {
                                                              const Curator& curator);
 
   virtual int port() const = 0;
+  virtual int http_port() const = 0;  // 0: there is none
 
   // What the health service answers for "ready"; not ready at first, nor after Stop().
   virtual void SetReady(bool ready) = 0;

@@ -4,6 +4,9 @@
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
 
+#include <openssl/ssl.h>
+
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -31,6 +34,10 @@ absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std:
 absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
                                           const std::string& peer_ca, const std::string& client_ca,
                                           absl::Time now);
+// A context for servers of HTTP/1.1, TLS 1.2 or newer. Clients must show a certificate if there is
+// an authority for them. No session is resumed, so that each connection shows its own. Internal if
+// OpenSSL refuses what LoadTlsFiles() took.
+absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
 
 }  // namespace coppice::daemon
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/access/method_table.h"
+
 namespace coppice::service {
 
 WorkerPool::WorkerPool(size_t threads, size_t max_waiting) : max_waiting_(max_waiting) {
@@ -42,6 +44,21 @@ void WorkerPool::Loop() {
     work();
     mutex_.Lock();
   }
+}
+
+WorkerPool* Lanes::Of(absl::string_view path) const {
+  const access::Method* const entry = access::FindMethod(path);
+  switch (entry != nullptr ? entry->lane : access::Lane::kPool) {
+    case access::Lane::kInline:
+      return nullptr;
+    case access::Lane::kBuilds:
+      return &builds;
+    case access::Lane::kPreviews:
+      return &previews;
+    case access::Lane::kPool:
+      break;
+  }
+  return &pool;
 }
 
 }  // namespace coppice::service

@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 
 namespace coppice::service {
@@ -43,6 +44,17 @@ class WorkerPool {
   std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
+};
+
+// The threads of each lane of the method table but the first, which is the transport's own.
+struct Lanes {
+  WorkerPool& pool;
+  WorkerPool& builds;
+  WorkerPool& previews;
+
+  // That of the method's entry; null for kInline. Without an entry nobody may call the method where
+  // there is a policy.
+  WorkerPool* Of(absl::string_view path) const;
 };
 
 }  // namespace coppice::service

@@ -27,6 +27,8 @@
 #include "server/ledger/ledger.h"
 #include "tests/client/certificates.h"
 #include "tests/server/central/central_fixture.h"
+#include "tests/server/daemon/http_calls.h"
+#include "tests/support/http_client.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -56,9 +58,13 @@ class TlsServerTest : public ::testing::Test {
         daemon::TlsFiles{.certificate = certificate_.certificate_pem,
                          .key = certificate_.key_pem,
                          .client_ca = mutual ? client_.certificate_pem : ""});
-    server_ = *daemon::DaemonServer::Start(
-        {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
-        Curator());
+    server_ = *daemon::DaemonServer::Start({.listen = "127.0.0.1:0",
+                                            .http = http_,
+                                            .certificates = certificates_.get(),
+                                            .access = access_.get()},
+                                           Curator());
+    if (mutual) http_tls_ = {client_.certificate_pem, client_.key_pem};
+    http_client_ = nullptr;
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
@@ -110,7 +116,28 @@ class TlsServerTest : public ::testing::Test {
     return Call(path, {}).error_code();
   }
 
+  // The same over HTTP, by the Connect protocol: the message is protobuf, or it is made from it.
+  // What an answer has is protobuf again.
+  grpc::Status CallHttp(http::Encoding encoding, const std::string& path,
+                        const std::vector<std::string>& authorizations,
+                        const std::string& message = "", std::string* answer = nullptr) {
+    const HttpMethod method = HttpMethod::Find(path);
+    HttpHeaders headers = {{"Content-Type", method.ContentType(encoding)}};
+    for (const std::string& value : authorizations) headers.push_back({"Authorization", value});
+    const HttpResponse response =
+        http_client().Send("POST", path, headers, method.Request(encoding, message));
+    return method.StatusOf(encoding, response, answer);
+  }
+  HttpClient& http_client() {
+    if (http_client_ == nullptr) {
+      http_client_ = std::make_unique<HttpClient>(server_->http_port(), &http_tls_);
+    }
+    return *http_client_;
+  }
+
   const TempDir folder_;
+  daemon::HttpOptions http_{.listen = "127.0.0.1:0"};
+  HttpTls http_tls_;
   const std::string policy_path_ = folder_.path() + "/policy.json";
   const Certificate certificate_ = MakeCertificate();
   const Certificate client_ = MakeCertificate();
@@ -129,6 +156,7 @@ class TlsServerTest : public ::testing::Test {
   std::unique_ptr<daemon::Certificates> certificates_;
   std::unique_ptr<daemon::DaemonServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<HttpClient> http_client_;
 };
 
 }  // namespace coppice::testing

@@ -15,13 +15,14 @@
 namespace coppice::daemon {
 namespace {
 
+using ::coppice::calls::ByteLoad;
 using ::testing::HasSubstr;
 
 constexpr char kGetStudy[] = "/coppice.v1.StudyService/GetStudy";
 constexpr size_t kLarge = size_t{100} << 10;
 
-TEST(AnswerLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
-  AnswerLoad load(100);
+TEST(ByteLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
+  ByteLoad load(100);
   EXPECT_TRUE(load.TryHold(1000)) << "or it could never be sent";
   EXPECT_FALSE(load.TryHold(1));
   load.Release(1000);
@@ -103,7 +104,8 @@ class CallBoundsTest : public ::testing::Test {
     while (bounds_.answers().bytes() > 0) absl::SleepFor(absl::Milliseconds(1));
   }
 
-  CallBounds bounds_{kLarge * 3 / 2, [](absl::string_view path) {
+  ByteLoad answers_{kLarge * 3 / 2};
+  CallBounds bounds_{answers_, [](absl::string_view path) {
                        return path == kGetStudy ? absl::Seconds(1) : absl::Hours(1);
                      }};
   SlowStudies service_;
@@ -134,7 +136,7 @@ TEST_F(CallBoundsTest, LargeAnswersBeyondTheLimitAreRefusedAndSmallOnesAreNot) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), HasSubstr("try again later"));
   EXPECT_EQ(pushback, "1000");
-  service_.size = AnswerLoad::kSmall / 2;
+  service_.size = ByteLoad::kSmall / 2;
   EXPECT_TRUE(List().ok());
   service_.size = kLarge;
   bounds_.answers().Release(kLarge);

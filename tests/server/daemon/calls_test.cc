@@ -1,11 +1,11 @@
-#include "server/daemon/transport/calls.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-namespace coppice::daemon {
+#include "server/calls/call_record.h"
+
+namespace coppice::calls {
 namespace {
 
 TEST(RequestIdTest, OnesOfTheClientAreShortAndPlain) {
@@ -30,33 +30,33 @@ TEST(RequestIdTest, OursAreDifferentAndOfTheSameKind) {
   }
 }
 
-TEST(LevelOfCallTest, ReadingReportingAndPredictingWellIsForDebugging) {
+TEST(WeightOfTest, ReadingReportingAndPredictingWellIsForDebugging) {
   for (const char* method :
        {"coppice.v1.ReportService/SubmitReports", "coppice.v1.ReportService/StreamReports",
         "coppice.v1.ModelService/Predict", "coppice.v1.StudyService/GetOffer",
         "coppice.v1.TrainingService/WatchJob", "grpc.health.v1.Health/Check"}) {
-    EXPECT_EQ(LevelOfCall(method, grpc::StatusCode::OK), LogLevel::kDebug) << method;
-    EXPECT_EQ(LevelOfCall(method, grpc::StatusCode::NOT_FOUND), LogLevel::kInfo) << method;
-    EXPECT_EQ(LevelOfCall(method, grpc::StatusCode::INTERNAL), LogLevel::kWarning) << method;
+    EXPECT_EQ(WeightOf(method, absl::StatusCode::kOk), CallWeight::kRoutine) << method;
+    EXPECT_EQ(WeightOf(method, absl::StatusCode::kNotFound), CallWeight::kNotable) << method;
+    EXPECT_EQ(WeightOf(method, absl::StatusCode::kInternal), CallWeight::kFault) << method;
   }
 }
 
-TEST(LevelOfCallTest, WhateverMayChangeSomethingIsSeen) {
+TEST(WeightOfTest, WhateverMayChangeSomethingIsSeen) {
   for (const char* method :
        {"coppice.v1.StudyService/SealStudy", "coppice.v1.DatasetService/UploadRows",
         "coppice.v1.TrainingService/SubmitJob", "coppice.v1.NewService/NewMethod", "odd", ""}) {
-    EXPECT_EQ(LevelOfCall(method, grpc::StatusCode::OK), LogLevel::kInfo) << method;
-    EXPECT_EQ(LevelOfCall(method, grpc::StatusCode::DATA_LOSS), LogLevel::kWarning) << method;
+    EXPECT_EQ(WeightOf(method, absl::StatusCode::kOk), CallWeight::kNotable) << method;
+    EXPECT_EQ(WeightOf(method, absl::StatusCode::kDataLoss), CallWeight::kFault) << method;
   }
 }
 
 TEST(CodeNameTest, AreGrpcs) {
-  EXPECT_EQ(CodeName(grpc::StatusCode::OK), "OK");
-  EXPECT_EQ(CodeName(grpc::StatusCode::NOT_FOUND), "NOT_FOUND");
-  EXPECT_EQ(CodeName(grpc::StatusCode::RESOURCE_EXHAUSTED), "RESOURCE_EXHAUSTED");
-  EXPECT_EQ(CodeName(grpc::StatusCode::UNAUTHENTICATED), "UNAUTHENTICATED");
-  EXPECT_EQ(CodeName(grpc::StatusCode::DO_NOT_USE), "UNKNOWN");
+  EXPECT_EQ(CodeName(absl::StatusCode::kOk), "OK");
+  EXPECT_EQ(CodeName(absl::StatusCode::kNotFound), "NOT_FOUND");
+  EXPECT_EQ(CodeName(absl::StatusCode::kResourceExhausted), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(CodeName(absl::StatusCode::kUnauthenticated), "UNAUTHENTICATED");
+  EXPECT_EQ(CodeName(static_cast<absl::StatusCode>(-1)), "UNKNOWN");
 }
 
 }  // namespace
-}  // namespace coppice::daemon
+}  // namespace coppice::calls

@@ -78,6 +78,85 @@ TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
   }
 }
 
+TEST(CheckFlagsTest, HttpHasTheRulesOfTheOtherPort) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.http_listen = "127.0.0.1:2";
+  EXPECT_OK(CheckFlags(flags));
+  flags.http_listen = "0.0.0.0:2";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants a loopback address in --http-listen"));
+  flags = WithTls();
+  flags.http_listen = "0.0.0.0:2";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen 0.0.0.0:2 is open to other machines"));
+  flags.policy = "policy.json";
+  EXPECT_OK(CheckFlags(flags));
+  flags.http_listen = "8080";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen wants HOST:PORT"));
+}
+
+DaemonFlags InFleet() {
+  DaemonFlags flags = WithTls();
+  flags.data_dir.clear();
+  flags.store = "postgresql://h/db";
+  flags.peer_listen = "0.0.0.0:9443";
+  flags.peer_address = "a.example:9443";
+  flags.peer_cert = "peer.crt";
+  flags.peer_key = "peer.key";
+  flags.peer_ca = "peers.crt";
+  return flags;
+}
+
+TEST(CheckFlagsTest, AFleetSharesADatabaseAndKnowsItsCurators) {
+  EXPECT_OK(CheckFlags(InFleet()));
+  const struct {
+    void (*change)(DaemonFlags& flags);
+    const char* wrong;
+  } cases[] = {
+      {[](DaemonFlags& flags) { flags.store = "rocksdb:dir"; }, "share a database"},
+      {[](DaemonFlags& flags) { flags.peer_listen.clear(); }, "want --peer-listen"},
+      {[](DaemonFlags& flags) { flags.peer_listen = "nonsense"; }, "--peer-listen wants HOST:PORT"},
+      {[](DaemonFlags& flags) { flags.peer_listen = "0.0.0.0:0"; }, "a port that is not 0"},
+      {[](DaemonFlags& flags) { flags.peer_address = "a.example:0"; }, "a port that is not 0"},
+      {[](DaemonFlags& flags) { flags.peer_address.clear(); }, "--peer-address is missing"},
+      {[](DaemonFlags& flags) { flags.peer_listen = "0.0.0.0:8443"; }, "want different ports"},
+      {[](DaemonFlags& flags) { flags.peer_key.clear(); }, "wants --peer-cert, --peer-key"},
+      {[](DaemonFlags& flags) { flags.http_listen = "127.0.0.1:1"; }, "--http-listen wants no"},
+      {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --peer-listen"},
+  };
+  for (const auto& one : cases) {
+    DaemonFlags flags = InFleet();
+    one.change(flags);
+    EXPECT_THAT(CheckFlags(flags), IsWrong(one.wrong));
+  }
+}
+
+TEST(CheckFlagsTest, AFleetWithoutTlsIsOfOneMachine) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.data_dir.clear();
+  flags.store = "postgresql://h/db";
+  flags.peer_listen = "127.0.0.1:2";
+  EXPECT_OK(CheckFlags(flags));
+  flags.peer_ca = "peers.crt";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --peer-cert"));
+  flags.peer_ca.clear();
+  flags.peer_listen = "10.0.0.1:2";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("a loopback address in --peer-listen"));
+}
+
+TEST(CheckFlagsTest, OriginsAreAsBrowsersSendThem) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.http_allow_origin = {"https://lab.example"};
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--http-allow-origin wants --http-listen"));
+  flags.http_listen = "127.0.0.1:2";
+  flags.http_allow_origin = {"https://lab.example", "http://127.0.0.1:3000", "https://[::1]:1"};
+  EXPECT_OK(CheckFlags(flags));
+  for (const char* bad :
+       {"*", "null", "lab.example", "https://", "https://lab.example/", "https://LAB.example",
+        "https://*.example", "https://a b", "ftp://lab.example", "https://user@lab.example", ""}) {
+    flags.http_allow_origin = {bad};
+    EXPECT_THAT(CheckFlags(flags), IsWrong("wants an origin as browsers send it")) << bad;
+  }
+}
+
 TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
   DaemonFlags flags = WithTls();
   flags.tls_cert.clear();

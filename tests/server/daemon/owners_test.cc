@@ -1,9 +1,6 @@
 // Two owners on one daemon, over TLS: for every method that names a resource, what its owner,
 // somebody who was granted it, and a stranger get.
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
-
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -17,109 +14,17 @@
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "server/access/method_table.h"
-#include "tests/server/curator/curator_fixture.h"
-#include "tests/server/daemon/access_fixture.h"
+#include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::daemon {
 namespace {
 
-using ::coppice::testing::AwaitEnd;
-using ::coppice::testing::Hex;
-using ::coppice::testing::MakeDataset;
-using ::coppice::testing::RequestOf;
+using ::coppice::testing::OwnersTest;
+using ::coppice::testing::Policy;
 using ::coppice::testing::Spec;
-using ::coppice::testing::SpecOf;
-using ::coppice::testing::TlsServerTest;
-using ::google::protobuf::Message;
+using ::coppice::testing::Token;
 using ::testing::HasSubstr;
-
-// Entries of the policy: "a" owns what the fixture makes, "granted" may see it, "b" has resources
-// of other names, and "plain" lists none.
-std::string Token(const std::string& name, access::Role role) {
-  return absl::StrCat(name, "_as_", access::RoleName(role));
-}
-
-std::string Entry(const std::string& name, access::Role role, const std::string& resources) {
-  return absl::StrCat(R"({"name":")", name, R"(","role":")", access::RoleName(role),
-                      R"(","sha256":")", Hex(access::HashOfToken(Token(name, role))), "\"",
-                      resources.empty() ? "" : absl::StrCat(",\"resources\":[\"", resources, "\"]"),
-                      "}");
-}
-
-// "plain" lists no resources, and so is no admin here: an admin without any is the operator.
-std::string Policy() {
-  std::vector<std::string> tokens;
-  for (const access::Role role : access::kAllRoles) {
-    tokens.push_back(Entry("a", role, "*/a-*"));
-    tokens.push_back(Entry("granted", role, "*/a-*"));
-    tokens.push_back(Entry("b", role, "*/b-*"));
-    if (role != access::Role::kAdmin) tokens.push_back(Entry("plain", role, ""));
-  }
-  tokens.push_back(Entry("operator", access::Role::kAdmin, ""));
-  return absl::StrCat("{\"tokens\":[", absl::StrJoin(tokens, ","), "]}");
-}
-
-class OwnersTest : public TlsServerTest {
- protected:
-  // One resource of each kind, all called "a-1" and owned by "a".
-  void SetUp() override {
-    Serve(Policy());
-    curator::StudySpec study = Spec("a-1");
-    study.owner = "a";
-    ASSERT_OK(studies_->Create(study).status());
-    central::DatasetSpec dataset = SpecOf("a-1");
-    dataset.owner = "a";
-    ASSERT_OK(MakeDataset(*datasets_, dataset));
-    ASSERT_OK(jobs_->Submit(RequestOf("a-1", coppice::testing::kEpsilon, "a-1")).status());
-    ASSERT_EQ(AwaitEnd(*jobs_, "a-1").state, central::JobState::kDone);
-    ASSERT_OK(endpoints_->Set("a-1", "a-1", {.owner = "a"}).status());
-  }
-
-  static std::unique_ptr<Message> RequestFor(const access::Method& method) {
-    const std::string path = absl::StrReplaceAll(method.path.substr(1), {{"/", "."}});
-    const auto* type =
-        google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path)->input_type();
-    return std::unique_ptr<Message>(
-        google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
-  }
-  static void Set(Message& request, absl::string_view path, const std::string& value) {
-    Message* message = &request;
-    const std::vector<std::string> parts = absl::StrSplit(path, '.');
-    for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      message = message->GetReflection()->MutableMessage(
-          message, message->GetDescriptor()->FindFieldByName(parts[i]));
-    }
-    message->GetReflection()->SetString(
-        message, message->GetDescriptor()->FindFieldByName(parts.back()), value);
-  }
-  static bool IsId(access::Use use) { return use == access::Use::kMake; }
-
-  // A request whose resources are all called `id`; endpoints stand for what may be of any kind.
-  static std::string RequestOn(const access::Method& method, const std::string& id) {
-    const std::unique_ptr<Message> request = RequestFor(method);
-    for (const access::NamedResource& named : method.names) {
-      const std::string kind = named.kind.empty() ? "endpoints" : std::string(named.kind);
-      Set(*request, named.field, IsId(named.use) ? id : MakeName(kind, id));
-    }
-    return request->SerializeAsString();
-  }
-
-  grpc::Status CallOn(const access::Method& method, const std::string& id, const std::string& name,
-                      access::Role role) const {
-    return Call(std::string(method.path), {"Bearer " + Token(name, role)}, RequestOn(method, id));
-  }
-  template <typename Response>
-  Response Ask(const char* path, const std::string& token, const Message& request) const {
-    std::string bytes;
-    const grpc::Status status =
-        Call(path, {"Bearer " + token}, request.SerializeAsString(), &bytes);
-    EXPECT_TRUE(status.ok()) << path << ": " << status.error_message();
-    Response response;
-    EXPECT_TRUE(response.ParseFromString(bytes));
-    return response;
-  }
-};
 
 bool Uses(const access::Method& method, access::Use use) {
   return std::any_of(method.names.begin(), method.names.end(),

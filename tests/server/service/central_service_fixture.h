@@ -36,7 +36,7 @@ class CentralServiceTest : public ::testing::Test {
     dataset_handlers_->Register(registry_);
     training_handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(
-        registry_, rpc::Lanes{.pool = pool_, .builds = pool_, .previews = pool_}, find_caller);
+        registry_, service::Lanes{.pool = pool_, .builds = pool_, .previews = pool_}, find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

@@ -78,7 +78,7 @@ class ServiceTest : public ::testing::Test {
     report_service_.Register(registry_);
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
-        registry_, rpc::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
+        registry_, service::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
         [](const grpc::CallbackServerContext&, absl::string_view) {
           return owners::Caller::Operator();
         },

@@ -1,4 +1,4 @@
-#include "server/daemon/transport/token_use.h"
+#include "server/calls/token_use.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "coppice/v1/storage.pb.h"
 
-namespace coppice::daemon {
+namespace coppice::calls {
 namespace {
 
 constexpr size_t kShownBytes = 4;  // of a hash: enough to tell entries of one name apart
@@ -102,4 +102,4 @@ v1::ListTokensResponse TokenUse::Describe(const access::AccessPolicy& policy) co
   return response;
 }
 
-}  // namespace coppice::daemon
+}  // namespace coppice::calls

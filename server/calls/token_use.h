@@ -1,7 +1,7 @@
 // On which day each entry of the policy was used last, and what an operator is told of entries.
 
-#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TOKEN_USE_H_
-#define COPPICE_SERVER_DAEMON_TRANSPORT_TOKEN_USE_H_
+#ifndef COPPICE_SERVER_CALLS_TOKEN_USE_H_
+#define COPPICE_SERVER_CALLS_TOKEN_USE_H_
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@
 #include "server/access/access_policy.h"
 #include "server/storage/store.h"
 
-namespace coppice::daemon {
+namespace coppice::calls {
 
 inline constexpr absl::string_view kTokenUseKey = "meta/token_use";
 
@@ -55,6 +55,6 @@ class TokenUse {
   std::map<Sha256Digest, int64_t> days_ ABSL_GUARDED_BY(mutex_);  // since 1970, UTC
 };
 
-}  // namespace coppice::daemon
+}  // namespace coppice::calls
 
-#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_TOKEN_USE_H_
+#endif  // COPPICE_SERVER_CALLS_TOKEN_USE_H_

@@ -1,0 +1,406 @@
+#include "server/http/calls.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <atomic>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "server/access/method_table.h"
+#include "server/service/calls/retry_after.h"
+#include "server/service/calls/stream_call.h"
+#include "server/service/calls/unary_call.h"
+
+namespace coppice::http {
+namespace {
+
+using google::protobuf::Message;
+using service::RegisteredMethod;
+
+constexpr absl::string_view kMoreHeaders =
+    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+
+// What gRPC sends behind a call.
+std::vector<Trailer> TrailersOf(calls::CallRecord* record, const absl::Status& status) {
+  std::vector<Trailer> trailers;
+  if (record != nullptr) trailers.push_back({calls::kRequestIdKey, record->id()});
+  if (const auto wait = service::WaitOf(status)) {
+    trailers.push_back({"grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(*wait))});
+  }
+  return trailers;
+}
+
+std::string HeadOf(CallKind kind, const absl::Status& status,
+                   const std::vector<Trailer>& trailers) {
+  const bool is_json_error = !status.ok() && !kind.is_stream;
+  std::string head =
+      absl::StrCat("Content-Type: ", is_json_error ? "application/json" : ContentTypeOf(kind),
+                   "\r\n", kMoreHeaders);
+  if (kind.is_stream) return head;
+  for (const Trailer& trailer : trailers) {
+    absl::StrAppend(&head, "Trailer-", trailer.name, ": ", trailer.value, "\r\n");
+  }
+  if (absl::IsUnauthenticated(status)) absl::StrAppend(&head, "WWW-Authenticate: Bearer\r\n");
+  if (const auto wait = service::WaitOf(status)) {
+    absl::StrAppend(
+        &head, "Retry-After: ", absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))), "\r\n");
+  }
+  return head;
+}
+
+// A status that ends a call, in the form of its kind. Streams say it in their last message.
+Response ErrorResponse(CallKind kind, const absl::Status& status, calls::CallRecord* record) {
+  const std::vector<Trailer> trailers = TrailersOf(record, status);
+  return {.status = kind.is_stream ? 200 : HttpStatusOf(status.code()),
+          .head = HeadOf(kind, status, trailers),
+          .body = kind.is_stream ? EndOfStream(status, trailers) : ErrorBody(status)};
+}
+
+Response PlainError(int http_status, const absl::Status& status) {
+  Response response = ErrorResponse({}, status, nullptr);
+  response.status = http_status;
+  return response;
+}
+
+// What both kinds of calls share.
+struct CallBasis {
+  const ServedCalls& served;
+  const RegisteredMethod& method;
+  CallKind kind;
+  access::Credentials credentials;
+  absl::Duration deadline;
+  std::unique_ptr<calls::CallRecord> record;  // null: there is no log
+  OpenCalls& open_calls;
+};
+
+class CallBase : public Call {
+ public:
+  explicit CallBase(CallBasis basis) : open_(basis.open_calls), basis_(std::move(basis)) {}
+
+  absl::Duration deadline() const override { return basis_.deadline; }
+  bool is_stream() const override { return basis_.kind.is_stream; }
+  Response Refuse(const absl::Status& status) override {
+    if (!Win()) return {};
+    Response response = ErrorResponse(basis_.kind, status, basis_.record.get());
+    EndRecord(status);
+    return response;
+  }
+
+ protected:
+  // Whoever is first ends the call: its handler, its deadline, or its client.
+  bool Win() { return !ended_.exchange(true); }
+  bool has_ended() const { return ended_.load(); }
+  void EndRecord(const absl::Status& status) {
+    if (basis_.record != nullptr) basis_.record->End(status.code());
+  }
+  absl::Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
+  service::WorkerPool* lane() const { return basis_.served.lanes.Of(basis_.method.path); }
+  service::Caller FindCaller() const {
+    return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
+  }
+
+  const OpenCalls::Token open_;  // the last to go
+  CallBasis basis_;
+  std::shared_ptr<Carrier> carrier_;
+
+ private:
+  std::atomic<bool> ended_{false};
+};
+
+class UnaryHttpCall final : public CallBase,
+                            public service::UnaryExchange,
+                            public std::enable_shared_from_this<UnaryHttpCall> {
+ public:
+  using CallBase::CallBase;
+
+  void Start(std::string body, std::shared_ptr<Carrier> carrier) override {
+    carrier_ = std::move(carrier);
+    std::unique_ptr<Message> request(basis_.method.request->New());
+    const absl::Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
+    if (!parsed.ok()) return Fail(parsed);
+    std::string().swap(body);
+    service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
+                          shared_from_this());
+  }
+  void Cancel(const absl::Status& why) override {
+    unwanted_.store(true);
+    if (!Win()) return;
+    if (absl::IsDeadlineExceeded(why)) return Send(why, {}, {});
+    EndRecord(why);
+  }
+
+  absl::Status CheckWanted() const override {
+    return unwanted_.load() ? service::UnwantedCall() : absl::OkStatus();
+  }
+  void Answer(const Message& response) override {
+    if (!has_ended()) AnswerWith(SerializeMessage(basis_.kind.encoding, response));
+  }
+  void Answer(const service::MessagePieces& pieces) override {
+    if (has_ended()) return;
+    AnswerWith(SerializePieces(basis_.kind.encoding, pieces, *basis_.method.response));
+  }
+  void Fail(const absl::Status& status) override {
+    if (Win()) Send(status, {}, {});
+  }
+
+ private:
+  void AnswerWith(absl::StatusOr<std::string> bytes) {
+    if (!bytes.ok()) return Fail(bytes.status());
+    HeldBytes held;
+    if (bytes->size() >= calls::ByteLoad::kSmall) {
+      if (!basis_.served.answers.TryHold(bytes->size())) {
+        return Fail(service::AskToWait(calls::TooManyLargeAnswers(), absl::Seconds(1)));
+      }
+      held = HeldBytes(basis_.served.answers, bytes->size());
+    }
+    if (Win()) Send(absl::OkStatus(), *std::move(bytes), std::move(held));
+  }
+
+  void Send(absl::Status status, std::string body, HeldBytes held) {
+    const absl::Status allowed = MayAnswer();
+    if (!allowed.ok()) status = allowed;
+    Response response;
+    if (status.ok()) {
+      response.head = HeadOf(basis_.kind, status, TrailersOf(basis_.record.get(), status));
+      response.body = std::move(body);
+      response.held = std::move(held);
+    } else {
+      response = ErrorResponse(basis_.kind, status, basis_.record.get());
+    }
+    EndRecord(status);
+    std::exchange(carrier_, nullptr)->Respond(std::move(response));
+  }
+
+  std::atomic<bool> unwanted_{false};
+};
+
+// The handler writes one message at a time, so that no more than one waits for a slow reader.
+class StreamHttpCall final : public CallBase,
+                             public service::StreamCall,
+                             public std::enable_shared_from_this<StreamHttpCall> {
+ public:
+  using CallBase::CallBase;
+
+  void Start(std::string body, std::shared_ptr<Carrier> carrier) override {
+    carrier_ = std::move(carrier);
+    self_ = shared_from_this();
+    carrier_->Respond({.head = HeadOf(basis_.kind, absl::OkStatus(), {}), .is_stream = true});
+    const absl::Status started = StartHandler(body);
+    if (!started.ok()) End(started);
+  }
+  void Cancel(const absl::Status& why) override {
+    if (absl::IsDeadlineExceeded(why)) is_late_.store(true);
+    if (!has_ended() && handler_ != nullptr) handler_->OnCancel();
+  }
+  void OnWritten(bool sent) override { handler_->OnWritten(sent); }
+  void OnEnded() override {
+    if (handler_ != nullptr) handler_->OnDone();
+    handler_ = nullptr;
+    carrier_ = nullptr;
+    self_ = nullptr;
+  }
+
+  void Read() override {}
+  absl::Status ParseTo(Message&) override { return absl::UnimplementedError(""); }
+  absl::StatusOr<std::string> TakeBytes() override { return absl::UnimplementedError(""); }
+  absl::Status Write(const Message& message) override {
+    COPPICE_RETURN_IF_ERROR(MayAnswer());
+    COPPICE_ASSIGN_OR_RETURN(const std::string bytes,
+                             SerializeMessage(basis_.kind.encoding, message));
+    carrier_->Write(Envelope(bytes), /*is_last=*/false);
+    return absl::OkStatus();
+  }
+  void End(const absl::Status& status) override {
+    if (!Win()) return;
+    absl::Status end = MayAnswer();
+    if (end.ok()) {
+      end = is_late_.load() ? absl::DeadlineExceededError("the call's time is over") : status;
+    }
+    const std::string last = EndOfStream(end, TrailersOf(basis_.record.get(), end));
+    EndRecord(end);
+    carrier_->Write(last, /*is_last=*/true);
+  }
+  void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
+  absl::Status RunOnLane(std::function<void()> work) override {
+    if (lane() != nullptr) return service::AskToWaitForLoad(lane()->Run(std::move(work)));
+    work();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status StartHandler(absl::string_view body) {
+    COPPICE_ASSIGN_OR_RETURN(const absl::string_view bytes, MessageIn(body));
+    const std::unique_ptr<Message> request(basis_.method.request->New());
+    COPPICE_RETURN_IF_ERROR(ParseMessage(basis_.kind.encoding, bytes, *request));
+    const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
+    COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(): the handler holds no share
+  service::StreamHandlerPtr handler_;     // null if it did not start
+  std::atomic<bool> is_late_{false};
+};
+
+absl::StatusOr<absl::Duration> DeadlineOf(const RequestHead& head, absl::string_view path) {
+  const absl::Duration most = access::DeadlineOf(path);
+  if (head.connect_timeout.empty()) return most;
+  COPPICE_ASSIGN_OR_RETURN(const absl::Duration asked, ParseTimeout(head.connect_timeout));
+  return std::min(asked, most);
+}
+
+}  // namespace
+
+OpenCalls::Token::Token(OpenCalls& calls) : calls_(calls) {
+  const MutexLock lock(calls_.mutex_);
+  ++calls_.count_;
+}
+
+OpenCalls::Token::~Token() {
+  const MutexLock lock(calls_.mutex_);
+  if (--calls_.count_ == 0) calls_.changed_.NotifyAll();
+}
+
+bool OpenCalls::AwaitNone(absl::Time deadline) {
+  const auto until = After(std::max(deadline - absl::Now(), absl::ZeroDuration()));
+  const MutexLock lock(mutex_);
+  while (count_ > 0) {
+    if (!changed_.WaitUntil(mutex_, until)) return count_ == 0;
+  }
+  return true;
+}
+
+Router::Router(const ServedCalls& served, std::vector<std::string> allowed_origins,
+               size_t max_message_bytes)
+    : served_(served),
+      allowed_origins_(std::move(allowed_origins)),
+      max_message_bytes_(max_message_bytes) {
+  for (const RegisteredMethod& method : served_.registry.methods()) {
+    methods_.emplace(method.path, &method);
+  }
+}
+
+bool Router::IsAllowed(absl::string_view origin) const {
+  return std::find(allowed_origins_.begin(), allowed_origins_.end(), origin) !=
+         allowed_origins_.end();
+}
+
+Response Router::RefuseRequest(const absl::Status& status) {
+  return PlainError(HttpStatusOf(status.code()), status);
+}
+
+Router::Judged Router::Judge(const RequestHead& head,
+                             const std::optional<Sha256Digest>& certificate) {
+  if (head.origin.empty()) return JudgeMethod(head, certificate);
+  if (!IsAllowed(head.origin)) {
+    return {.response = RefuseRequest(absl::PermissionDeniedError(
+                "pages of this origin may not call: the operator allows origins with "
+                "--http-allow-origin"))};
+  }
+  Judged judged = JudgeMethod(head, certificate);
+  judged.shared_head = absl::StrCat("Access-Control-Allow-Origin: ", head.origin,
+                                    "\r\nAccess-Control-Expose-Headers: Trailer-X-Request-Id, "
+                                    "Trailer-Grpc-Retry-Pushback-Ms, Retry-After\r\n"
+                                    "Vary: Origin\r\n");
+  return judged;
+}
+
+Router::Judged Router::JudgeMethod(const RequestHead& head,
+                                   const std::optional<Sha256Digest>& certificate) {
+  const absl::string_view target = head.target;
+  const absl::string_view path = target.substr(0, target.find('?'));
+  if (head.method == "OPTIONS" && !head.origin.empty()) {
+    return {.response = {.status = 204,
+                         .head = "Access-Control-Allow-Methods: POST\r\n"
+                                 "Access-Control-Allow-Headers: Authorization, Content-Type, "
+                                 "Connect-Protocol-Version, Connect-Timeout-Ms, X-Request-Id\r\n"
+                                 "Access-Control-Max-Age: 7200\r\n"}};
+  }
+  if (head.method == "POST") return JudgePost(head, path, certificate);
+  if (!methods_.contains(path)) {
+    return {.response = RefuseRequest(absl::NotFoundError(
+                "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD"))};
+  }
+  Response response = PlainError(
+      405, absl::UnimplementedError("a call is sent by POST; no method is answered by another"));
+  response.head.append("Allow: POST\r\n");
+  return {.response = std::move(response)};
+}
+
+Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path,
+                                 const std::optional<Sha256Digest>& certificate) {
+  const std::optional<CallKind> kind = KindOf(head.content_type);
+  const auto refuse = [&](const absl::Status& status) {
+    return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status, nullptr)};
+  };
+  if (head.authorizations.size() > 1) {
+    return refuse(served_.gate.RefuseSeveralAuthorizations(path));
+  }
+  access::Credentials credentials{.certificate_sha256 = certificate};
+  if (!head.authorizations.empty()) credentials.authorization = head.authorizations[0];
+  const absl::Status admitted = served_.gate.Admit(path, credentials);
+  if (!admitted.ok()) return refuse(admitted);
+  const auto found = methods_.find(path);
+  if (found == methods_.end()) {
+    return {.response =
+                PlainError(404, absl::UnimplementedError("there is no such method: calls are POST "
+                                                         "/coppice.v1.SERVICE/METHOD"))};
+  }
+  const RegisteredMethod& method = *found->second;
+  auto record = served_.observers.log == nullptr
+                    ? nullptr
+                    : std::make_unique<calls::CallRecord>(served_.observers,
+                                                          absl::string_view(method.path).substr(1),
+                                                          method.descriptor->server_streaming());
+  if (record != nullptr) record->TakeId(head.request_id);
+  absl::Duration deadline;
+  const absl::Status checked = CheckHeaders(head, method, kind, deadline);
+  if (!checked.ok()) {
+    Response response = ErrorResponse(kind.value_or(CallKind()), checked, record.get());
+    if (record != nullptr) record->End(checked.code());
+    if (!kind.has_value()) response.status = 415;
+    return {.response = std::move(response)};
+  }
+  CallBasis basis{.served = served_,
+                  .method = method,
+                  .kind = *kind,
+                  .credentials = std::move(credentials),
+                  .deadline = deadline,
+                  .record = std::move(record),
+                  .open_calls = open_calls_};
+  if (kind->is_stream) return {.call = std::make_shared<StreamHttpCall>(std::move(basis))};
+  return {.call = std::make_shared<UnaryHttpCall>(std::move(basis))};
+}
+
+absl::Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
+                                  const std::optional<CallKind>& kind,
+                                  absl::Duration& deadline) const {
+  if (method.descriptor->client_streaming()) {
+    return absl::UnimplementedError(
+        "this method takes a stream of messages, which gRPC alone does");
+  }
+  const bool streams = method.descriptor->server_streaming();
+  if (!kind.has_value() || kind->is_stream != streams) {
+    return absl::InvalidArgumentError(
+        streams ? "this method answers with a stream: its content type is application/connect+json "
+                  "or application/connect+proto"
+                : "the content type of this method is application/json or application/proto");
+  }
+  if (!head.connect_version.empty() && head.connect_version != "1") {
+    return absl::InvalidArgumentError("the header Connect-Protocol-Version wants 1");
+  }
+  if (!head.content_encoding.empty()) {
+    return absl::UnimplementedError("requests are taken without compression alone (identity)");
+  }
+  if (head.content_length.value_or(0) > max_message_bytes_ + kEnvelopeBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the request is larger than ", max_message_bytes_, " bytes (--max-message-bytes)"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(deadline, DeadlineOf(head, method.path));
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::http

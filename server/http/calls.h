@@ -1,0 +1,169 @@
+// Calls over HTTP: a request is judged by its head, then its body runs a handler of the registry.
+
+#ifndef COPPICE_SERVER_HTTP_CALLS_H_
+#define COPPICE_SERVER_HTTP_CALLS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "common/study/sha256.h"
+#include "server/calls/access_gate.h"
+#include "server/calls/byte_load.h"
+#include "server/calls/call_record.h"
+#include "server/http/protocol.h"
+#include "server/http/request_parser.h"
+#include "server/service/calls/answer_check.h"
+#include "server/service/calls/handler_registry.h"
+#include "server/service/calls/worker_pool.h"
+
+namespace coppice::http {
+
+// What is served, as gRPC's services do. All of it must outlive the server.
+struct ServedCalls {
+  const service::HandlerRegistry& registry;
+  service::Lanes lanes;
+  calls::AccessGate& gate;
+  calls::CallObservers observers;
+  calls::ByteLoad& answers;
+  service::AnswerCheck may_answer{};  // null: all leave
+};
+
+// Bytes that are given back when this goes.
+class HeldBytes {
+ public:
+  HeldBytes() = default;
+  HeldBytes(calls::ByteLoad& load, size_t bytes) : load_(&load), bytes_(bytes) {}
+  HeldBytes(HeldBytes&& other) noexcept
+      : load_(std::exchange(other.load_, nullptr)), bytes_(other.bytes_) {}
+  HeldBytes& operator=(HeldBytes&& other) noexcept {
+    std::swap(load_, other.load_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~HeldBytes() {
+    if (load_ != nullptr) load_->Release(bytes_);
+  }
+
+ private:
+  calls::ByteLoad* load_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+struct Response {
+  int status = 200;
+  std::string head{};  // header lines, each with its end of line, but for those of the connection
+  std::string body{};
+  bool is_stream = false;  // parts follow; there is no body
+  HeldBytes held{};
+};
+
+// The connection's end of a call.
+//
+// Threads    safe to call from any thread.
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+
+  // Ends a call of one answer, or begins a stream.
+  virtual void Respond(Response response) = 0;
+  // A part of a stream: Call::OnWritten() follows, later. `is_last` ends it: Call::OnEnded().
+  virtual void Write(std::string part, bool is_last) = 0;
+};
+
+// Calls that have not ended, so that what they use can be taken down after them.
+class OpenCalls {
+ public:
+  class Token {
+   public:
+    explicit Token(OpenCalls& calls);
+    ~Token();
+    Token(const Token&) = delete;
+    Token& operator=(const Token&) = delete;
+
+   private:
+    OpenCalls& calls_;
+  };
+
+  // Whether all have ended, at `deadline` at the latest.
+  bool AwaitNone(absl::Time deadline);
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A call from its head on. Its handler may outlive the connection's interest in it.
+//
+// Threads    the connection calls from its strand.
+class Call {
+ public:
+  virtual ~Call() = default;
+
+  // How long it may last from now on.
+  virtual absl::Duration deadline() const = 0;
+  virtual bool is_stream() const = 0;
+  virtual void Start(std::string body, std::shared_ptr<Carrier> carrier) = 0;
+  // What ends a call whose request was not read whole; it is not started then.
+  virtual Response Refuse(const absl::Status& status) = 0;
+  // Nobody waits for it any more. DeadlineExceeded is answered; the client has gone otherwise.
+  virtual void Cancel(const absl::Status& why) = 0;
+  virtual void OnWritten(bool /*sent*/) {}
+  virtual void OnEnded() {}
+};
+
+// Judges requests by their heads, in the order that gRPC's calls are: access before all else.
+//
+// Guarantee  nothing of a body is read before the access gate let its call through. A request that
+// a
+//            page of another origin sent is refused unless the origin is allowed: exact ones alone
+//            are, and there are no cookies.
+// Errors     to the client, in the form of the request's content type: the gate's, then
+//            Unimplemented for a method that is none or takes a client's stream, InvalidArgument
+//            for headers.
+// Threads    safe to share.
+class Router {
+ public:
+  Router(const ServedCalls& served, std::vector<std::string> allowed_origins,
+         size_t max_message_bytes);
+
+  // A call to start once its body is there; or what to answer at once.
+  struct Judged {
+    std::shared_ptr<Call> call{};
+    Response response{};
+    std::string shared_head{};  // header lines of every response to this request
+  };
+  Judged Judge(const RequestHead& head, const std::optional<Sha256Digest>& certificate);
+
+  // Answers what is no request.
+  static Response RefuseRequest(const absl::Status& status);
+
+  OpenCalls& open_calls() { return open_calls_; }
+
+ private:
+  bool IsAllowed(absl::string_view origin) const;
+  Judged JudgeMethod(const RequestHead& head, const std::optional<Sha256Digest>& certificate);
+  Judged JudgePost(const RequestHead& head, absl::string_view path,
+                   const std::optional<Sha256Digest>& certificate);
+  absl::Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
+                            const std::optional<CallKind>& kind, absl::Duration& deadline) const;
+
+  const ServedCalls served_;
+  const std::vector<std::string> allowed_origins_;
+  const size_t max_message_bytes_;
+  absl::flat_hash_map<absl::string_view, const service::RegisteredMethod*> methods_;
+  OpenCalls open_calls_;
+};
+
+}  // namespace coppice::http
+
+#endif  // COPPICE_SERVER_HTTP_CALLS_H_

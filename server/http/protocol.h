@@ -1,0 +1,73 @@
+// The Connect protocol, as far as it is ours: its codes, content types, errors and envelopes, and
+// messages as JSON. docs/protocol.md#http describes it.
+//
+// Source     https://connectrpc.com/docs/protocol
+
+#ifndef COPPICE_SERVER_HTTP_PROTOCOL_H_
+#define COPPICE_SERVER_HTTP_PROTOCOL_H_
+
+#include <google/protobuf/message.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/service/calls/handler_registry.h"
+
+namespace coppice::http {
+
+enum class Encoding : uint8_t { kJson, kProto };
+
+// What a request's content type says of its call.
+struct CallKind {
+  Encoding encoding = Encoding::kJson;
+  bool is_stream = false;
+};
+
+// Of "application/json" and so on, with or without parameters; none for other types.
+std::optional<CallKind> KindOf(absl::string_view content_type);
+absl::string_view ContentTypeOf(CallKind kind);
+
+// "not_found", and the status that HTTP answers with: 404.
+absl::string_view ConnectCodeOf(absl::StatusCode code);
+int HttpStatusOf(absl::StatusCode code);
+
+// {"code":"not_found","message":"..."}
+std::string ErrorBody(const absl::Status& status);
+
+// The message that ends a stream, in its envelope. `trailers` are sent as its metadata.
+struct Trailer {
+  absl::string_view name;
+  std::string value;
+};
+std::string EndOfStream(const absl::Status& status, const std::vector<Trailer>& trailers);
+
+// A message of a stream: a byte of flags, its length in 4 bytes, big-endian, and its bytes.
+inline constexpr size_t kEnvelopeBytes = 5;
+std::string Envelope(absl::string_view message);
+// The one message of a request. InvalidArgument unless it is one whole envelope without flags.
+absl::StatusOr<absl::string_view> MessageIn(absl::string_view envelope);
+
+// Of Connect-Timeout-Ms: at most 10 digits. InvalidArgument for anything else.
+absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view milliseconds);
+
+// Units      bytes. Of JSON the names are lowerCamelCase, or as in the .proto; unknown ones are
+//            refused.
+// Errors     InvalidArgument that names the field, and quotes no value: values are private.
+absl::Status ParseMessage(Encoding encoding, absl::string_view bytes,
+                          google::protobuf::Message& message);
+
+// Internal if it is too large for a message: 2 GB.
+absl::StatusOr<std::string> SerializeMessage(Encoding encoding,
+                                             const google::protobuf::Message& message);
+// `type` is what the pieces are a message of.
+absl::StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
+                                            const google::protobuf::Message& type);
+
+}  // namespace coppice::http
+
+#endif  // COPPICE_SERVER_HTTP_PROTOCOL_H_

@@ -1,0 +1,221 @@
+#include "server/http/request_parser.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <boost/beast/http/basic_parser.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace coppice::http {
+namespace {
+
+namespace beast = boost::beast;
+using beast::error_code;
+using beast::http::field;
+
+// No request ends with fewer bytes of its chunks than these, "0\r\n\r\n". Beast 1.74 takes it for
+// granted that it sees as many once it has seen the last chunk's line.
+constexpr size_t kMinLastBytes = 5;
+
+// A chunk's own line may be this long.
+constexpr size_t kMaxLineBytes = size_t{8} << 10;
+
+absl::Status NoHttp(absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("the request is no HTTP/1.1: ", why));
+}
+
+std::string ToString(beast::string_view text) { return std::string(text.data(), text.size()); }
+
+}  // namespace
+
+// What Beast tells of a request as it reads it.
+class RequestParser::Parser final : public beast::http::basic_parser<true> {
+ public:
+  explicit Parser(RequestParser& owner) : owner_(owner) {
+    header_limit(static_cast<uint32_t>(owner.limits_.max_head_bytes));
+    // Not none: Beast takes that for 0. The owner counts.
+    body_limit(std::numeric_limits<uint64_t>::max());
+  }
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  // Beast stops at an error; which one does not matter, for `status_` says it.
+  void Stop(absl::Status status, error_code& error) {
+    status_ = std::move(status);
+    error = beast::http::error::bad_value;
+  }
+
+  void on_request_impl(beast::http::verb, beast::string_view method, beast::string_view target,
+                       int version, error_code& error) override {
+    if (version != 11) return Stop(NoHttp("its version is another"), error);
+    owner_.head_.method = ToString(method);
+    owner_.head_.target = ToString(target);
+  }
+  void on_response_impl(int, beast::string_view, int, error_code&) override {}
+
+  void on_field_impl(field name, beast::string_view name_text, beast::string_view value,
+                     error_code& error) override {
+    if (owner_.state_ != State::kHead) return;  // a trailer
+    RequestHead& head = owner_.head_;
+    switch (name) {
+      case field::host:
+        if (!head.host.empty()) return Stop(NoHttp("it has two hosts"), error);
+        head.host = ToString(value);
+        return;
+      case field::content_length:
+        if (std::exchange(has_length_, true) || value.find(',') != beast::string_view::npos) {
+          return Stop(NoHttp("it has two lengths"), error);
+        }
+        return;
+      case field::transfer_encoding:
+        if (!beast::iequals(value, "chunked")) {
+          Stop(NoHttp("its transfer encoding is not \"chunked\""), error);
+        }
+        return;
+      case field::authorization:
+        head.authorizations.push_back(ToString(value));
+        return;
+      case field::content_type:
+        head.content_type = ToString(value);
+        return;
+      case field::content_encoding:
+        return AddEncoding(value);
+      case field::origin:
+        head.origin = ToString(value);
+        return;
+      case field::expect:
+        head.expects_continue = beast::iequals(value, "100-continue");
+        return;
+      default:
+        return TakeNamed(name_text, value);
+    }
+  }
+  void TakeNamed(beast::string_view name, beast::string_view value) {
+    RequestHead& head = owner_.head_;
+    if (beast::iequals(name, "connect-protocol-version")) {
+      head.connect_version = ToString(value);
+    } else if (beast::iequals(name, "connect-timeout-ms")) {
+      head.connect_timeout = ToString(value);
+    } else if (beast::iequals(name, "connect-content-encoding")) {
+      AddEncoding(value);
+    } else if (beast::iequals(name, "x-request-id")) {
+      head.request_id = ToString(value);
+    }
+  }
+  void AddEncoding(beast::string_view value) {
+    if (!beast::iequals(value, "identity")) owner_.head_.content_encoding = ToString(value);
+  }
+
+  void on_header_impl(error_code& error) override {
+    if (owner_.head_.host.empty()) return Stop(NoHttp("it has no host"), error);
+    owner_.head_.keep_alive = keep_alive();
+    if (const auto length = content_length()) owner_.head_.content_length = *length;
+  }
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  size_t on_body_impl(beast::string_view part, error_code& error) override {
+    absl::Status added = owner_.AddToBody({part.data(), part.size()});
+    if (!added.ok()) Stop(std::move(added), error);
+    return part.size();
+  }
+  void on_chunk_header_impl(std::uint64_t, beast::string_view, error_code&) override {}
+  size_t on_chunk_body_impl(std::uint64_t, beast::string_view part, error_code& error) override {
+    return on_body_impl(part, error);
+  }
+  void on_finish_impl(error_code&) override {}
+
+  RequestParser& owner_;
+  bool has_length_ = false;
+  absl::Status status_;
+};
+
+RequestParser::RequestParser(const ParserLimits& limits)
+    : limits_(limits), parser_(std::make_unique<Parser>(*this)) {}
+
+RequestParser::~RequestParser() {
+  if (held_bytes_ > 0) limits_.bodies->Release(held_bytes_);
+}
+
+size_t RequestParser::Feed(absl::string_view bytes) {
+  size_t taken = 0;
+  while (taken < bytes.size() && (state_ == State::kHead || state_ == State::kBody)) {
+    const size_t put = Put(bytes.substr(taken));
+    taken += put;
+    if (put == 0) break;
+  }
+  return taken;
+}
+
+size_t RequestParser::Put(absl::string_view bytes) {
+  const bool in_head = state_ == State::kHead;
+  if (!in_head && parser_->chunked() && bytes.size() < kMinLastBytes) return 0;
+  error_code error;
+  const size_t taken = parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+  const size_t left = bytes.size() - taken;
+  if (in_head) {
+    head_bytes_ += taken;
+    const size_t pending = parser_->is_header_done() ? 0 : left;
+    if (head_bytes_ + pending > limits_.max_head_bytes) {
+      Fail(absl::ResourceExhaustedError(
+          absl::StrCat("the head of a request may have ", limits_.max_head_bytes, " bytes")));
+      return taken;
+    }
+  }
+  if (error == beast::http::error::need_more) {
+    if (left > kMaxLineBytes) Fail(NoHttp("a line in its body is too long"));
+  } else if (error) {
+    Fail(!parser_->status().ok() ? parser_->status() : NoHttp("its head or body is malformed"));
+  }
+  if (state_ == State::kFailed) return taken;
+  if (in_head && parser_->is_header_done()) {
+    state_ = State::kJudge;
+  } else if (!in_head && parser_->is_done()) {
+    state_ = State::kDone;
+  }
+  return taken;
+}
+
+void RequestParser::ReadBody(bool discard) {
+  discard_ = discard;
+  parser_->eager(true);
+  state_ = parser_->is_done() ? State::kDone : State::kBody;
+  if (!discard && head_.content_length.has_value() &&
+      *head_.content_length <= calls::ByteLoad::kSmall) {
+    body_.reserve(*head_.content_length);
+  }
+}
+
+std::string RequestParser::TakeBody() { return std::move(body_); }
+
+void RequestParser::Fail(absl::Status status) {
+  status_ = std::move(status);
+  state_ = State::kFailed;
+}
+
+absl::Status RequestParser::AddToBody(absl::string_view part) {
+  read_bytes_ += part.size();
+  if (read_bytes_ > limits_.max_body_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the request is larger than ", limits_.max_body_bytes, " bytes (--max-message-bytes)"));
+  }
+  if (discard_) return absl::OkStatus();
+  const size_t size = body_.size() + part.size();
+  if (size > body_.capacity()) {
+    const size_t capacity = std::max(size, 2 * body_.capacity());  // as strings grow
+    if (limits_.bodies != nullptr && capacity > calls::ByteLoad::kSmall) {
+      if (!limits_.bodies->TryHold(capacity - held_bytes_)) {
+        return absl::ResourceExhaustedError(
+            "too many large requests are being read; try again later");
+      }
+      held_bytes_ = capacity;
+    }
+    body_.reserve(capacity);
+  }
+  body_.append(part.data(), part.size());
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::http

@@ -1,0 +1,166 @@
+#include "server/http/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "server/http/connection.h"
+#include "server/http/protocol.h"
+
+namespace coppice::http {
+namespace {
+
+namespace net = boost::asio;
+using net::ip::tcp;
+using Error = boost::system::error_code;
+
+// How long nothing is accepted after an error: files may be short.
+constexpr std::chrono::milliseconds kPause{100};
+
+class AsioServer final : public Server {
+ public:
+  AsioServer(const ServerOptions& options, const ServedCalls& served)
+      : tls_source_(options.tls),
+        bodies_(options.max_request_bytes),
+        router_(served, options.allowed_origins, options.max_message_bytes),
+        connections_(options.max_connections),
+        settings_{.router = router_,
+                  .connections = connections_,
+                  .limits = {.max_body_bytes = options.max_message_bytes + kEnvelopeBytes,
+                             .bodies = &bodies_},
+                  .max_age = options.max_connection_age} {}
+  ~AsioServer() override { Stop(absl::Now()); }
+
+  absl::Status Listen(const std::string& listen) {
+    const size_t colon = std::min(listen.rfind(':'), listen.size());
+    absl::string_view host = absl::string_view(listen).substr(0, colon);
+    if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+    Error error;
+    tcp::resolver resolver(context_);
+    const auto found =
+        resolver.resolve(std::string(host), listen.substr(std::min(colon + 1, listen.size())),
+                         tcp::resolver::passive, error);
+    if (!error && found.empty()) error = net::error::host_not_found;
+    if (!error) error = Bind(found.begin()->endpoint());
+    if (error) {
+      return absl::UnavailableError(absl::StrCat(
+          "--http-listen ", listen, ": cannot be had (", error.message(),
+          "). Is another process on this port, or the address of another machine? Port 0 takes a "
+          "free port"));
+    }
+    Accept();
+    const unsigned threads = std::max(2u, std::thread::hardware_concurrency());
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { context_.run(); });
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  void Drain() override {
+    if (draining_.exchange(true)) return;
+    net::post(acceptor_.get_executor(), [this] {
+      Error ignored;
+      acceptor_.close(ignored);
+      pause_.cancel(ignored);
+    });
+    for (const std::shared_ptr<Connection>& connection : connections_.All()) connection->Drain();
+  }
+
+  void Stop(absl::Time deadline) override {
+    Drain();
+    router_.open_calls().AwaitNone(deadline);
+    // Answers that are made may still be on their way.
+    for (int i = 0; i < 20 && !connections_.All().empty() && absl::Now() < deadline; ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    for (const std::shared_ptr<Connection>& connection : connections_.All()) connection->Close();
+    router_.open_calls().AwaitNone(absl::InfiniteFuture());
+    work_.reset();
+    context_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  Error Bind(const tcp::endpoint& endpoint) {
+    Error error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(net::socket_base::max_listen_connections, error);
+    if (!error) port_ = acceptor_.local_endpoint(error).port();
+    return error;
+  }
+
+  void Accept() {
+    acceptor_.async_accept(net::make_strand(context_),
+                           [this](const Error& error, tcp::socket socket) {
+                             if (draining_ || error == net::error::operation_aborted) return;
+                             if (error) {
+                               pause_.expires_after(kPause);
+                               return pause_.async_wait([this](const Error& cancelled) {
+                                 if (!cancelled && !draining_) Accept();
+                               });
+                             }
+                             Begin(std::move(socket));
+                             Accept();
+                           });
+  }
+
+  void Begin(tcp::socket socket) {
+    std::shared_ptr<net::ssl::context> tls;
+    if (tls_source_ != nullptr) {
+      tls = FindTls();
+      if (tls == nullptr) return;
+    }
+    const auto connection =
+        std::make_shared<Connection>(std::move(socket), std::move(tls), settings_);
+    if (!connections_.Add(connection)) return;
+    connection->Start();
+    if (draining_) connection->Drain();
+  }
+
+  // The context of the source, which frees its own share.
+  std::shared_ptr<net::ssl::context> FindTls() {
+    const std::shared_ptr<SSL_CTX> now = tls_source_();
+    if (now != nullptr && (tls_ == nullptr || tls_->native_handle() != now.get())) {
+      SSL_CTX_up_ref(now.get());
+      tls_ = std::make_shared<net::ssl::context>(now.get());
+    }
+    return tls_;
+  }
+
+  const TlsSource tls_source_;
+  calls::ByteLoad bodies_;
+  Router router_;
+  Connections connections_;
+  const ConnectionSettings settings_;
+  net::io_context context_;
+  net::executor_work_guard<net::io_context::executor_type> work_{context_.get_executor()};
+  tcp::acceptor acceptor_{net::make_strand(context_)};
+  net::steady_timer pause_{acceptor_.get_executor()};
+  std::shared_ptr<net::ssl::context> tls_;
+  std::atomic<bool> draining_{false};
+  int port_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                      const ServedCalls& served) {
+  auto server = std::make_unique<AsioServer>(options, served);
+  const absl::Status listening = server->Listen(options.listen);
+  if (!listening.ok()) return listening;
+  return server;
+}
+
+}  // namespace coppice::http

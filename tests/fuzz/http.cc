@@ -1,0 +1,85 @@
+// Requests of HTTP/1.1, in the parts that the first byte says, and the messages in them. However a
+// request is cut, the same is read.
+
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "coppice/v1/training.pb.h"
+#include "server/http/protocol.h"
+#include "server/http/request_parser.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace coppice::http {
+namespace {
+
+using State = RequestParser::State;
+using testing::Require;
+
+struct Read {
+  State state = State::kHead;
+  size_t taken = 0;
+  std::string target, body;
+};
+
+Read ReadInParts(absl::string_view bytes, size_t step) {
+  RequestParser parser({.max_body_bytes = 4096});
+  Read read;
+  std::string in;
+  while (true) {
+    const size_t now = parser.Feed(in);
+    in.erase(0, now);
+    read.taken += now;
+    if (parser.state() == State::kJudge) {
+      parser.ReadBody(/*discard=*/false);
+    } else if (parser.state() == State::kDone || parser.state() == State::kFailed) {
+      break;
+    } else if (now == 0 || in.empty()) {
+      if (bytes.empty()) break;
+      in.append(bytes.data(), std::min(step, bytes.size()));
+      bytes.remove_prefix(std::min(step, bytes.size()));
+    }
+  }
+  read.state = parser.state();
+  read.target = parser.head().target;
+  read.body = parser.TakeBody();
+  return read;
+}
+
+void ReadMessages(const Read& read) {
+  for (const Encoding encoding : {Encoding::kJson, Encoding::kProto}) {
+    v1::SubmitJobRequest request;
+    if (!ParseMessage(encoding, read.body, request).ok()) continue;
+    const auto written = SerializeMessage(encoding, request);
+    Require(written.ok(), "a message that was read is not written");
+    v1::SubmitJobRequest again;
+    Require(ParseMessage(encoding, *written, again).ok(), "what was written is not read");
+  }
+  (void)MessageIn(read.body);
+  (void)ParseTimeout(read.body);
+  (void)KindOf(read.target);
+}
+
+}  // namespace
+}  // namespace coppice::http
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace coppice::http;
+  absl::string_view input = coppice::testing::AsBytes(data, size);
+  if (input.empty()) return 0;
+  const size_t step = static_cast<uint8_t>(input[0]) % 16 + 1;
+  input.remove_prefix(1);
+  const Read parts = ReadInParts(input, step);
+  const Read whole = ReadInParts(input, input.size() + 1);
+  coppice::testing::Require((parts.state == State::kDone) == (whole.state == State::kDone),
+                            "a request that is cut is read differently");
+  if (whole.state == State::kDone) {
+    coppice::testing::Require(
+        parts.taken == whole.taken && parts.body == whole.body && parts.target == whole.target,
+        "a request that is cut is another");
+    ReadMessages(whole);
+  }
+  return 0;
+}

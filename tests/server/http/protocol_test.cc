@@ -1,0 +1,158 @@
+#include "server/http/protocol.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/study.pb.h"
+#include "coppice/v1/training.pb.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::http {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// https://connectrpc.com/docs/protocol#error-codes
+TEST(ConnectCodesTest, AreThoseOfTheProtocol) {
+  const std::map<absl::StatusCode, std::pair<std::string, int>> codes = {
+      {absl::StatusCode::kCancelled, {"canceled", 499}},
+      {absl::StatusCode::kUnknown, {"unknown", 500}},
+      {absl::StatusCode::kInvalidArgument, {"invalid_argument", 400}},
+      {absl::StatusCode::kDeadlineExceeded, {"deadline_exceeded", 504}},
+      {absl::StatusCode::kNotFound, {"not_found", 404}},
+      {absl::StatusCode::kAlreadyExists, {"already_exists", 409}},
+      {absl::StatusCode::kPermissionDenied, {"permission_denied", 403}},
+      {absl::StatusCode::kResourceExhausted, {"resource_exhausted", 429}},
+      {absl::StatusCode::kFailedPrecondition, {"failed_precondition", 400}},
+      {absl::StatusCode::kAborted, {"aborted", 409}},
+      {absl::StatusCode::kOutOfRange, {"out_of_range", 400}},
+      {absl::StatusCode::kUnimplemented, {"unimplemented", 501}},
+      {absl::StatusCode::kInternal, {"internal", 500}},
+      {absl::StatusCode::kUnavailable, {"unavailable", 503}},
+      {absl::StatusCode::kDataLoss, {"data_loss", 500}},
+      {absl::StatusCode::kUnauthenticated, {"unauthenticated", 401}}};
+  for (const auto& [code, expected] : codes) {
+    EXPECT_EQ(ConnectCodeOf(code), expected.first);
+    EXPECT_EQ(HttpStatusOf(code), expected.second);
+  }
+}
+
+TEST(ContentTypeTest, NamesTheEncodingAndWhetherItStreams) {
+  EXPECT_EQ(KindOf("application/json")->encoding, Encoding::kJson);
+  EXPECT_EQ(KindOf("Application/JSON; charset=utf-8")->encoding, Encoding::kJson);
+  EXPECT_FALSE(KindOf("application/proto")->is_stream);
+  EXPECT_TRUE(KindOf("application/connect+proto")->is_stream);
+  for (const char* other : {"", "text/plain", "application/jsonx", "application/grpc",
+                            "application/x-www-form-urlencoded", ";application/json"}) {
+    EXPECT_FALSE(KindOf(other).has_value()) << other;
+  }
+  for (const char* type : {"application/json", "application/proto", "application/connect+json",
+                           "application/connect+proto"}) {
+    EXPECT_EQ(ContentTypeOf(*KindOf(type)), type);
+  }
+}
+
+TEST(ErrorBodyTest, IsJsonWhateverTheMessageHas) {
+  EXPECT_EQ(ErrorBody(absl::NotFoundError("no \"x\"\n")),
+            R"({"code":"not_found","message":"no \"x\"\n"})");
+  EXPECT_EQ(ErrorBody(absl::NotFoundError("\xff")),
+            "{\"code\":\"not_found\",\"message\":\"\xef\xbf\xbd\"}");
+}
+
+TEST(EnvelopeTest, IsReadAsItWasWritten) {
+  const std::string message(300, 'x');
+  EXPECT_EQ(*MessageIn(Envelope(message)), message);
+  EXPECT_EQ(*MessageIn(Envelope("")), "");
+  const std::string end = EndOfStream(absl::NotFoundError("x"), {{"a", "b"}});
+  EXPECT_EQ(end[0], 2);
+  EXPECT_EQ(end.substr(5),
+            R"({"error":{"code":"not_found","message":"x"},"metadata":{"a":["b"]}})");
+  EXPECT_EQ(EndOfStream(absl::OkStatus(), {}).substr(5), "{}");
+}
+
+TEST(EnvelopeTest, AnythingElseIsInvalid) {
+  const std::string good = Envelope("abc");
+  std::string compressed = good, long_one = good;
+  compressed[0] = 1;
+  long_one[4] = 4;
+  for (const std::string& bad : {std::string(), good.substr(0, 4), good.substr(0, 7), good + "x",
+                                 compressed, long_one, std::string("\0\xff\xff\xff\xff", 5)}) {
+    EXPECT_EQ(MessageIn(bad).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ParseTimeoutTest, TakesUpToTenDigits) {
+  EXPECT_EQ(*ParseTimeout("0"), absl::ZeroDuration());
+  EXPECT_EQ(*ParseTimeout("1500"), absl::Milliseconds(1500));
+  EXPECT_EQ(*ParseTimeout("9999999999"), absl::Milliseconds(9999999999));
+  for (const char* bad : {"", "-1", "+1", "1s", " 1", "1.5", "99999999999"}) {
+    EXPECT_FALSE(ParseTimeout(bad).ok()) << bad;
+  }
+}
+
+absl::Status ParseJson(absl::string_view json) {
+  v1::PredictRequest request;
+  return ParseMessage(Encoding::kJson, json, request);
+}
+
+TEST(ParseMessageTest, NamesAreThoseOfTheProtoOrInCamelCase) {
+  v1::GetOfferRequest request;
+  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"name":"studies/s","wholeForest":true})", request));
+  EXPECT_TRUE(request.whole_forest());
+  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"name":"studies/s","whole_forest":true})", request));
+  EXPECT_EQ(*SerializeMessage(Encoding::kJson, request),
+            R"({"name":"studies/s","wholeForest":true})");
+}
+
+TEST(ParseMessageTest, BytesAreBase64AndLongNumbersStrings) {
+  v1::Dataset dataset;
+  dataset.set_epsilon_left_nanos(uint64_t{1} << 60);
+  EXPECT_EQ(*SerializeMessage(Encoding::kJson, dataset),
+            R"({"epsilonLeftNanos":"1152921504606846976"})");
+  v1::GetOfferResponse offer;
+  ASSERT_OK(ParseMessage(Encoding::kJson, R"({"fingerprint":"AP8="})", offer));
+  EXPECT_EQ(offer.fingerprint(), std::string("\0\xff", 2));
+}
+
+TEST(ParseMessageTest, ErrorsNameTheFieldAndNoValue) {
+  EXPECT_THAT(std::string(ParseJson(R"({"nme":"secret"})").message()),
+              HasSubstr("the field nme is unknown"));
+  const struct {
+    const char* json;
+    const char* field;
+  } cases[] = {{R"({"name":{"secret":1}})", ""},
+               {R"({"rows":"secret"})", "the field rows"},
+               {R"({"rows":[{"values":["secret"]}]})", "the field rows[0].values"},
+               {R"({"rows":[{"values":[1]},{"secret\"here":1}]})", ""},
+               {R"({"name": secret})", "JSON"},
+               {R"({"name":"secret)", "JSON"},
+               {"\"secret\"", "an object"},
+               {"[\"secret\"]", "an object"},
+               {"", "JSON"},
+               {"secret", "JSON"},
+               {"{\"name\":\"\xff secret\"}", "JSON in UTF-8"},
+               {R"({} secret)", "JSON"}};
+  for (const auto& c : cases) {
+    const absl::Status status = ParseJson(c.json);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.json;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("the request is no coppice.v1.PredictRequest"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.field)) << c.json;
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret"))) << c.json;
+  }
+}
+
+TEST(ParseMessageTest, DeepJsonIsRefused) {
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "[";
+  EXPECT_FALSE(ParseJson(absl::StrCat("{\"rows\":", deep)).ok());
+}
+
+}  // namespace
+}  // namespace coppice::http

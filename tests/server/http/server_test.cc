@@ -1,0 +1,150 @@
+// The HTTP server over handlers of the test, without TLS.
+
+#include "server/http/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "coppice/v1/study.pb.h"
+#include "coppice/v1/training.pb.h"
+#include "server/service/calls/resource_guard.h"
+#include "tests/support/http_client.h"
+
+namespace coppice::http {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A stream of one message, which ends when it was read.
+class OneMessage final : public service::StreamHandler {
+ public:
+  explicit OneMessage(service::StreamCall& call) : call_(call) {}
+  void OnWritten(bool /*sent*/) override { call_.End(absl::OkStatus()); }
+
+ private:
+  service::StreamCall& call_;
+};
+
+struct Handlers {
+  absl::Status List(const service::Caller&, const v1::ListStudiesRequest&,
+                    v1::ListStudiesResponse* response) {
+    response->set_next_page_token("secret");
+    return absl::OkStatus();
+  }
+  // Waits until nobody waits for it.
+  absl::Status Preview(const service::Caller&, const v1::PreviewStudyRequest&,
+                       v1::PreviewStudyResponse*, const CancelCheck& cancel) {
+    began = true;
+    while (cancel().ok()) absl::SleepFor(absl::Milliseconds(5));
+    ended = true;
+    return cancel();
+  }
+  absl::StatusOr<service::StreamHandlerPtr> Watch(const service::Caller&,
+                                                  const v1::WatchJobRequest&,
+                                                  service::StreamCall& call) {
+    const auto handler = std::make_shared<OneMessage>(call);
+    v1::WatchJobResponse response;
+    response.mutable_job()->set_name("secret");
+    const absl::Status written = call.Write(response);
+    if (!written.ok()) return written;
+    return handler;
+  }
+
+  std::atomic<bool> began{false}, ended{false};
+};
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  HttpServerTest() {
+    registry_.Add(handlers_, &Handlers::List);
+    registry_.Add(handlers_, &Handlers::Preview);
+    registry_.Add(handlers_, &Handlers::Watch);
+    server_ = *Server::Start({.listen = "127.0.0.1:0"},
+                             {.registry = registry_,
+                              .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
+                              .gate = gate_,
+                              .observers = {},
+                              .answers = answers_,
+                              .may_answer = [this]() -> absl::Status {
+                                if (may_answer_) return absl::OkStatus();
+                                return absl::UnavailableError("another curator leads");
+                              }});
+  }
+
+  testing::HttpResponse Send(testing::HttpClient& client, const char* path, const char* type,
+                             const std::string& body) {
+    return client.Send("POST", path, {{"Content-Type", type}}, body);
+  }
+
+  std::atomic<bool> may_answer_{true};
+  Handlers handlers_;
+  const service::ResourceGuard guard_{
+      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
+  service::HandlerRegistry registry_{guard_};
+  calls::AccessGate gate_{nullptr};
+  calls::ByteLoad answers_{1 << 20};
+  service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
+  std::unique_ptr<Server> server_;
+};
+
+constexpr char kList[] = "/coppice.v1.StudyService/ListStudies";
+constexpr char kPreview[] = "/coppice.v1.StudyService/PreviewStudy";
+constexpr char kWatch[] = "/coppice.v1.TrainingService/WatchJob";
+
+TEST_F(HttpServerTest, NothingLeavesThatMayNot) {
+  testing::HttpClient client(server_->port(), nullptr);
+  const std::string watch("\0\0\0\0\2{}", 7);
+  EXPECT_THAT(Send(client, kList, "application/json", "{}").body, HasSubstr("secret"));
+  EXPECT_THAT(Send(client, kWatch, "application/connect+json", watch).body, HasSubstr("secret"));
+  may_answer_ = false;
+  const testing::HttpResponse refused = Send(client, kList, "application/json", "{}");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr("another curator leads"));
+  EXPECT_EQ(Send(client, kList, "application/json", "{\"nme\":1}").status, 503) << "errors too";
+  const std::string stream = Send(client, kWatch, "application/connect+json", watch).body;
+  EXPECT_THAT(stream, HasSubstr("another curator leads"));
+  EXPECT_THAT(stream, Not(HasSubstr("secret")));
+}
+
+TEST_F(HttpServerTest, LongWorkStopsWhenItsClientGoes) {
+  testing::HttpClient client(server_->port(), nullptr);
+  ASSERT_TRUE(client.Connect());
+  client.WriteAll(std::string("POST ") + kPreview +
+                  " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                  "Content-Length: 2\r\n\r\n{}");
+  while (!handlers_.began) absl::SleepFor(absl::Milliseconds(1));
+  client.Close();
+  for (int i = 0; i < 2000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_TRUE(handlers_.ended);
+}
+
+TEST_F(HttpServerTest, ACallWhoseTimeIsOverIsAnsweredAndItsConnectionGoesOn) {
+  testing::HttpClient client(server_->port(), nullptr);
+  const testing::HttpResponse late =
+      client.Send("POST", kPreview,
+                  {{"Content-Type", "application/json"}, {"Connect-Timeout-Ms", "100"}}, "{}");
+  EXPECT_EQ(late.status, 504);
+  EXPECT_THAT(late.body, HasSubstr("deadline_exceeded"));
+  EXPECT_EQ(Send(client, kList, "application/json", "{}").status, 200);
+  for (int i = 0; i < 2000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_TRUE(handlers_.ended) << "nobody waits for it any more";
+}
+
+TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
+  testing::HttpClient client(server_->port(), nullptr);
+  ASSERT_TRUE(client.Connect());
+  client.WriteAll(std::string("POST ") + kList +
+                  " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                  "Connect-Timeout-Ms: 200\r\nContent-Length: 10\r\n\r\n{");
+  EXPECT_THAT(client.ReadToEnd(), HasSubstr("HTTP/1.1 504 "));
+}
+
+}  // namespace
+}  // namespace coppice::http
