@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts coppiced with TLS on a free loopback port and a store of its own, runs a client against it, and
-# stops it. The client finds COPPICE_SERVER, COPPICE_CA and COPPICE_DAEMON_PID in its environment, and
-# its exit code is this script's; 77 is a skip.
+# stops it. The client finds COPPICE_SERVER, COPPICE_HTTP, COPPICE_CA and COPPICE_DAEMON_PID in its
+# environment, and its exit code is this script's; 77 is a skip.
 #
 #   COPPICE_BIN_DIR=build/release/bin tests/clients/run.sh [DAEMON_FLAG...] -- COMMAND...
 set -euo pipefail
@@ -49,6 +49,8 @@ done
 
 export COPPICE_SERVER="127.0.0.1:$(<"$work/port")"
 export COPPICE_CA="$work/certs/ca.crt"
+http_port=$(sed -n 's/.* http listen=.*port=//p' "$work/daemon.log")
+export COPPICE_HTTP=${http_port:+127.0.0.1:$http_port}  # with --http-listen
 export COPPICE_DAEMON_PID=$daemon
 export PYTHONDONTWRITEBYTECODE=1  # the tests leave nothing in the source tree
 code=0

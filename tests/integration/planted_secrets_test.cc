@@ -21,6 +21,7 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
+#include "tests/support/http_client.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -61,7 +62,8 @@ class PlantedSecretsTest : public ::testing::Test {
   void SetUp() override {
     setenv("GRPC_VERBOSITY", "DEBUG", 1);  // the daemon's too
     daemon_.AddFlags({"--log-level", "debug", "--json", "--metrics-listen", "127.0.0.1:0",
-                      "--client-ca", folder_.path() + "/certs/ca.crt"});
+                      "--http-listen", "127.0.0.1:0", "--client-ca",
+                      folder_.path() + "/certs/ca.crt"});
     ASSERT_TRUE(daemon_.Start());
     Synthesize(rows_, "private=60,public=60,test=10");
     Coppice({"study", "create", "--study", "watched", "--public", rows_ + "/public.csv", "--schema",
@@ -135,6 +137,35 @@ class PlantedSecretsTest : public ::testing::Test {
     }
   }
 
+  // The same over HTTP, where it does not parse either: no answer repeats it.
+  void SendPlantedJson() {
+    const testing::HttpTls tls{ReadWhole(folder_.path() + "/certs/client.crt"),
+                               ReadWhole(folder_.path() + "/certs/client.key")};
+    testing::HttpClient client(PortOf("http"), &tls);
+    const std::string row = R"("rows":[{"values":[0.3183098,0.3183098]}])";
+    for (const std::string& body :
+         {absl::StrCat("{\"name\":\"models/watched-model\",", row, "}"),
+          absl::StrCat("{\"name\":\"models/watched-model\",", row, ",\"x\":\"", kPayload, "\"}"),
+          absl::StrCat("{\"name\":[\"", kPayload, "\"],", row, "}"),
+          absl::StrCat("{\"rows\":\"0.3183098 ", kPayload, "\"}"),
+          absl::StrCat("{\"rows\":[{\"", kPayload, "\":0.3183098}]}"),
+          absl::StrCat("0.3183098 ", kPayload)}) {
+      const testing::HttpResponse response =
+          client.Send("POST", "/coppice.v1.ModelService/Predict",
+                      {{"Content-Type", "application/json"},
+                       {"Authorization", absl::StrCat("Bearer ", kToken)}},
+                      body);
+      EXPECT_EQ(response.status,
+                body.ends_with("]}]}") && body.starts_with("{\"name\":\"") ? 200 : 400)
+          << body;
+      EXPECT_EQ(response.body.find("0.3183098"), std::string::npos) << response.body;
+      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // but for its own names
+        EXPECT_EQ(response.body.find(kPayload), std::string::npos) << response.body;
+      }
+      EXPECT_EQ(response.body.find(kToken), std::string::npos) << response.body;
+    }
+  }
+
   // All that an operator, or a thief, finds.
   std::vector<std::pair<std::string, std::string>> Places() const {
     std::vector<std::pair<std::string, std::string>> places = {{"log", daemon_.log()},
@@ -157,11 +188,12 @@ class PlantedSecretsTest : public ::testing::Test {
     return found;
   }
 
-  int MetricsPort() const {
-    const std::string before = R"("event":"metrics","port":")";
-    const std::string log = daemon_.log();
-    const size_t at = log.find(before);
-    return at == std::string::npos ? 0 : std::atoi(log.c_str() + at + before.size());
+  // What the log says of a listener.
+  int PortOf(const std::string& event) const {
+    const std::string log = daemon_.log(), before = R"("port":")";
+    const size_t line = log.find(absl::StrCat(R"("event":")", event, R"(",)"));
+    const size_t at = log.find(before, line);
+    return line == std::string::npos ? 0 : std::atoi(log.c_str() + at + before.size());
   }
 
   TempDir folder_;
@@ -175,9 +207,10 @@ class PlantedSecretsTest : public ::testing::Test {
 TEST_F(PlantedSecretsTest, AreNowhere) {
   SubmitPlantedReports();
   PredictPlantedRow();
+  SendPlantedJson();
   const std::set<std::string> addresses = OwnAddresses(std::stoi(daemon_.port()));
   ASSERT_FALSE(addresses.empty());
-  metrics_ = GetPage(MetricsPort(), "/metrics");
+  metrics_ = GetPage(PortOf("metrics"), "/metrics");
   ASSERT_EQ(daemon_.Stop(), 0);
 
   // What is there is found, so what is not found is not there.

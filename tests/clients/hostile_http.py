@@ -1,0 +1,233 @@
+#!/usr/bin/python3
+"""A thousand connections to the HTTP port that stall, drip, send garbage, too much or half of something, or read no
+answer, and one honest client beside them, all of whose calls must succeed while the daemon's memory stays bounded.
+
+Run by run.sh with --http-listen, which sets COPPICE_SERVER, COPPICE_HTTP, COPPICE_CA and COPPICE_DAEMON_PID.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import resource
+import ssl
+import sys
+import threading
+import time
+import urllib.request
+
+from hostile_connections import (check, client_hello, create_large_study, memory_mib, open_files, until_closed,
+                                 wait_for_files)
+
+CONNECTIONS = 1000
+STALL_SECONDS = 20      # server/http/connection.cc, for the handshake and again for a head
+BODY_SECONDS = 10       # server/access/method_table.cc, for ListStudies
+LATE_SECONDS = 15       # how much later a busy machine may close
+MAX_GROWTH_MIB = 300    # of the daemon's resident memory, see docs/threat-model.md
+UNREAD_CONNECTIONS = 40
+MAX_UNREAD_GROWTH_MIB = 350  # --max-answer-bytes, and what is being written as JSON
+
+HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
+TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
+LIST = "/coppice.v1.StudyService/ListStudies"
+OFFER = "/coppice.v1.StudyService/GetOffer"
+
+
+def head(path, *lines):
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *lines,
+                        "", ""]).encode()
+
+
+def request(path, message):
+    body = json.dumps(message).encode()
+    return head(path, f"Content-Length: {len(body)}") + body
+
+
+async def connect(tls):
+    if not tls:
+        return await asyncio.open_connection(HOST, PORT)
+    return await asyncio.open_connection(HOST, PORT, ssl=TLS, server_hostname="localhost",
+                                         ssl_handshake_timeout=60)
+
+
+def sends(tls, data):
+    async def attack(reader, writer):
+        writer.write(data)
+        await until_closed(reader)
+    return tls, attack
+
+
+def drips(first, data):
+    """Sends `first`, and `data` a byte a second."""
+    async def attack(reader, writer):
+        reading = asyncio.ensure_future(until_closed(reader))
+        writer.write(first)
+        for at in range(len(data)):
+            if reading.done():
+                break
+            writer.write(data[at:at + 1])
+            await asyncio.sleep(1)
+        await reading
+    return True, attack
+
+
+async def floods(reader, writer):
+    """Sends requests without reading an answer."""
+    while True:
+        writer.write(request(LIST, {}) * 100)
+        await writer.drain()
+        await asyncio.sleep(0.2)
+
+
+MANY_HEADERS = head(LIST, *[f"X-{i}: {'v' * 1000}" for i in range(1000)])
+# These never finish a request, so the daemon must close them.
+STALLS = {
+    "tcp, silence": sends(False, b""),
+    "half a ClientHello": sends(False, client_hello()[:100]),
+    "half a head": sends(True, head(LIST)[:40]),
+    "a head, a byte a second": drips(b"", MANY_HEADERS),
+    "half a body": sends(True, head(LIST, "Content-Length: 1000") + b"{"),
+    "a body, a byte a second": drips(head(LIST, "Content-Length: 1000"), b" " * 1000),
+    "chunks, a byte a second": drips(head(LIST, "Transfer-Encoding: chunked"), b"1\r\n \r\n" * 200),
+    "no TLS": sends(False, request(LIST, {})),
+    "garbage after TLS": sends(True, os.urandom(4096)),
+    "a head of 1 MiB": sends(True, MANY_HEADERS),
+    "a line of 1 MiB": sends(True, b"POST /" + b"a" * (1 << 20)),
+    "both lengths": sends(True, head(LIST, "Content-Length: 3", "Transfer-Encoding: chunked") + b"0\r\n\r\n"),
+    "two lengths": sends(True, head(LIST, "Content-Length: 3", "Content-Length: 4") + b"{} "),
+    "a body above the limit": sends(True, head(LIST, f"Content-Length: {1 << 40}") + b"{" * 100000),
+    "chunks above 2^64": sends(True, head(LIST, "Transfer-Encoding: chunked") + b"f" * 17 + b"\r\n{"),
+    "HTTP/2": sends(True, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(100)),
+}
+OTHERS = {
+    "tls, silence": sends(True, b""),
+    "1 of 60 MiB": sends(True, head(LIST, f"Content-Length: {60 << 20}") + b" " * (1 << 20)),
+    "requests, unread": (True, floods),
+    "an odd upgrade": sends(True, head(LIST, "Upgrade: h2c", "Connection: Upgrade", "Content-Length: 2") + b"{}"),
+}
+ATTACKS = {**STALLS, **OTHERS}
+
+
+class Attacker:
+    def __init__(self, kind):
+        self.kind = kind
+        self.open = False
+        self.seconds_until_closed = None
+        self._writer = None
+
+    async def run(self):
+        tls, attack = ATTACKS[self.kind]
+        begin = time.monotonic()
+        try:
+            reader, self._writer = await connect(tls)
+            self.open = True
+            await attack(reader, self._writer)
+        except (OSError, EOFError):
+            pass
+        self.seconds_until_closed = time.monotonic() - begin
+
+    def leave(self):
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+
+async def attack_all():
+    kinds = list(ATTACKS)
+    attackers = [Attacker(kinds[i % len(kinds)]) for i in range(CONNECTIONS)]
+    tasks = [asyncio.ensure_future(attacker.run()) for attacker in attackers]
+    stalled = [task for attacker, task in zip(attackers, tasks) if attacker.kind in STALLS]
+    most_files = 0
+    end = time.monotonic() + 2 * STALL_SECONDS + LATE_SECONDS
+    while time.monotonic() < end and not all(task.done() for task in stalled):
+        await asyncio.sleep(0.2)
+        most_files = max(most_files, open_files())
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for attacker in attackers:
+        attacker.leave()
+    await asyncio.sleep(0)
+    return attackers, most_files
+
+
+async def leave_answers_unread(problems):
+    """Whole forests that nobody reads are held once, and their connections are closed in time."""
+    memory_before = memory_mib("VmHWM")
+    writers = []
+    for _ in range(UNREAD_CONNECTIONS):
+        reader, writer = await connect(tls=True)
+        writer.transport.pause_reading()
+        writer.write(request(OFFER, {"name": "studies/large", "wholeForest": True}) * 20)
+        writers.append(writer)
+    await asyncio.sleep(10)
+    growth = memory_mib("VmHWM") - memory_before
+    for writer in writers:
+        writer.transport.abort()
+    print(f"{UNREAD_CONNECTIONS} connections with 20 unread whole forests each: {growth:.0f} MiB more")
+    check(growth < MAX_UNREAD_GROWTH_MIB, f"unread answers took {growth:.0f} MiB", problems)
+
+
+class HonestClient(threading.Thread):
+    """A call a tenth of a second, each on a connection of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.failures, self.slowest = 0, [], 0.0
+        self._stopping = threading.Event()
+
+    def run(self):
+        while not self._stopping.wait(0.1):
+            begin = time.monotonic()
+            try:
+                call = urllib.request.Request(f"https://localhost:{PORT}{LIST}", data=b"{}",
+                                              headers={"Content-Type": "application/json"})
+                with urllib.request.urlopen(call, context=TLS, timeout=60) as response:
+                    json.load(response)
+            except (OSError, ValueError) as error:
+                self.failures.append(repr(error))
+            self.calls += 1
+            self.slowest = max(self.slowest, time.monotonic() - begin)
+
+    def stop(self):
+        self._stopping.set()
+        self.join()
+
+
+def main():
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    problems = []
+    create_large_study()
+    honest = HonestClient()
+    honest.start()
+    asyncio.run(leave_answers_unread(problems))
+    files_before, memory_before = open_files(), memory_mib("VmHWM")
+    attackers, most_files = asyncio.run(attack_all())
+    files_after = wait_for_files(files_before + 20)
+    honest.stop()
+    growth = memory_mib("VmHWM") - memory_before
+
+    for kind in ATTACKS:
+        of_kind = [attacker for attacker in attackers if attacker.kind == kind]
+        closed = [a.seconds_until_closed for a in of_kind if a.seconds_until_closed is not None]
+        print(f"  {kind:26} {len(of_kind):4} connections, {len(closed):4} closed by the daemon"
+              + (f", the last after {max(closed):.1f} s" if closed else ""))
+        check(kind in OTHERS or len(closed) == len(of_kind), f"{kind}: {len(of_kind) - len(closed)} stay", problems)
+    print(f"honest client: {honest.calls} calls, {len(honest.failures)} failed, the slowest took {honest.slowest:.2f} s")
+    print(f"daemon: {memory_before:.0f} MiB before, at most {growth:.0f} MiB more; "
+          f"{files_before} files open before, {most_files} at most, {files_after} after")
+    opened = sum(attacker.open for attacker in attackers)
+    check(opened >= 0.95 * CONNECTIONS, f"only {opened} connections attacked", problems)
+    check(most_files >= 0.4 * CONNECTIONS, f"never more than {most_files} open at once", problems)
+    check(honest.calls >= 20, "the honest client hardly called", problems)
+    check(not honest.failures, f"honest calls failed: {honest.failures[:5]}", problems)
+    check(growth < MAX_GROWTH_MIB, f"memory grew by {growth:.0f} MiB", problems)
+    check(files_after <= files_before + 20, f"{files_after} files stay open", problems)
+    for problem in problems:
+        print(f"hostile_http.py: {problem}", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
