@@ -22,8 +22,16 @@ cc -std=c11 "$examples/device.c" "$examples/grpc_call.c" "${flags[@]}" -o "$work
 needed=$(readelf -d "$work/static")
 grep -q 'libcoppice\|libabsl' <<< "$needed" && fail "the archive needs more than libcrypto and libstdc++"
 
+# The same over HTTP, where libcurl is there to build with.
+if pkg-config --exists libcurl; then
+  read -ra flags <<< "$(pkg-config --cflags --libs --static coppice-device) $(pkg-config --libs libcurl)"
+  cc -std=gnu11 -Wall -Wextra "$examples/device.c" "$examples/http_call.c" "${flags[@]}" -Wl,-rpath,"$work/prefix/lib" -o "$work/http"
+else
+  echo "c_device: HTTP is left out: libcurl4-openssl-dev is not installed"
+fi
+
 "$source/deploy/make-certs.sh" "$work/certs" > /dev/null
-"$build/bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
+"$build/bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" --http-listen 127.0.0.1:0 \
   --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" 2> "$work/log" &
 daemon=$!
 until [[ -s "$work/port" ]]; do
@@ -52,6 +60,12 @@ join() {
 joined=()
 join shared "$work/shared"
 join static "$work/static"
+if [[ -x "$work/http" ]]; then
+  grpc_server=$server
+  server="localhost:$(sed -n 's/.* http listen=.*port=//p' "$work/log")"
+  join http "$work/http"
+  server=$grpc_server
+fi
 for machine in "aarch64 arm64 aarch64-linux-gnu qemu-aarch64-static" "armhf armhf arm-linux-gnueabihf qemu-arm-static"; do
   read -r preset arch triple emulator <<< "$machine"
   archive="$source/build/$preset/lib/libcoppice_device.a"
