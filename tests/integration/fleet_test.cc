@@ -71,13 +71,13 @@ class FleetTest : public ::testing::Test {
 
   std::string Path(const std::string& file) const { return folder_.path() + "/" + file; }
 
-  std::unique_ptr<Daemon> MakeCurator() {
+  std::unique_ptr<Daemon> MakeCurator(const std::string& lease_seconds = "2") {
     const std::string folder = Path(absl::StrCat("curator", made_++));
     std::filesystem::create_directory(folder);
     auto curator = std::make_unique<Daemon>(folder, uri_);
     curator->AddFlags({"--peer-listen", absl::StrCat("127.0.0.1:", FreePort()), "--peer-ca",
                        Path("peers/ca.crt"), "--peer-cert", Path("peers/server.crt"), "--peer-key",
-                       Path("peers/server.key"), "--lease-seconds", "2"});
+                       Path("peers/server.key"), "--lease-seconds", lease_seconds});
     return curator;
   }
   void StartAll() {
@@ -219,6 +219,17 @@ TEST_F(FleetTest, AfterAFailoverThatNobodySawLedgersWait) {
   const Outcome refused = train(Follower());
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, HasSubstr("must confirm the head"));
+}
+
+TEST_F(FleetTest, ACuratorWithAnotherLeaseHandsCallsOnAndDoesNotLead) {
+  fleet_[0] = MakeCurator("1");
+  ASSERT_TRUE(fleet_[1]->Start());
+  ASSERT_TRUE(WaitFor([&] { return Leads(*fleet_[1]); }));
+  ASSERT_TRUE(fleet_[0]->Start());
+  CreateStudy(*fleet_[0]);
+  EXPECT_EQ(AcceptedBy(*fleet_[0]), 0);
+  EXPECT_THAT(fleet_[0]->log(), AllOf(HasSubstr("cannot lead"), HasSubstr("--lease-seconds"),
+                                      Not(HasSubstr("leading"))));
 }
 
 TEST_F(FleetTest, ASingleDaemonDoesNotWorkBesideAFleet) {

@@ -131,7 +131,7 @@ class FleetCurator {
       absl::StatusOr<std::unique_ptr<Lease>> lease = candidate.TryTake();
       if (lease.ok() && *lease != nullptr) return *std::move(lease);
       TellTrouble(lease.status());
-      if (lease.ok()) TellLeader(candidate.leader());
+      TellLeader(candidate.leader());  // also if this one may not lead
       reaches_leader_ = front_.ReachesLeader();
       front_.SetReady(reaches_leader_);
       if (ToldToStop()) return nullptr;
