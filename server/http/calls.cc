@@ -90,7 +90,7 @@ class CallBase : public Call {
   }
 
  protected:
-  // Whoever is first ends the call: its handler, its deadline, or its client.
+  // The first of its handler, its deadline and its client ends the call.
   bool Win() { return !ended_.exchange(true); }
   bool has_ended() const { return ended_.load(); }
   void EndRecord(const absl::Status& status) {

@@ -23,7 +23,7 @@ namespace net = boost::asio;
 constexpr absl::Duration kHandshakeTime = absl::Seconds(20);
 constexpr absl::Duration kHeadTime = absl::Seconds(20);
 constexpr absl::Duration kIdleTime = absl::Minutes(5);
-// Of a request whose call has no end of its own, and of each part of a stream.
+// Bounds a request whose call has no deadline, and each part of a stream.
 constexpr absl::Duration kBodyTime = absl::Minutes(1);
 constexpr absl::Duration kPartTime = absl::Minutes(1);
 // For an answer that says that time is over, and for a client to close.
@@ -387,7 +387,7 @@ void Connection::CloseNow() {
   socket_.close(ignored);
   if (call_ == nullptr) return;
   const std::shared_ptr<Call> call = call_;
-  // One that has not begun ends here; a stream is told of each part that it has sent.
+  // A call that has not begun ends here; a stream is told of each part that it has sent.
   if (phase_ < Phase::kCall) {
     call->Refuse(absl::CancelledError("the client has gone"));
     call_ = nullptr;

@@ -90,13 +90,13 @@ absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);
 
-// A warning for each file of a private key in `flags` that everybody on the machine may read or
-// change, with what to do. The daemon starts all the same, since some file systems show such modes
-// whatever they allow.
 // The first line of --metrics-password-file; empty without one. FailedPrecondition for a file that
 // everybody may read, InvalidArgument for a password that is short.
 absl::StatusOr<std::string> LoadMetricsPassword(const DaemonFlags& flags);
 
+// A warning for each file of a private key in `flags` that everybody on the machine may read or
+// change, with what to do. The daemon starts all the same, since some file systems show such modes
+// whatever they allow.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
 
 }  // namespace coppice::daemon

@@ -32,7 +32,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
 rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate,
                                    CertificateSource source = CertificateSource::kConnection);
 
-// Of the certificate that a connection's other end showed and that was verified; else none.
+// The hash of the certificate that the other end of a connection showed, if it was verified.
 std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context);
 
 // Of the DER form of the first certificate in `pem`; none if there is none.
