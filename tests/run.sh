@@ -22,7 +22,7 @@ cd "$root"
 
 sanitize() {  # sanitize PRESET TARGET CTEST_OPTION...
   "$root/deploy/build.sh" "$1" "$2"
-  ctest --preset "$1" -j2 -LE 'slow|integration|release' "${@:3}"
+  ctest --preset "$1" -j2 -LE 'slow|integration|release|long' "${@:3}"
 }
 
 # The device's half for ARM, and its tests in an emulator; then for this machine, as small as it gets.
