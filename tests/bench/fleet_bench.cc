@@ -311,7 +311,7 @@ class Takeover {
 
   double KillLeader() {
     Report(curators_.size(), absl::Minutes(10));
-    const size_t leader = curators_.CuratorAt(database_.Leader()) % curators_.size();
+    const size_t leader = curators_.CuratorAt(database_.Leader()).value_or(0);
     // Where in the lease's length the kill falls is luck.
     absl::SleepFor(absl::Milliseconds(1500 + std::rand() % 1000));
     const auto start = Clock::now();

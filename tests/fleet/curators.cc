@@ -233,11 +233,11 @@ void Curators::FreezeClock(size_t curator, bool frozen) {
   }
 }
 
-size_t Curators::CuratorAt(const std::string& address) const {
+std::optional<size_t> Curators::CuratorAt(const std::string& address) const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (absl::EndsWith(address, absl::StrCat(":", slots_[i]->peer->port()))) return i;
   }
-  return kLeading;
+  return std::nullopt;
 }
 
 ConnectOptions Curators::connection(size_t curator) const {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,8 @@ class Curators {
   Relay& database(size_t curator, size_t node) { return *slots_[curator]->database[node]; }
   size_t nodes() const { return options_.database.size(); }
   Relay& peer(size_t curator) { return *slots_[curator]->peer; }
-  // Whom a row of coppice_owner names; kLeading if it is none.
-  size_t CuratorAt(const std::string& address) const;
+  // Whom a row of coppice_owner names, if it is one of them.
+  std::optional<size_t> CuratorAt(const std::string& address) const;
 
   size_t size() const { return slots_.size(); }
   ConnectOptions connection(size_t curator) const;

@@ -33,7 +33,7 @@ class Jobs {
  public:
   static constexpr char kDataset[] = "d";
   static constexpr int kCap = 16;   // epsilon of the dataset; each job wants 1
-  static constexpr int kMost = 60;  // jobs
+  static constexpr int kMost = 64;  // jobs
 
   explicit Jobs(Witness& witness) : witness_(witness) {}
 

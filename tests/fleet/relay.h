@@ -36,7 +36,7 @@ inline constexpr size_t kNumLinkStates = 5;
 
 class Relay {
  public:
-  static constexpr size_t kSources = 4;
+  static constexpr size_t kSources = 9;
 
   // To 127.0.0.1:`target`, or to a Unix socket where it is a path. `source_of` says who opened a
   // connection from the port that it is given, below kSources.

@@ -23,7 +23,7 @@
 
 namespace coppice::fleet_faults {
 
-inline constexpr uint32_t kCurators = 3;
+inline constexpr uint32_t kCurators = 3;         // unless a run has more
 inline constexpr uint32_t kLeading = kCurators;  // in place of a curator: whichever leads
 inline constexpr absl::Duration kTick = absl::Milliseconds(250);
 

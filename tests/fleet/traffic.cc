@@ -127,7 +127,7 @@ void Traffic::Start(uint64_t seed) {
     return run([this](uint64_t own) { RunReader(own, /*of_sums=*/false); });
   }
   run([this](uint64_t own) { RunResender(own); });
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < options_.racing_jobs; ++i) {
     run([this](uint64_t own) { jobs_.Run(own, stopping_); });
   }
 }

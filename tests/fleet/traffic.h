@@ -39,6 +39,7 @@ struct TrafficOptions {
   // A busy study has all kinds of traffic, and its readers often wait for a group of reports that
   // the database does not answer. A quiet one has few reports and many readers.
   bool busy = true;
+  int racing_jobs = 2;  // of a busy one
 };
 
 class Traffic {

@@ -32,13 +32,17 @@ class World {
   World(Database& database, const RunOptions& options)
       : options_(options),
         database_(database),
-        curators_({.curators = options.fleet ? kCurators : 1,
+        curators_({.curators = options.fleet ? options.curators : 1,
                    .fleet = options.fleet,
                    .database = database.Sockets(),
                    .database_name = database.Make(),
                    .clock_library = options.clock_library,
                    .folder = options.folder}),
-        traffic_(curators_, witness_, {.study = "busy", .rows = options.rows, .bug = options.bug}),
+        traffic_(curators_, witness_,
+                 {.study = "busy",
+                  .rows = options.rows,
+                  .bug = options.bug,
+                  .racing_jobs = options.racing_jobs}),
         quiet_(curators_, quiet_witness_,
                {.study = "quiet", .rows = options.rows, .bug = options.bug, .busy = false}),
         log_(options.folder + "/steps.log") {}
@@ -155,8 +159,7 @@ class World {
 
   size_t Target(uint32_t number) {
     if (number < kLeading) return number % curators_.size();
-    const size_t leader = curators_.CuratorAt(database_.Leader());
-    return (leader == kLeading ? 0 : leader) % curators_.size();
+    return curators_.CuratorAt(database_.Leader()).value_or(0);
   }
 
   // Everything works again, and must.

@@ -25,8 +25,10 @@ namespace coppice::fleet_faults {
 
 struct RunOptions {
   Bug bug = Bug::kNone;
-  uint64_t seed = 1;       // of the traffic
-  bool fleet = true;       // else one daemon without peers
+  uint64_t seed = 1;  // of the traffic
+  bool fleet = true;  // else one daemon without peers
+  size_t curators = kCurators;
+  int racing_jobs = 2;     // that are submitted at a time
   std::string rows;        // a folder with made-up tables
   std::string folder;      // for logs; kept if something is wrong
   bool keep_logs = false;  // else only if something is wrong
