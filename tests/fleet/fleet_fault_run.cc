@@ -19,12 +19,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
 
 namespace coppice::fleet_faults {
 namespace {
+
+// Longer than any fault: worth a look, though nothing was violated.
+constexpr absl::Duration kLongGap = absl::Seconds(30);
 
 struct Options {
   uint64_t schedules = 1000;
@@ -60,6 +64,12 @@ class Runner {
                            "\n  logs in ", LogFolder(seed)));
         if (options_.shrink > 0) ShrinkIt(schedule, seed);
         if (!options_.keep_going || result.violation == "interrupted") break;
+      } else if (result.tally.longest_gap > kLongGap) {
+        Print(absl::StrCat("seed ", seed, ": no report for ",
+                           absl::FormatDuration(result.tally.longest_gap), "\n  ", ToText(schedule),
+                           "\n  logs in ", LogFolder(seed)));
+      } else if (!options_.keep) {
+        std::filesystem::remove_all(LogFolder(seed));
       }
       if ((i + 1) % 10 == 0) Print(tally.ToText());
     }
@@ -84,7 +94,7 @@ class Runner {
                         .fleet = !options_.single,
                         .rows = folder_ + "/rows",
                         .folder = LogFolder(seed),
-                        .keep_logs = options_.keep,
+                        .keep_logs = true,
                         .clock_library = testing::BinaryPath("../tests/libcoppice_test_clock.so")});
   }
 

@@ -231,11 +231,12 @@ void Traffic::RunResender(uint64_t seed) {
   }
 }
 
-absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums) {
+absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool patient) {
   const size_t curator = through % channels_.size();
   const auto stub = v1::StudyService::NewStub(channels_[curator]);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kDeadline));
+  context.set_wait_for_ready(patient);
   const std::string name = absl::StrCat("studies/", options_.study);
   const uint64_t at_least = witness_.BeginRead();
   uint64_t found = 0;
@@ -305,7 +306,8 @@ absl::Status Traffic::ReadAll(absl::Duration patience, const std::function<void(
   const absl::Time until = absl::Now() + patience;
   for (size_t curator = 0; curator < curators_.size(); ++curator) {
     for (;;) {
-      const absl::StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true);
+      // Calls that fail at once do not move a channel on, and no other call does at the end.
+      const absl::StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true, /*patient=*/true);
       if (count.ok() && *count != reports_.size()) {
         witness_.Blame(absl::StrCat("at the end curator ", curator, " counts ", *count,
                                     " reports of ", reports_.size(), " devices"));

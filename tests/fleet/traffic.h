@@ -85,7 +85,7 @@ class Traffic {
   void RunReader(uint64_t seed, bool of_sums);
   void RunResender(uint64_t seed);
   absl::Status Send(size_t device, size_t through);
-  absl::StatusOr<uint64_t> ReadCount(size_t through, bool of_sums);
+  absl::StatusOr<uint64_t> ReadCount(size_t through, bool of_sums, bool patient = false);
   // A report of its own for a device.
   PrivateReport Randomize(const Ticket& ticket, size_t device);
   absl::StatusOr<std::vector<Ticket>> FetchTickets(uint32_t tickets, size_t& through);
