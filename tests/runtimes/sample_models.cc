@@ -24,7 +24,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/export/formats.h"
+#include "common/export/formats.h"
 #include "common/schema/number.h"
 #include "server/lab/simulation/experiment.h"
 #include "server/trainers/registry.h"

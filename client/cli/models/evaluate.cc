@@ -9,8 +9,8 @@
 #include "client/cli/models/predict.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/report/pages.h"
 #include "common/base/status_macros.h"
+#include "common/report/pages.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 

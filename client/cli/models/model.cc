@@ -11,9 +11,9 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/report/pages.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
+#include "common/report/pages.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 

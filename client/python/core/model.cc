@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/export/formats.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/trained_model.h"
 #include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/write_file.h"
+#include "common/export/formats.h"
 #include "common/tree/certificate_text.h"
 #include "common/tree/explain.h"
 #include "common/tree/render.h"

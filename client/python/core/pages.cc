@@ -1,6 +1,6 @@
 // The pages that notebooks show.
 
-#include "client/report/pages.h"
+#include "common/report/pages.h"
 
 #include <pybind11/pybind11.h>
 

@@ -60,7 +60,7 @@ struct Curve {
 // One object for each series and epsilon, as --json prints them.
 std::vector<nlohmann::ordered_json> CurveLines(const Curve& curve);
 
-// All of it, as curve.json has it and client/report/pages.h takes it.
+// All of it, as curve.json has it and common/report/pages.h takes it.
 nlohmann::ordered_json CurveJson(const Curve& curve);
 
 // What each series buys, step by step: "auto: ε = 0.5 buys 0.031 over always answering no; ε = 2

@@ -1,0 +1,77 @@
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "common/export/c_parts.h"
+
+namespace coppice::formats {
+namespace {
+
+constexpr size_t kMaxWord = 24;  // longer words make lines that nobody reads
+
+// A question mark may begin a trigraph, an asterisk begin or end a comment.
+bool IsSafe(char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '?'; }
+
+void AppendOctal(std::string& out, char c) {
+  absl::StrAppendFormat(&out, "\\%03o", static_cast<unsigned char>(c));
+}
+
+}  // namespace
+
+std::string CString(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (IsSafe(c) && c != '*') {
+      out += c;
+    } else {
+      AppendOctal(out, c);
+    }
+  }
+  return out + '"';
+}
+
+std::string CComment(absl::string_view text) {
+  const std::string words =
+      absl::StrReplaceAll(text, {{"ε", "epsilon"}, {"δ", "delta"}, {"ρ", "rho"}});
+  std::string out;
+  for (const char c : words) {
+    if (IsSafe(c) && c != '*' && c != '\\') {
+      out += c;
+    } else {
+      AppendOctal(out, c);
+    }
+  }
+  return out;
+}
+
+std::string CWord(absl::string_view text) {
+  std::string word;
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+    } else if (!word.empty() && word.back() != '_') {
+      word += '_';
+    }
+    if (word.size() == kMaxWord) break;
+  }
+  while (!word.empty() && word.back() == '_') word.pop_back();
+  return word.empty() ? "x" : word;
+}
+
+std::string CPrefix(absl::string_view id) {
+  return absl::AsciiStrToLower(absl::StrCat("coppice_", id.empty() ? "model" : CWord(id)));
+}
+
+std::string Identifiers::Enumerator(absl::string_view prefix, absl::string_view name) {
+  const std::string wanted = absl::AsciiStrToUpper(absl::StrCat(prefix, "_", CWord(name)));
+  std::string unique = wanted;
+  for (int number = 2; !taken_.insert(unique).second; ++number) {
+    unique = absl::StrCat(wanted, "_", number);
+  }
+  return unique;
+}
+
+}  // namespace coppice::formats

@@ -1,0 +1,90 @@
+// The few messages of ONNX that we write, by their field numbers (docs/export.md#onnx has the
+// versions). ONNX's files are protocol buffers: a message here is its bytes.
+//
+// Source     https://github.com/onnx/onnx/blob/main/docs/IR.md
+// Threads    one thread at a time uses a message.
+
+#ifndef COPPICE_COMMON_EXPORT_ONNX_MESSAGE_H_
+#define COPPICE_COMMON_EXPORT_ONNX_MESSAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice::formats::onnx {
+
+// Some message of a protocol buffer.
+class Message {
+ public:
+  void AddInt(int field, int64_t value);
+  void AddBytes(int field, absl::string_view bytes);
+  void AddMessage(int field, const Message& message) { AddBytes(field, message.bytes_); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void AddVarint(uint64_t value);
+
+  std::string bytes_;
+};
+
+// The type of a tensor's elements: TensorProto.DataType.
+enum class Element : int64_t { kFloat = 1, kInt64 = 7, kString = 8, kDouble = 11 };
+
+Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>& shape,
+                     absl::string_view name);
+Message IntTensor(absl::Span<const int64_t> values, absl::string_view name);
+Message StringTensor(absl::Span<const std::string> values, absl::string_view name);
+
+// A graph's input or output: rows, or rows of `columns` if that is not 0.
+Message ValueInfo(absl::string_view name, Element element, int64_t columns);
+
+// NodeProto: an operator with its attributes.
+class Operator {
+ public:
+  Operator(absl::string_view type, absl::Span<const std::string> inputs, absl::string_view output,
+           absl::string_view domain = "");
+
+  Operator& Int(absl::string_view name, int64_t value);
+  Operator& Text(absl::string_view name, absl::string_view value);
+  Operator& Ints(absl::string_view name, absl::Span<const int64_t> values);
+  Operator& Texts(absl::string_view name, absl::Span<const absl::string_view> values);
+  Operator& Doubles(absl::string_view name, absl::Span<const double> values);
+
+  const Message& message() const { return message_; }
+
+ private:
+  Message message_;
+};
+
+// GraphProto, as it grows. Operators are in the order in which they run.
+class Graph {
+ public:
+  // A constant. Returns its name.
+  std::string Constant(absl::string_view name, double value);  // double
+  std::string Constant(absl::string_view name, absl::Span<const double> values);
+  std::string Constant(absl::string_view name, absl::Span<const int64_t> values);
+  std::string Constant(absl::string_view name, absl::Span<const std::string> values);
+  // An operator that gives `output`. Returns `output`.
+  std::string Add(absl::string_view type, absl::Span<const std::string> inputs,
+                  absl::string_view output);
+  std::string Add(const Operator& op, absl::string_view output);
+
+  void AddInput(const Message& value_info) { message_.AddMessage(11, value_info); }
+  void AddOutput(const Message& value_info) { message_.AddMessage(12, value_info); }
+  // Names the graph, after which it is whole.
+  Message Finish(absl::string_view name);
+
+ private:
+  Message message_;
+};
+
+// Adds a cast. Returns `output`.
+std::string AddCast(const std::string& from, Element to, const std::string& output, Graph& graph);
+
+}  // namespace coppice::formats::onnx
+
+#endif  // COPPICE_COMMON_EXPORT_ONNX_MESSAGE_H_

@@ -1,0 +1,181 @@
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/report/chart.h"
+#include "common/report/html.h"
+#include "common/report/pages.h"
+
+namespace coppice::report {
+namespace {
+
+constexpr char kPerReport[] = "ε of one report";
+
+// A line for each number of devices; `point` makes one of a study.
+template <typename PointOf>
+std::vector<ChartLine> LinesByDevices(const Json& studies, PointOf point) {
+  std::map<uint64_t, ChartLine> lines;
+  for (const Json& study : studies) {
+    const auto devices = study["devices"].get<uint64_t>();
+    ChartLine& line = lines[devices];
+    line.name = absl::StrCat(devices, " devices");
+    line.points.push_back(point(study));
+  }
+  std::vector<ChartLine> result;
+  for (auto& [devices, line] : lines) result.push_back(std::move(line));
+  return result;
+}
+
+// Several mechanisms at one epsilon would be one line that doubles back.
+bool CanBeDrawn(const Json& plan) {
+  std::map<std::pair<uint64_t, double>, int> seen;
+  for (const Json& study : plan["studies"]) {
+    if (!study.contains("accuracy")) return false;
+    if (++seen[{study["devices"].get<uint64_t>(), study["epsilon"].get<double>()}] > 1)
+      return false;
+  }
+  return !seen.empty();
+}
+
+std::string MajorityName(const Json& plan) {
+  return absl::StrCat("always “", plan.value("majority_class", ""), "”");
+}
+
+std::string Levels(const Json& plan) {
+  Chart chart{.title = "Accuracy to expect over epsilon",
+              .description = "A line for each number of devices, with its 90 % interval.",
+              .x_label = kPerReport,
+              .y_label = "accuracy to expect",
+              .log_x = true,
+              .lines = LinesByDevices(plan["studies"], [](const Json& study) {
+                const Json& accuracy = study["accuracy"];
+                return ChartPoint{.x = study["epsilon"].get<double>(),
+                                  .y = accuracy["mean"].get<double>(),
+                                  .low = accuracy["low"].get<double>(),
+                                  .high = accuracy["high"].get<double>()};
+              })};
+  if (plan.contains("public_only")) {
+    chart.levels.push_back({"public labels alone", plan["public_only"]["mean"].get<double>()});
+  }
+  if (plan.contains("majority")) {
+    chart.levels.push_back({MajorityName(plan), plan["majority"].get<double>()});
+  }
+  return Section("The level",
+                 absl::StrCat(Paragraph("Where few public rows say little of the level, all lines "
+                                        "move up or down together: their intervals are wide, and "
+                                        "overlap although the gain below is certain."),
+                              DrawChart(chart, ChartUse::kPart)));
+}
+
+std::string Gains(const Json& plan) {
+  Chart chart{
+      .title = "Gain over public labels alone, over epsilon",
+      .description = "A line for each number of devices, with the gain's own 90 % interval.",
+      .x_label = kPerReport,
+      .y_label = "gain over public labels alone",
+      .log_x = true,
+      .lines = LinesByDevices(plan["studies"],
+                              [](const Json& study) {
+                                ChartPoint point{.x = study["epsilon"].get<double>(),
+                                                 .y = study["gain"].get<double>()};
+                                point.low = point.high = point.y;
+                                if (!IntervalOf(study, "gain_interval").empty()) {
+                                  point.low = study["gain_interval"][0].get<double>();
+                                  point.high = study["gain_interval"][1].get<double>();
+                                }
+                                return point;
+                              }),
+      .levels = {{"no gain", 0}}};
+  return Section("What reports add", DrawChart(chart, ChartUse::kPart));
+}
+
+// A number with its interval below it.
+TableCell WithInterval(const std::string& number, const std::string& low, const std::string& high) {
+  return {.html = absl::StrCat(Text(number), "<small>", Text(low), " to ", Text(high), "</small>"),
+          .css_class = "n"};
+}
+
+TableCell AccuracyCell(const Json& study) {
+  const auto found = study.find("accuracy");
+  if (found == study.end()) return NumberCell("–");
+  return WithInterval(DecimalOf(*found, "mean"), DecimalOf(*found, "low"),
+                      DecimalOf(*found, "high"));
+}
+
+TableCell GainCell(const Json& study) {
+  if (!study.contains("gain")) return NumberCell("–");
+  const std::string gain = SignedDecimal(study["gain"].get<double>());
+  if (IntervalOf(study, "gain_interval").empty()) return NumberCell(gain);
+  return WithInterval(gain, SignedDecimal(study["gain_interval"][0]),
+                      SignedDecimal(study["gain_interval"][1]));
+}
+
+std::string StudyTable(const Json& plan) {
+  TableData table{.caption = "Each study that was asked about; intervals are of 90 %",
+                  .columns = {"ε of a report", "devices", "mechanism", "bytes", "accuracy", "gain",
+                              "worth public rows", "one liar moves"},
+                  .rows = {}};
+  for (const Json& study : plan["studies"]) {
+    table.rows.push_back(
+        {Cell(Plain(study["epsilon"])), NumberCell(Plain(study["devices"])),
+         Cell(study.value("mechanism", "")), NumberCell(Plain(study["payload_bytes"])),
+         AccuracyCell(study), GainCell(study),
+         NumberCell(absl::StrFormat("%.1f", study["equivalent_rows"].get<double>())),
+         NumberCell(study.contains("influence")
+                        ? absl::StrFormat("%.4f", study["influence"].get<double>())
+                        : "-")});
+  }
+  return Section("Studies", RenderTable(table));
+}
+
+// What the accuracy that was wanted takes.
+std::string Requirements(const Json& plan) {
+  if (!plan.contains("takes")) return "";
+  TableData table{.caption = "The least ε, or the fewest devices, that reach an accuracy",
+                  .columns = {"accuracy", "given", "takes"},
+                  .rows = {}};
+  for (const Json& one : plan["takes"]) {
+    const bool asks_epsilon = one.contains("devices");
+    const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
+    const std::string given = asks_epsilon ? absl::StrCat(Plain(one["devices"]), " devices")
+                                           : absl::StrCat("ε = ", Plain(one["epsilon"]));
+    const std::string takes = answer.is_null() ? "more than was looked at"
+                              : asks_epsilon   ? absl::StrFormat("ε = %.3g", answer.get<double>())
+                                               : absl::StrCat(Plain(answer), " devices");
+    table.rows.push_back({Cell(Plain(one["accuracy"])), Cell(given), Cell(takes)});
+  }
+  return Section("What it takes", RenderTable(table));
+}
+
+}  // namespace
+
+std::string PlanPage(const Json& plan) {
+  std::vector<Figure> figures = {{"Public rows", Plain(plan["public_rows"]), ""}};
+  // The curator's forecast does not say how many trees it rests on.
+  if (plan.contains("trees")) figures.push_back({"Trees", Plain(plan["trees"]), ""});
+  figures.push_back(
+      {"Cells told apart", absl::StrFormat("%.0f", plan["effective_cells"].get<double>()), ""});
+  if (plan.contains("public_only")) {
+    const Json& level = plan["public_only"];
+    figures.insert(figures.begin(),
+                   {"Public labels alone", DecimalOf(level, "mean"),
+                    absl::StrCat(DecimalOf(level, "low"), " to ", DecimalOf(level, "high"))});
+  }
+  if (plan.contains("majority")) {
+    figures.insert(figures.begin() + 1,
+                   {absl::StrCat("Always “", plan.value("majority_class", ""), "”"),
+                    DecimalOf(plan, "majority"), "of the public rows"});
+  }
+  std::string body = RenderFigures(figures);
+  if (CanBeDrawn(plan)) absl::StrAppend(&body, Levels(plan), Gains(plan));
+  absl::StrAppend(&body, Requirements(plan), StudyTable(plan),
+                  Remark("Foreseen from public rows alone: nobody's private row was touched. "
+                         "A plan does not see that private rows may be of another population."));
+  return RenderDocument({.kind = "Study plan",
+                         .title = "What accuracy to expect",
+                         .lead = plan.value("advice", ""),
+                         .body = std::move(body)});
+}
+
+}  // namespace coppice::report
