@@ -32,10 +32,11 @@ struct Document {
 };
 std::string RenderDocument(const Document& document);
 
-// The style sheet of all pages, and what a Content-Security-Policy calls it: "sha256-...".
+// The style sheet of all pages, style/chart.css and then style/page.css, and what a
+// Content-Security-Policy calls it: "sha256-...".
 absl::string_view StyleSheet();
 std::string StyleHash();
-// The part of it that a drawing needs: a file of its own carries it.
+// style/chart.css, the part that a drawing needs: a file of its own carries it.
 absl::string_view ChartStyleSheet();
 
 // One cell of a table. `html` is markup already; Cell() and NumberCell() escape.

@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/read_file.h"
 #include "common/report/html.h"
 #include "tests/common/report/sample_reports.h"
 #include "tests/support/full_tree.h"
+#include "tests/support/status_matchers.h"
 
 namespace coppice::report {
 namespace {
@@ -86,6 +89,17 @@ TEST(PagesTest, ThePolicyAllowsTheStyleAndNothingElse) {
               absl::StrCat("default-src 'none'; style-src 'sha256-", hash,
                            "'; base-uri 'none'; form-action 'none'"));
   }
+}
+
+// The console takes the files, and its policy the hash.
+TEST(PagesTest, TheStyleIsTheFilesByteForByte) {
+  const char* source = std::getenv("COPPICE_SOURCE_DIR");
+  ASSERT_NE(source, nullptr);
+  const std::string folder = absl::StrCat(source, "/common/report/style/");
+  ASSERT_OK_AND_ASSIGN(const std::string chart, ReadFile(folder + "chart.css"));
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(folder + "page.css"));
+  EXPECT_EQ(ChartStyleSheet(), chart);
+  EXPECT_EQ(StyleSheet(), chart + page);
 }
 
 TEST(PagesTest, NothingIsLoadedAndNoStyleIsInline) {
