@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/models/verify.h"
 #include "client/trust.h"
 #include "common/data/read_table.h"
+#include "common/verdict/verdict.h"
 #include "common/wire/convert.h"
 #include "common/wire/model_file.h"
 #include "nlohmann/json.hpp"
@@ -21,8 +21,6 @@
 namespace coppice {
 namespace {
 
-using ::coppice::cli::Verdict;
-using ::coppice::cli::VerifyModel;
 using ::coppice::testing::SourcePath;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cli/terminal/describe.h"
+#include "common/verdict/verdict.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {

@@ -116,17 +116,6 @@ uint64_t CountLeaves(const v1::Forest& forest) {
   return leaves;
 }
 
-Json DescribeRelease(const v1::Release& release) {
-  Json json = {{"what", release.what()},
-               {"mechanism", release.mechanism()},
-               {"epsilon", EpsilonNumber(release.epsilon_nanos())}};
-  if (release.delta_atto() > 0) json["delta"] = DeltaNumber(release.delta_atto());
-  if (release.rho_pico() > 0) json["rho"] = static_cast<double>(release.rho_pico()) / 1e12;
-  json["times"] = release.times();
-  json["part"] = release.part().empty() ? "all" : release.part();
-  return json;
-}
-
 Json DescribeNewStudy(const v1::Study& study) {
   Json json = {{"study", IdOf(study.name())},
                {"leaves", CountLeaves(study.forest())},

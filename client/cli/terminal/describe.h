@@ -13,7 +13,6 @@
 namespace coppice::v1 {
 class Forest;
 class Model;
-class Release;
 class Study;
 }  // namespace coppice::v1
 
@@ -27,9 +26,6 @@ double DeltaNumber(uint64_t atto);
 std::string IdOf(absl::string_view name);
 // The leaves of all trees together.
 uint64_t CountLeaves(const v1::Forest& forest);
-
-// what, mechanism, epsilon of one time, times, part.
-Json DescribeRelease(const v1::Release& release);
 
 // study, leaves, fingerprint first; then what the study was made of.
 Json DescribeNewStudy(const v1::Study& study);

@@ -1,22 +1,24 @@
-// coppice model verify: does a model's certificate add up, and did the curator sign it?
+// Judges a model: does its certificate add up, and did the curator sign it?
 
-#ifndef COPPICE_CLIENT_CLI_MODELS_VERIFY_H_
-#define COPPICE_CLIENT_CLI_MODELS_VERIFY_H_
+#ifndef COPPICE_COMMON_VERDICT_VERDICT_H_
+#define COPPICE_COMMON_VERDICT_VERDICT_H_
 
 #include <optional>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "client/cli/terminal/output.h"
 #include "common/study/signature.h"
 #include "common/tree/certificate_text.h"
 #include "coppice/v1/model.pb.h"
 
-namespace coppice::cli {
+namespace coppice {
 
 struct Verdict {
-  Json json;              // the claim, every release, what they cost in all, and who signed it
+  // What `coppice model verify --json` prints: the claim, every release, what they cost in all, and
+  // who signed it.
+  nlohmann::ordered_json json;
   CertificateText words;  // what that means; empty if the model is to be refused
   absl::Status status;    // FailedPrecondition if the model is to be refused
 };
@@ -27,9 +29,12 @@ struct Verdict {
 Verdict VerifyModel(const v1::Model& model,
                     const std::optional<PublicKey>& curator_key = std::nullopt);
 
+// what, mechanism, epsilon of one time, times, part.
+nlohmann::ordered_json DescribeRelease(const v1::Release& release);
+
 // Titles, and below each its sentences, a line each.
 std::string ToText(const CertificateText& words);
 
-}  // namespace coppice::cli
+}  // namespace coppice
 
-#endif  // COPPICE_CLIENT_CLI_MODELS_VERIFY_H_
+#endif  // COPPICE_COMMON_VERDICT_VERDICT_H_

@@ -1,11 +1,11 @@
-#include "client/cli/models/verify.h"
+#include "common/verdict/verdict.h"
 
 #include "common/wire/convert.h"
 #include "common/wire/model_signature.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice::cli {
+namespace coppice {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -127,4 +127,4 @@ TEST(VerifySignatureTest, AnotherKeyOrAChangeIsRefused) {
 }
 
 }  // namespace
-}  // namespace coppice::cli
+}  // namespace coppice

@@ -1,19 +1,22 @@
-#include "client/cli/models/verify.h"
+#include "common/verdict/verdict.h"
 
+#include <ctime>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal/describe.h"
-#include "client/trust.h"
 #include "common/tree/certificate.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "common/wire/model_signature.h"
 
-namespace coppice::cli {
-
+namespace coppice {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+double OfNanos(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+double OfAtto(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
 
 // One word for scripts.
 const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
@@ -45,7 +48,7 @@ std::string WhoSigned(const std::string& pin, bool is_pinned) {
 // Says who signed the model. Returns why it is refused because of that.
 absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
                           Verdict& verdict) {
-  const absl::Status signature = CheckModelSignature(model, curator_key, SystemSeconds());
+  const absl::Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
   verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
   std::string pin;  // of whom the signature is, even if that is somebody else
   if (signature.ok() || absl::IsFailedPrecondition(signature)) {
@@ -60,17 +63,28 @@ absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>
 
 }  // namespace
 
+Json DescribeRelease(const v1::Release& release) {
+  Json json = {{"what", release.what()},
+               {"mechanism", release.mechanism()},
+               {"epsilon", OfNanos(release.epsilon_nanos())}};
+  if (release.delta_atto() > 0) json["delta"] = OfAtto(release.delta_atto());
+  if (release.rho_pico() > 0) json["rho"] = static_cast<double>(release.rho_pico()) / 1e12;
+  json["times"] = release.times();
+  json["part"] = release.part().empty() ? "all" : release.part();
+  return json;
+}
+
 Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
   const Certificate certificate = FromProto(model.certificate());
   const absl::StatusOr<uint64_t> cost = TotalCost(certificate.releases);
   Verdict verdict;
   verdict.status = cost.ok() ? FromProto(model).status() : cost.status();
-  verdict.json = {{"model", IdOf(model.name())},
+  verdict.json = {{"model", model.name().substr(model.name().rfind('/') + 1)},
                   {"verified", verdict.status.ok()},
                   {"consistent", verdict.status.ok()},
-                  {"epsilon", EpsilonNumber(certificate.epsilon_nanos)},
-                  {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()}};
-  if (certificate.delta_atto > 0) verdict.json["delta"] = DeltaNumber(certificate.delta_atto);
+                  {"epsilon", OfNanos(certificate.epsilon_nanos)},
+                  {"epsilon_of_releases", cost.ok() ? Json(OfNanos(*cost)) : Json()}};
+  if (certificate.delta_atto > 0) verdict.json["delta"] = OfAtto(certificate.delta_atto);
   verdict.json["neighbouring"] = certificate.neighbouring;
   verdict.json["releases"] = Json::array();
   for (const v1::Release& release : model.certificate().releases()) {
@@ -102,4 +116,4 @@ std::string ToText(const CertificateText& words) {
   return text;
 }
 
-}  // namespace coppice::cli
+}  // namespace coppice
