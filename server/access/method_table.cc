@@ -78,6 +78,8 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ModelService/BuildModel",               kTrainers,  kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kBuiltModel},
     {"/coppice.v1.ModelService/DeleteEndpoint",           kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSeenEndpoint},
     {"/coppice.v1.ModelService/DeleteModel",              kTrainers,  kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/DescribeModel",            kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/ExportModel",              kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
     {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenEndpoint},
     {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kInline,   kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
     {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},

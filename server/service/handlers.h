@@ -107,6 +107,13 @@ class ModelHandlers {
                           v1::BuildModelResponse* response, const CancelCheck& cancel);
   absl::Status GetModel(const Caller& caller, const v1::GetModelRequest& request,
                         v1::GetModelResponse* response) const;
+  // The certificate is judged with this curator's key.
+  absl::Status DescribeModel(const Caller& caller, const v1::DescribeModelRequest& request,
+                             v1::DescribeModelResponse* response) const;
+  // FailedPrecondition for a model that the format cannot express, and for a file too large to
+  // send.
+  absl::Status ExportModel(const Caller& caller, const v1::ExportModelRequest& request,
+                           v1::ExportModelResponse* response) const;
   absl::Status ListModels(const Caller& caller, const v1::ListModelsRequest& request,
                           v1::ListModelsResponse* response) const;
   absl::Status DeleteModel(const Caller& caller, const v1::DeleteModelRequest& request,

@@ -26,6 +26,8 @@ models::ChangeOptions OptionsOf(const auto& request) {
 void ModelHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &ModelHandlers::BuildModel);
   registry.Add(*this, &ModelHandlers::GetModel);
+  registry.Add(*this, &ModelHandlers::DescribeModel);
+  registry.Add(*this, &ModelHandlers::ExportModel);
   registry.Add(*this, &ModelHandlers::ListModels);
   registry.Add(*this, &ModelHandlers::DeleteModel);
   registry.Add(*this, &ModelHandlers::Predict);

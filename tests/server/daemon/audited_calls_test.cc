@@ -92,6 +92,7 @@ const std::map<std::string, std::string>& Reasons() {
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"AdminService/ListTokens", "reads"},          {"AdminService/ReadAuditLog", "reads"},
       {"DatasetService/GetDataset", "reads"},        {"DatasetService/ListDatasets", "reads"},
+      {"ModelService/DescribeModel", "reads"},       {"ModelService/ExportModel", "reads"},
       {"ModelService/GetEndpoint", "reads"},         {"ModelService/GetModel", "reads"},
       {"ModelService/ListEndpoints", "reads"},       {"ModelService/ListModels", "reads"},
       {"ModelService/Predict", "predicts"},          {"ModelService/StreamPredictions", "predicts"},

@@ -115,8 +115,9 @@ class World : public OwnersTest {
     // Keys, signatures and tickets are each daemon's own, and lists have ids that are drawn.
     const bool is_same =
         !method.changes && !absl::StrContains(path, "/GetOffer") &&
-        !absl::StrContains(path, "/GetModel") && !absl::StrContains(path, "/GetCuratorKeys") &&
-        !absl::StrContains(path, "AdminService") && !absl::StrContains(path, "/List");
+        !absl::StrContains(path, "/GetModel") && !absl::StrContains(path, "/DescribeModel") &&
+        !absl::StrContains(path, "/GetCuratorKeys") && !absl::StrContains(path, "AdminService") &&
+        !absl::StrContains(path, "/List");
     return absl::StrCat(path, ", ", caller.label, ", ", what, ": ", status.error_code(), " ",
                         status.error_message(), " ", is_same ? absl::CEscape(answer) : "");
   }

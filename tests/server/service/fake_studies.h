@@ -166,7 +166,12 @@ class FakeStudies final : public curator::Studies {
   }
 
   curator::CuratorKeys SigningKeysInUse() const override {
-    return {.key = {2}, .endorsements = {}};
+    const std::lock_guard lock(mutex_);
+    return {.key = key_, .endorsements = {}};
+  }
+  void SetKey(const PublicKey& key) {
+    const std::lock_guard lock(mutex_);
+    key_ = key;
   }
   absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
     Signature proof{};
@@ -306,6 +311,7 @@ class FakeStudies final : public curator::Studies {
   curator::CountsRequest counted_;
   std::shared_ptr<const curator::StudySpec> created_;
   curator::EstimatorOptions built_with_;
+  PublicKey key_ = {2};
   std::vector<SubmittedBatch> batches_;
   std::deque<Waiting> waiting_;
   size_t unanswered_ = 0;
