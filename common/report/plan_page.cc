@@ -96,7 +96,16 @@ TableCell WithInterval(const std::string& number, const std::string& low, const 
           .css_class = "n"};
 }
 
-TableCell AccuracyCell(const Json& study) {
+// Of numbers, whose unit may be any.
+std::string InUnits(double value) { return absl::StrFormat("%.4g", value); }
+
+bool PredictsNumbers(const Json& plan) { return plan.contains("public_only_rmse"); }
+
+TableCell LevelCell(const Json& study) {
+  if (const auto error = study.find("rmse"); error != study.end()) {
+    return WithInterval(InUnits((*error)["mean"]), InUnits((*error)["low"]),
+                        InUnits((*error)["high"]));
+  }
   const auto found = study.find("accuracy");
   if (found == study.end()) return NumberCell("–");
   return WithInterval(DecimalOf(*found, "mean"), DecimalOf(*found, "low"),
@@ -105,6 +114,10 @@ TableCell AccuracyCell(const Json& study) {
 
 TableCell GainCell(const Json& study) {
   if (!study.contains("gain")) return NumberCell("–");
+  if (study.contains("rmse")) {
+    const Json& interval = study["gain_interval"];
+    return WithInterval(InUnits(study["gain"]), InUnits(interval[0]), InUnits(interval[1]));
+  }
   const std::string gain = SignedDecimal(study["gain"].get<double>());
   if (IntervalOf(study, "gain_interval").empty()) return NumberCell(gain);
   return WithInterval(gain, SignedDecimal(study["gain_interval"][0]),
@@ -113,14 +126,16 @@ TableCell GainCell(const Json& study) {
 
 std::string StudyTable(const Json& plan) {
   TableData table{.caption = "Each study that was asked about; intervals are of 90 %",
-                  .columns = {"ε of a report", "devices", "mechanism", "bytes", "accuracy", "gain",
-                              "worth public rows", "one liar moves"},
+                  .columns = {"ε of a report", "devices", "mechanism", "bytes",
+                              PredictsNumbers(plan) ? "error (RMSE)" : "accuracy",
+                              PredictsNumbers(plan) ? "less error" : "gain", "worth public rows",
+                              "one liar moves"},
                   .rows = {}};
   for (const Json& study : plan["studies"]) {
     table.rows.push_back(
         {Cell(Plain(study["epsilon"])), NumberCell(Plain(study["devices"])),
          Cell(study.value("mechanism", "")), NumberCell(Plain(study["payload_bytes"])),
-         AccuracyCell(study), GainCell(study),
+         LevelCell(study), GainCell(study),
          NumberCell(absl::StrFormat("%.1f", study["equivalent_rows"].get<double>())),
          NumberCell(study.contains("influence")
                         ? absl::StrFormat("%.4f", study["influence"].get<double>())
@@ -162,6 +177,12 @@ std::string PlanPage(const Json& plan) {
                    {"Public labels alone", DecimalOf(level, "mean"),
                     absl::StrCat(DecimalOf(level, "low"), " to ", DecimalOf(level, "high"))});
   }
+  if (PredictsNumbers(plan)) {
+    const Json& error = plan["public_only_rmse"];
+    figures.insert(figures.begin(),
+                   {"Error (RMSE) of public labels alone", InUnits(error["mean"]),
+                    absl::StrCat(InUnits(error["low"]), " to ", InUnits(error["high"]))});
+  }
   if (plan.contains("majority")) {
     figures.insert(figures.begin() + 1,
                    {absl::StrCat("Always “", plan.value("majority_class", ""), "”"),
@@ -171,7 +192,9 @@ std::string PlanPage(const Json& plan) {
   if (CanBeDrawn(plan)) absl::StrAppend(&body, Levels(plan), Gains(plan));
   absl::StrAppend(&body, Requirements(plan), StudyTable(plan),
                   Remark("Foreseen from public rows alone: nobody's private row was touched. "
-                         "A plan does not see that private rows may be of another population."));
+                         "A plan does not see that private rows may be of another population. "
+                         "ε is what one report costs: any two rows that a device may hold are "
+                         "neighbours, if their public features are the same."));
   return RenderDocument({.kind = "Study plan",
                          .title = "What accuracy to expect",
                          .lead = plan.value("advice", ""),

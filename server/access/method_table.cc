@@ -93,6 +93,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kNewStudy},
     {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/ForecastStudy",            kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
     {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},

@@ -19,15 +19,13 @@
 #include "common/base/write_file.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
-#include "common/evaluation/class_evaluation.h"
-#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/budget.h"
 #include "common/report/pages.h"
 #include "common/schema/schema.h"
 #include "server/curator/estimation/plan.h"
-#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
+#include "server/curator/planning/plan_json.h"
 #include "server/lab/commands.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
@@ -39,32 +37,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
-
-struct PlanRow {
-  Budget epsilon;
-  uint64_t devices = 0;
-  curator::MechanismCost cost;
-  curator::StudyForecast forecast;
-  ReadersBound readers{};
-};
-
-// What always answering one class, or the mean, is worth on the public rows: how often it is right,
-// or the root of its mean squared error.
-struct Baseline {
-  bool numbers = false;
-  std::string answer;
-  double score = 0;
-};
-
-Baseline BaselineAmong(const Table& public_rows) {
-  const Schema& schema = public_rows.schema();
-  if (schema.target()) {
-    const MeanAnswer mean = MeanAnswerFor(public_rows.targets());
-    return {.numbers = true, .answer = absl::StrFormat("%.4g", mean.value), .score = mean.rmse};
-  }
-  const Majority majority = MajorityOf(public_rows.labels(), schema.num_classes());
-  return {.numbers = false, .answer = schema.classes()[majority.label], .score = majority.share};
-}
 
 absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
@@ -83,38 +55,11 @@ std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
   return kinds;
 }
 
-Json IntervalJson(const curator::Interval& interval) {
-  return {{"low", interval.low}, {"mean", interval.mean}, {"high", interval.high}};
-}
-
-Json RowJson(const PlanRow& row, bool with_accuracy, bool numbers) {
-  Json json = {{"epsilon", row.epsilon.epsilon()},
-               {"devices", row.devices},
-               {"mechanism", std::string(MechanismName(row.cost.kind))},
-               {"payload_bytes", row.cost.payload_bytes},
-               {"equivalent_rows", row.forecast.equivalent_rows}};
-  // 0: not computed.
-  if (row.forecast.influence > 0) json["influence"] = row.forecast.influence;
-  if (with_accuracy) {
-    if (numbers) {
-      json["rmse"] = IntervalJson(row.forecast.rmse);
-    } else {
-      json["accuracy"] = IntervalJson(row.forecast.accuracy);
-    }
-    json["gain"] = row.forecast.gain.mean;
-    json["gain_interval"] = {row.forecast.gain.low, row.forecast.gain.high};
-  }
-  if (row.readers.epsilon_nanos > 0) {
-    json["readers_epsilon"] = static_cast<double>(row.readers.epsilon_nanos) / 1e9;
-    json["readers_delta"] = static_cast<double>(row.readers.delta_atto) / 1e18;
-  }
-  return json;
-}
-
 // Every study asked about; mechanisms that cannot serve the forest are left out.
-absl::StatusOr<std::vector<PlanRow>> LookAround(const curator::Planner& planner,
-                                                const Schema& schema, const PlanFlags& flags) {
-  std::vector<PlanRow> rows;
+absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Planner& planner,
+                                                              const Schema& schema,
+                                                              const PlanFlags& flags) {
+  std::vector<curator::PlannedStudy> rows;
   absl::Status refused;
   for (const std::optional<MechanismKind>& kind : MechanismsOf(flags)) {
     for (const std::string& text : flags.epsilons) {
@@ -126,12 +71,9 @@ absl::StatusOr<std::vector<PlanRow>> LookAround(const curator::Planner& planner,
         continue;
       }
       for (const uint64_t devices : flags.devices) {
-        rows.push_back(
-            {.epsilon = epsilon,
-             .devices = devices,
-             .cost = *cost,
-             .forecast = *planner.Forecast(static_cast<double>(devices), *cost),
-             .readers = curator::BoundForReaders(schema, epsilon, cost->two_sided_mass, devices)});
+        COPPICE_ASSIGN_OR_RETURN(curator::PlannedStudy study,
+                                 curator::PlanStudy(planner, schema, epsilon, *cost, devices));
+        rows.push_back(std::move(study));
       }
     }
   }
@@ -192,21 +134,8 @@ absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const Pla
   return rows;
 }
 
-// Those that stand for the schema are none.
-size_t PublicRowsOf(const curator::Planner& planner) {
-  return planner.partition().from_schema ? 0 : planner.public_rows();
-}
-
-std::string AdviceOnRows(const curator::Planner& planner, const std::vector<PlanRow>& rows) {
-  std::vector<double> gains;
-  for (const PlanRow& row : rows) gains.push_back(row.forecast.gain.mean);
-  const std::optional<double> rmse =
-      planner.predicts_numbers() ? std::optional<double>(planner.public_only().mean) : std::nullopt;
-  return curator::Advice(gains, planner.partition(), rmse);
-}
-
-void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& rows,
-                   const Baseline& baseline) {
+void PrintBaseline(const curator::Interval& level, const std::vector<curator::PlannedStudy>& rows,
+                   const curator::Baseline& baseline) {
   if (baseline.numbers) {
     std::cout << absl::StrFormat("Public labels alone: an error (RMSE) of %.4g (%.4g to %.4g)\n",
                                  level.mean, level.low, level.high)
@@ -216,18 +145,19 @@ void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& r
   }
   std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean, level.low,
                                level.high);
-  const bool is_beaten = std::any_of(rows.begin(), rows.end(), [&](const PlanRow& row) {
-    return row.forecast.accuracy.mean > baseline.score;
-  });
+  const bool is_beaten =
+      std::any_of(rows.begin(), rows.end(), [&](const curator::PlannedStudy& row) {
+        return row.forecast.accuracy.mean > baseline.score;
+      });
   std::cout << absl::StrFormat("Always answering %s: %.3f of the public rows%s\n",
                                Printable(baseline.answer), baseline.score,
                                is_beaten ? "" : "; no study here is foreseen to beat that");
 }
 
-void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
-               const std::optional<Baseline>& baseline) {
+void PrintText(const curator::Planner& planner, const std::vector<curator::PlannedStudy>& rows,
+               const Json& takes, const std::optional<curator::Baseline>& baseline) {
   std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
-                               PublicRowsOf(planner), planner.forest().size(),
+                               curator::PublicRowsOf(planner), planner.forest().size(),
                                planner.effective_cells());
   if (baseline) PrintBaseline(planner.public_only(), rows, *baseline);
   std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s %12s", "epsilon", "devices",
@@ -236,7 +166,7 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
   std::cout << (!baseline ? "\n"
                 : numbers ? "  error, RMSE (90 %)      less than of public labels (90 %)\n"
                           : "  accuracy (90 %)         gain over public labels (90 %)\n");
-  for (const PlanRow& row : rows) {
+  for (const curator::PlannedStudy& row : rows) {
     std::cout << absl::StrFormat(
         "%8s %10d  %-18s %6d %10.1f %10s %12s", row.epsilon.ToString(), row.devices,
         MechanismName(row.cost.kind), row.cost.payload_bytes, row.forecast.equivalent_rows,
@@ -258,42 +188,17 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
       << "\nreaders' eps: towards whoever sees only models of the sealed study, if 90 % of the "
          "devices are\nhonest and the curator keeps tickets and arrival times to itself; "
          "its delta is in --json.\n";
-  std::cout << "\n" << AdviceOnRows(planner, rows) << "\n";
+  std::cout << "\n" << curator::AdviceOn(planner, rows) << "\n";
   for (const Json& one : takes) std::cout << TakesText(one);
 }
 
-Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
-                const std::optional<Baseline>& baseline) {
-  Json report = {{"public_rows", PublicRowsOf(planner)},
-                 {"trees", planner.forest().size()},
-                 {"effective_cells", planner.effective_cells()},
-                 {"advice", AdviceOnRows(planner, rows)}};
-  if (baseline && baseline->numbers) {
-    report["public_only_rmse"] = IntervalJson(planner.public_only());
-    report["mean_rmse"] = baseline->score;
-  } else if (baseline) {
-    report["public_only"] = IntervalJson(planner.public_only());
-    report["majority"] = baseline->score;
-    report["majority_class"] = baseline->answer;
-  }
-  report["studies"] = Json::array();
-  for (const PlanRow& row : rows)
-    report["studies"].push_back(RowJson(row, baseline.has_value(), planner.predicts_numbers()));
-  if (!takes.empty()) report["takes"] = std::move(takes);
-  return report;
-}
-
 // For the first study asked about; see Planner.
-absl::StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner, const PlanRow& row) {
+absl::StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner,
+                                           const curator::PlannedStudy& row) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::vector<curator::FeatureWorth> worths,
       planner.WorthOfPublicFeatures(static_cast<double>(row.devices), row.cost));
-  Json json = Json::array();
-  for (const curator::FeatureWorth& worth : worths) {
-    json.push_back(
-        {{"name", worth.name}, {"gain", worth.gain}, {"equivalent_rows", worth.equivalent_rows}});
-  }
-  return json;
+  return curator::WorthsJson(worths);
 }
 
 bool WithoutLabels(const PlanFlags& flags) {
@@ -399,15 +304,16 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
                            curator::Planner::Create(public_rows, first, options));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows,
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::PlannedStudy> rows,
                            LookAround(planner, *schema.schema, flags));
   Json takes = Json::array();
   if (flags.accuracy > 0) {
     COPPICE_ASSIGN_OR_RETURN(takes, FindRequirements(planner, flags));
   }
-  std::optional<Baseline> baseline;
-  if (options.partition.use_labels) baseline = BaselineAmong(public_rows);
-  Json report = ReportJson(planner, rows, takes, baseline);
+  std::optional<curator::Baseline> baseline;
+  if (options.partition.use_labels) baseline = curator::BaselineAmong(public_rows);
+  Json report = curator::PlanJson(planner, rows, baseline);
+  if (!takes.empty()) report["takes"] = takes;
   COPPICE_ASSIGN_OR_RETURN(const Json worths, WorthOfPublicFeatures(planner, rows.front()));
   if (!worths.empty()) report["public_features"] = worths;
   if (!flags.plot_file.empty()) {

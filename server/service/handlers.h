@@ -62,6 +62,8 @@ class StudyHandlers {
                            v1::AddJoinRowsResponse* response);
   absl::Status PreviewStudy(const Caller& caller, const v1::PreviewStudyRequest& request,
                             v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
+  absl::Status ForecastStudy(const Caller& caller, const v1::ForecastStudyRequest& request,
+                             v1::ForecastStudyResponse* response, const CancelCheck& cancel) const;
   absl::Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
                         v1::GetStudyResponse* response) const;
   absl::Status GetCounts(const Caller& caller, const v1::GetCountsRequest& request,

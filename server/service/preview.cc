@@ -1,20 +1,23 @@
-// StudyHandlers::PreviewStudy(): what a study is expected to come to, for a caller who has not made
-// it yet. Takes up to half a minute.
+// StudyHandlers::PreviewStudy() and ForecastStudy(): what a study is expected to come to, before it
+// is made and after. Takes up to half a minute.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/report/pages.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
-#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/public_random.h"
+#include "server/curator/planning/plan_json.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
 
@@ -72,11 +75,13 @@ v1::Interval ToProto(const curator::Interval& interval) {
   return proto;
 }
 
-v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::MechanismCost& cost,
-                    bool with_labels, bool numbers) {
+v1::Outlook ToProto(const curator::PlannedStudy& study, bool with_labels, bool numbers) {
   v1::Outlook proto;
-  proto.set_mechanism(coppice::ToProto(cost.kind));
-  proto.set_payload_bytes(cost.payload_bytes);
+  const curator::StudyForecast& forecast = study.forecast;
+  proto.set_epsilon_nanos(study.epsilon.nanos());
+  proto.set_devices(study.devices);
+  proto.set_mechanism(coppice::ToProto(study.cost.kind));
+  proto.set_payload_bytes(study.cost.payload_bytes);
   proto.set_equivalent_rows(forecast.equivalent_rows);
   proto.set_influence(forecast.influence);
   if (with_labels) {
@@ -85,6 +90,8 @@ v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::Mecha
     proto.set_gain(forecast.gain.mean);
     *proto.mutable_gain_interval() = ToProto(forecast.gain);
   }
+  proto.set_readers_epsilon_nanos(study.readers.epsilon_nanos);
+  proto.set_readers_delta_atto(study.readers.delta_atto);
   return proto;
 }
 
@@ -99,19 +106,87 @@ absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
   return status.ok() ? status : InField("study", status);
 }
 
-absl::Status AddFeatureWorths(const curator::Planner& planner, const curator::StudySpec& spec,
-                              const Budget& epsilon, double devices, const CancelCheck& cancel,
-                              v1::PreviewStudyResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
-                           planner.Cost(epsilon, spec.mechanism, spec.max_payload_bytes));
+// What is asked of a planner.
+struct Question {
+  std::vector<Budget> epsilons;
+  std::vector<uint64_t> devices;
+  std::optional<MechanismKind> mechanism;  // chosen if unset
+  size_t max_payload_bytes = 0;
+  bool with_page = false;
+};
+
+absl::StatusOr<std::vector<uint64_t>> DevicesOf(
+    const google::protobuf::RepeatedField<uint64_t>& devices) {
+  COPPICE_RETURN_IF_ERROR(CheckCount("devices", devices.size()));
+  for (int i = 0; i < devices.size(); ++i) {
+    if (devices[i] == 0) return FieldError(ElementName("devices", i), "must be positive");
+  }
+  return std::vector<uint64_t>(devices.begin(), devices.end());
+}
+
+// For the first study asked about.
+absl::StatusOr<std::vector<curator::FeatureWorth>> WorthsOf(const curator::Planner& planner,
+                                                            const Question& question,
+                                                            const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const curator::MechanismCost cost,
+      planner.Cost(question.epsilons.front(), question.mechanism, question.max_payload_bytes));
+  return planner.WorthOfPublicFeatures(static_cast<double>(question.devices.front()), cost, cancel);
+}
+
+absl::StatusOr<std::vector<curator::PlannedStudy>> StudiesOf(const curator::Planner& planner,
+                                                             const Schema& schema,
+                                                             const Question& question,
+                                                             const CancelCheck& cancel) {
+  std::vector<curator::PlannedStudy> studies;
+  for (const Budget& epsilon : question.epsilons) {
+    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
+                             planner.Cost(epsilon, question.mechanism, question.max_payload_bytes));
+    for (const uint64_t devices : question.devices) {
+      COPPICE_ASSIGN_OR_RETURN(curator::PlannedStudy study,
+                               curator::PlanStudy(planner, schema, epsilon, cost, devices, cancel));
+      studies.push_back(std::move(study));
+    }
+  }
+  return studies;
+}
+
+std::string RenderPlan(const curator::Planner& planner,
+                       const std::vector<curator::PlannedStudy>& studies,
+                       const std::vector<curator::FeatureWorth>& worths, const Table& rows) {
+  std::optional<curator::Baseline> baseline;
+  if (planner.partition().use_labels) baseline = curator::BaselineAmong(rows);
+  auto plan = curator::PlanJson(planner, studies, baseline);
+  if (!worths.empty()) plan["public_features"] = curator::WorthsJson(worths);
+  return report::PlanPage(plan);
+}
+
+// `rows` are the planner's.
+absl::Status Answer(const curator::Planner& planner, const Table& rows, const Question& question,
+                    const CancelCheck& cancel, v1::PreviewStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::FeatureWorth> worths,
-                           planner.WorthOfPublicFeatures(devices, cost, cancel));
+                           WorthsOf(planner, question, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::PlannedStudy> studies,
+                           StudiesOf(planner, rows.schema(), question, cancel));
   for (const curator::FeatureWorth& worth : worths) {
     v1::FeatureWorth& proto = *response.add_public_features();
     proto.set_name(worth.name);
     proto.set_gain(worth.gain);
     proto.set_equivalent_rows(worth.equivalent_rows);
   }
+  const bool with_labels = planner.partition().use_labels;
+  const bool numbers = planner.predicts_numbers();
+  for (const curator::PlannedStudy& study : studies) {
+    *response.add_outlooks() = ToProto(study, with_labels, numbers);
+  }
+  if (with_labels) {
+    *(numbers ? response.mutable_public_only_rmse() : response.mutable_public_only()) =
+        ToProto(planner.public_only());
+  }
+  response.set_public_rows(curator::PublicRowsOf(planner));
+  response.set_effective_cells(planner.effective_cells());
+  response.set_advice(curator::AdviceOn(planner, studies));
+  if (question.with_page) response.set_page(RenderPlan(planner, studies, worths, rows));
   return absl::OkStatus();
 }
 
@@ -121,56 +196,46 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
                                          const v1::PreviewStudyRequest& request,
                                          v1::PreviewStudyResponse* response,
                                          const CancelCheck& cancel) const {
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Budget> epsilons, EpsilonsOf(request));
-  COPPICE_RETURN_IF_ERROR(CheckCount("devices", request.devices_size()));
-  for (int i = 0; i < request.devices_size(); ++i) {
-    if (request.devices(i) == 0) return FieldError(ElementName("devices", i), "must be positive");
-  }
-  const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
+  Question question{.with_page = request.with_page()};
+  COPPICE_ASSIGN_OR_RETURN(question.epsilons, EpsilonsOf(request));
+  COPPICE_ASSIGN_OR_RETURN(question.devices, DevicesOf(request.devices()));
+  const Budget& first = question.epsilons.front();
+  const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), first);
   if (!spec.ok()) return InField("study", spec.status());
   COPPICE_RETURN_IF_ERROR(CheckRoundingOf(*spec));
-  const bool with_labels = spec->partition.use_labels;
-  const bool numbers = spec->public_rows->schema().target().has_value();
+  question.mechanism = spec->mechanism;
+  question.max_payload_bytes = spec->max_payload_bytes;
   const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
   COPPICE_ASSIGN_OR_RETURN(
       const curator::Planner planner,
-      curator::Planner::Create(rows, epsilons.front(),
+      curator::Planner::Create(rows, first,
                                {.partition = spec->partition,
-                                .expected_devices = static_cast<double>(request.devices(0)),
+                                .expected_devices = static_cast<double>(question.devices.front()),
                                 .seed = spec->partition.seed,
                                 .rounding = spec->rounding},
                                cancel));
-  COPPICE_RETURN_IF_ERROR(AddFeatureWorths(planner, *spec, epsilons.front(),
-                                           static_cast<double>(request.devices(0)), cancel,
-                                           *response));
-  std::vector<double> gains;
-  for (const Budget& epsilon : epsilons) {
-    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
-                             planner.Cost(epsilon, spec->mechanism, spec->max_payload_bytes));
-    for (const uint64_t devices : request.devices()) {
-      COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
-                               planner.Forecast(static_cast<double>(devices), cost, cancel));
-      v1::Outlook& added = *response->add_outlooks();
-      added = ToProto(forecast, cost, with_labels, numbers);
-      added.set_epsilon_nanos(epsilon.nanos());
-      added.set_devices(devices);
-      const ReadersBound readers = curator::BoundForReaders(spec->public_rows->schema(), epsilon,
-                                                            cost.two_sided_mass, devices);
-      added.set_readers_epsilon_nanos(readers.epsilon_nanos);
-      added.set_readers_delta_atto(readers.delta_atto);
-      gains.push_back(forecast.gain.mean);
-    }
-  }
-  const curator::Interval public_only = planner.public_only();
-  if (with_labels) {
-    *(numbers ? response->mutable_public_only_rmse() : response->mutable_public_only()) =
-        ToProto(public_only);
-  }
-  response->set_public_rows(spec->partition.from_schema ? 0 : rows.num_rows());
-  response->set_effective_cells(planner.effective_cells());
-  response->set_advice(curator::Advice(
-      gains, spec->partition, numbers ? std::optional<double>(public_only.mean) : std::nullopt));
-  return absl::OkStatus();
+  return Answer(planner, rows, question, cancel, *response);
+}
+
+absl::Status StudyHandlers::ForecastStudy(const Caller& /*caller*/,
+                                          const v1::ForecastStudyRequest& request,
+                                          v1::ForecastStudyResponse* response,
+                                          const CancelCheck& cancel) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  Question question{.with_page = request.with_page()};
+  COPPICE_ASSIGN_OR_RETURN(question.devices, DevicesOf(request.devices()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PublicSide study, studies_.GetPublicSide(id));
+  question.epsilons = {study.terms->epsilon};
+  question.mechanism = study.terms->mechanism;
+  const Table rows = PreviewRows(*study.rows, study.partition.seed);
+  COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
+                           curator::Planner::Create(rows, study.terms->epsilon,
+                                                    {.partition = study.partition,
+                                                     .seed = study.partition.seed,
+                                                     .rounding = study.terms->rounding,
+                                                     .forest = study.forest},
+                                                    cancel));
+  return Answer(planner, rows, question, cancel, *response->mutable_forecast());
 }
 
 }  // namespace coppice::service

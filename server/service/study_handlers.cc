@@ -136,6 +136,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::CreateStudy);
   registry.Add(*this, &StudyHandlers::AddJoinRows);
   registry.Add(*this, &StudyHandlers::PreviewStudy);
+  registry.Add(*this, &StudyHandlers::ForecastStudy);
   registry.Add(*this, &StudyHandlers::GetStudy);
   registry.Add(*this, &StudyHandlers::GetCounts);
   registry.Add(*this, &StudyHandlers::ListStudies);

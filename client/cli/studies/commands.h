@@ -7,10 +7,10 @@
 
 namespace coppice::cli {
 
-// coppice study: create, preview, join, tokens, list, key, show, counts, seal,
-// delete.
+// coppice study: create, preview, forecast, join, tokens, list, key, show, counts, seal, delete.
 void AddStudyCommands(CommandLine& line);
 void AddStudyPreview(const Command& study);
+void AddStudyForecast(const Command& study);
 void AddStudyJoin(const Command& study);
 void AddStudyCounts(const Command& study);
 

@@ -313,6 +313,7 @@ void AddStudyCommands(CommandLine& line) {
       line.AddGroup("study", "Studies: what is asked of devices, and at what cost");
   AddCreate(noun);
   AddStudyPreview(noun);
+  AddStudyForecast(noun);
   AddStudyJoin(noun);
   AddTokens(noun);
   AddListStudies(noun);

@@ -18,15 +18,27 @@
 namespace coppice::cli {
 namespace {
 
-struct PreviewFlags {
-  ServerFlags server;
+// Of whatever foresees.
+struct ForecastOutput {
   OutputFlags output;
+  std::string html_file;
+  bool force = false;
+};
+
+struct PreviewFlags : ForecastOutput {
+  ServerFlags server;
   PublicRowsFlags rows;
   std::string mechanism = "auto";
   std::vector<double> epsilons = {0.5, 1, 2, 4, 8};
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
   uint32_t max_payload = 0;
   uint64_t seed = 1;
+};
+
+struct ForecastFlags : ForecastOutput {
+  ServerFlags server;
+  std::string study;
+  std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
 };
 
 absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
@@ -44,6 +56,7 @@ absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags
     request.add_epsilon_nanos(budget.nanos());
   }
   request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
+  request.set_with_page(!flags.html_file.empty());
   return request;
 }
 
@@ -95,7 +108,8 @@ std::string MeanNote(const v1::CreateStudyRequest& study) {
                          mean.value, mean.rmse);
 }
 
-void NotePublicOnly(const v1::CreateStudyRequest& study, const v1::PreviewStudyResponse& response) {
+// Says nothing where public labels are not used.
+void NotePublicOnly(const v1::PreviewStudyResponse& response) {
   const bool numbers = response.has_public_only_rmse();
   if (!numbers && !response.has_public_only()) return;
   const v1::Interval& level = numbers ? response.public_only_rmse() : response.public_only();
@@ -104,22 +118,17 @@ void NotePublicOnly(const v1::CreateStudyRequest& study, const v1::PreviewStudyR
                                 level.high())
               : absl::StrFormat("%.3f (%.3f to %.3f)", level.mean(), level.low(), level.high());
   Note(absl::StrCat("Public labels alone: ", range, "."));
-  Note(numbers ? MeanNote(study) : MajorityNote(study, response));
 }
 
-absl::Status Preview(const PreviewFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
-  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewStudyResponse>(request));
-  const auto given = static_cast<uint64_t>(request.study().public_rows_size());
-  if (response.public_rows() < given) {
-    Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
-                      " public rows. With all of them public labels say more."));
+void NoteBaseline(const v1::CreateStudyRequest& study, const v1::PreviewStudyResponse& response) {
+  if (response.has_public_only_rmse()) {
+    Note(MeanNote(study));
+  } else if (response.has_public_only()) {
+    Note(MajorityNote(study, response));
   }
-  std::vector<Json> rows;
-  for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
-  PrintRows(rows, flags.output.json);
-  NotePublicOnly(request.study(), response);
+}
+
+void NoteFeatures(const v1::PreviewStudyResponse& response) {
   for (const v1::FeatureWorth& worth : response.public_features()) {
     const std::string worse = response.has_public_only_rmse()
                                   ? absl::StrFormat("error %+.4g", worth.gain())
@@ -127,16 +136,81 @@ absl::Status Preview(const PreviewFlags& flags) {
     Note(absl::StrFormat("Were %s private: %s, reports worth %.0f rows less.", worth.name(), worse,
                          worth.equivalent_rows()));
   }
-  Note(response.advice());
+}
+
+void NoteReaders(const v1::PreviewStudyResponse& response) {
   const bool hides_in_crowd =
       std::any_of(response.outlooks().begin(), response.outlooks().end(),
                   [](const v1::Outlook& one) { return one.readers_epsilon_nanos() > 0; });
-  if (!hides_in_crowd) return absl::OkStatus();
+  if (!hides_in_crowd) return;
   Note(
       "readers_epsilon is for whoever sees only models of the sealed study, if 90 % of the devices "
       "are honest and the curator keeps tickets and arrival times to itself; for everybody else "
       "epsilon holds.");
+}
+
+void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
+  if (response.public_rows() >= given) return;
+  Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
+                    " public rows. With all of them public labels say more."));
+}
+
+void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json) {
+  std::vector<Json> rows;
+  for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
+  PrintRows(rows, json);
+}
+
+absl::Status WritePage(const ForecastOutput& flags, const v1::PreviewStudyResponse& response) {
+  if (flags.html_file.empty()) return absl::OkStatus();
+  return WriteResult(flags.html_file, response.page(), flags.force);
+}
+
+absl::Status Preview(const PreviewFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewStudyResponse>(request));
+  COPPICE_RETURN_IF_ERROR(WritePage(flags, response));
+  if (flags.html_file == "-") return absl::OkStatus();
+  NoteSample(static_cast<uint64_t>(request.study().public_rows_size()), response);
+  PrintOutlooks(response, flags.output.json);
+  NotePublicOnly(response);
+  NoteBaseline(request.study(), response);
+  NoteFeatures(response);
+  Note(response.advice());
+  NoteReaders(response);
   return absl::OkStatus();
+}
+
+absl::Status Forecast(const ForecastFlags& flags) {
+  v1::ForecastStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
+  request.set_with_page(!flags.html_file.empty());
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const auto answer, remote.Call<v1::ForecastStudyResponse>(request));
+  const v1::PreviewStudyResponse& forecast = answer.forecast();
+  COPPICE_RETURN_IF_ERROR(WritePage(flags, forecast));
+  if (flags.html_file == "-") return absl::OkStatus();
+  PrintOutlooks(forecast, flags.output.json);
+  NotePublicOnly(forecast);
+  NoteFeatures(forecast);
+  Note(forecast.advice());
+  NoteReaders(forecast);
+  return absl::OkStatus();
+}
+
+void AddDevicesFlag(const Command& verb, std::vector<uint64_t>& devices) {
+  verb.Add("--devices", devices, "How many answer, several by commas")
+      .SplitAt(',')
+      .InRange(uint64_t{1}, uint64_t{10'000'000'000})
+      .ShowDefault();
+}
+
+void AddPageFlags(const Command& verb, ForecastOutput& flags) {
+  verb.Add("--html", flags.html_file, "Write the forecast as a page too, for people; - is stdout")
+      .Takes("FILE");
+  verb.AddSwitch("--force", flags.force, "Replace the page if there is one");
 }
 
 }  // namespace
@@ -154,10 +228,7 @@ void AddStudyPreview(const Command& noun) {
       .SplitAt(',')
       .InRange(0.01, 20.0)
       .ShowDefault();
-  verb.Add("--devices", flags->devices, "How many answer, several by commas")
-      .SplitAt(',')
-      .InRange(uint64_t{1}, uint64_t{10'000'000'000})
-      .ShowDefault();
+  AddDevicesFlag(verb, flags->devices);
   verb.Add("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
       .Check([](const std::string& name) {
         return name == "auto" ? std::string()
@@ -166,9 +237,23 @@ void AddStudyPreview(const Command& noun) {
       .ShowDefault();
   verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
   verb.Add("--seed", flags->seed, "Of partitions and of the simulation; public").ShowDefault();
+  AddPageFlags(verb, *flags);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Preview);
+}
+
+void AddStudyForecast(const Command& noun) {
+  const auto flags = std::make_shared<ForecastFlags>();
+  const Command verb = noun.AddCommand(
+      "forecast", "Foresee the accuracy of a study that exists, from its own public rows",
+      "coppice study forecast --study s-4f2a --devices 1000,10000");
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  AddDevicesFlag(verb, flags->devices);
+  AddPageFlags(verb, *flags);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Forecast);
 }
 
 }  // namespace coppice::cli

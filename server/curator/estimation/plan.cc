@@ -174,11 +174,17 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
         options.rounding.value_or(ChooseRounding(public_rows, options.partition.use_labels));
     COPPICE_ASSIGN_OR_RETURN(learned, CutNumbers(public_rows, rounding));
   }
-  COPPICE_ASSIGN_OR_RETURN(
-      const PartitionOptions partition,
-      ChooseForestSize(learned, options.partition,
-                       ExpectedInformation(options.expected_devices, epsilon), cancel));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(learned, partition, cancel));
+  PartitionOptions partition = options.partition;
+  Forest forest;
+  if (options.forest != nullptr) {
+    forest = *options.forest;
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(
+        partition,
+        ChooseForestSize(learned, options.partition,
+                         ExpectedInformation(options.expected_devices, epsilon), cancel));
+    COPPICE_ASSIGN_OR_RETURN(forest, GrowPartition(learned, partition, cancel));
+  }
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, learned));
   Planner planner(std::move(learned), std::move(basis));

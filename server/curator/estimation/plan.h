@@ -78,6 +78,9 @@ class Planner {
     uint64_t seed = 1;
     // Where a number is to be predicted; chosen if unset (number_labels.h).
     std::optional<NumberRange> rounding{};
+    // What `partition`, then of any rule, has grown into in a study that exists; null: its size is
+    // chosen, and it is grown.
+    std::shared_ptr<const Forest> forest{};
 
     static constexpr double kUnknownDevices = 10'000;
   };

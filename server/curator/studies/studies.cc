@@ -210,6 +210,11 @@ class StoredStudies final : public Studies {
     return CountStudy(store_, *study, request);
   }
 
+  absl::StatusOr<PublicSide> GetPublicSide(absl::string_view id) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    return LoadPublicSide(store_, *study);
+  }
+
   absl::Status Sweep() override {
     absl::Status status;
     for (const std::shared_ptr<Study>& study : catalog_.All()) {

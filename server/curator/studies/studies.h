@@ -53,6 +53,14 @@ struct StudyCounts {
   BreakDown break_down{};
 };
 
+// What is public of a study, as far as its forecast rests on it.
+struct PublicSide {
+  std::shared_ptr<const Terms> terms;
+  PartitionOptions partition;
+  std::shared_ptr<const Forest> forest;  // that models are estimated on
+  std::shared_ptr<const Table> rows;
+};
+
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
 //
 // A study goes one way: open (takes reports), sealed (takes none), built (its final model, which
@@ -174,6 +182,10 @@ class Studies {
   // as BreakDownTree().
   virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
                                                 const CountsRequest& request) = 0;
+
+  // FailedPrecondition if the study has no public rows: it was made from its schema alone, or its
+  // retention is over.
+  virtual absl::StatusOr<PublicSide> GetPublicSide(absl::string_view id) = 0;
 
   // Does what is due by the clock: seals studies whose time is over, retires those whose retention
   // is over, writes the rejections counted since the last sweep, and looks for alarms. Call it

@@ -46,6 +46,18 @@ absl::Status CheckNotRetired(const Study& study, absl::string_view what) {
       study.definition().settings.retention_days, " days after sealing; its models are there"));
 }
 
+absl::Status CheckHasPublicRows(const Study& study) {
+  if (study.definition().partition.from_schema) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study ", study.id(), " was made from its schema alone: there are no ",
+                     "public rows that a forecast could rest on"));
+  }
+  if (!study.Life().retired) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the study ", study.id(), " gives no further forecast: its public rows were ",
+                   "deleted ", study.definition().settings.retention_days, " days after sealing"));
+}
+
 // `kind` of reports: "accepted reports", ...
 absl::Status CheckEnoughReports(const StudyInfo& info, uint64_t reports, absl::string_view kind,
                                 absl::string_view what) {
@@ -386,6 +398,18 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
                           cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
+}
+
+absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study) {
+  const StudyDefinition& definition = study.definition();
+  COPPICE_RETURN_IF_ERROR(CheckHasPublicRows(study));
+  absl::StatusOr<Table> rows = LoadRows(store, study);
+  COPPICE_RETURN_IF_ERROR(CheckHasPublicRows(study));  // the retention may have ended meanwhile
+  COPPICE_RETURN_IF_ERROR(rows.status());
+  return PublicSide{.terms = definition.terms,
+                    .partition = definition.partition,
+                    .forest = definition.model_forest,
+                    .rows = std::make_shared<const Table>(*std::move(rows))};
 }
 
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,

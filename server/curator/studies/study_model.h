@@ -43,6 +43,9 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel);
 
+// As Studies::GetPublicSide() says.
+absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study);
+
 // Breaks the current sums down as Studies::GetCounts() says; `store` holds the public rows.
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
                                        const CountsRequest& request);

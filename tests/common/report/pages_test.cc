@@ -203,6 +203,26 @@ TEST(PagesTest, APlanWithoutLabelsIsATable) {
   EXPECT_THAT(PlanPage(plan), HasSubstr("signed_hadamard"));
 }
 
+TEST(PagesTest, APlanOfNumbersHasErrorsInTheirUnits) {
+  Json plan = SamplePlan();
+  for (const char* of_classes : {"public_only", "majority", "majority_class"}) {
+    plan.erase(of_classes);
+  }
+  plan["public_only_rmse"] = {{"low", 1200.5}, {"mean", 1300.25}, {"high", 1400}};
+  for (Json& study : plan["studies"]) {
+    study.erase("accuracy");
+    study["rmse"] = {{"low", 1100}, {"mean", 1234.56}, {"high", 1300}};
+    study["gain"] = 65.69;
+    study["gain_interval"] = {60.5, 70};
+  }
+  const std::string page = PlanPage(plan);
+  EXPECT_THAT(page, HasSubstr("<b>1300</b><span>1200 to 1400</span>"));
+  EXPECT_THAT(page, HasSubstr("error (RMSE)"));
+  EXPECT_THAT(page, HasSubstr("1235<small>1100 to 1300</small>"));
+  EXPECT_THAT(page, HasSubstr("65.69<small>60.5 to 70</small>"));
+  EXPECT_THAT(page, Not(HasSubstr("<svg")));
+}
+
 TEST(PagesTest, ATreeOpensQuestionByQuestion) {
   const std::string page = TreePage("m-1", SampleModel());
   EXPECT_THAT(page, HasSubstr("&lt; 37.5</summary>"));

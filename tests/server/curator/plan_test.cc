@@ -46,6 +46,24 @@ StudyForecast Forecast(const Planner& planner, const std::string& epsilon, doubl
   return *planner.Forecast(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
 }
 
+// As the study would have been foreseen, had its size been chosen so.
+TEST(PlanTest, AForestThatIsThereIsTakenAsItIs) {
+  const Table rows = Strips(120, 2, 0.8);
+  const Planner chosen = PlannerFor(rows);
+  Planner::Options options{.partition = chosen.partition(),
+                           .seed = 1,
+                           .forest = std::make_shared<const Forest>(chosen.forest())};
+  ASSERT_OK_AND_ASSIGN(const Planner given, Planner::Create(rows, *Budget::Parse("1"), options));
+  EXPECT_EQ(given.forest(), chosen.forest());
+  EXPECT_EQ(Forecast(given, "1", 1000).accuracy.mean, Forecast(chosen, "1", 1000).accuracy.mean);
+  options.partition = {.rule = SplitRule::kMaxEdge, .max_depth = 1};
+  options.forest = std::make_shared<const Forest>(*GrowPartition(rows, options.partition));
+  ASSERT_OK_AND_ASSIGN(const Planner stump, Planner::Create(rows, *Budget::Parse("1"), options));
+  EXPECT_EQ(stump.forest(), *options.forest);
+  EXPECT_EQ(stump.partition(), options.partition);
+  EXPECT_LT(stump.effective_cells(), 2.01);
+}
+
 TEST(PlanTest, StopsWhereverItIsToldTo) {
   const Table rows = Strips(80, 2, 0.7);
   const Planner::Options options{.partition = {.rule = SplitRule::kHybrid, .trees = 4}};

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "server/curator/partition/from_schema.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -88,6 +89,33 @@ TEST_F(RetentionTest, SumsRowsAndTicketsGoAndWhatRefusesReportsStays) {
   ExpectRetired();
   EXPECT_OK(studies_->Sweep());
   EXPECT_OK(studies_->Delete("one"));
+}
+
+TEST_F(RetentionTest, ForecastsEndWithThePublicRows) {
+  MakeStudy(30);
+  ASSERT_OK_AND_ASSIGN(const PublicSide side, studies_->GetPublicSide("one"));
+  EXPECT_EQ(side.terms->epsilon, *Budget::FromEpsilon(1));
+  EXPECT_EQ(side.rows->num_rows(), PublicRows()->num_rows());
+  EXPECT_EQ(*side.forest, *study_.forest);
+  EXPECT_EQ(side.partition, study_.partition);
+  EXPECT_THAT(studies_->GetPublicSide("two"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+  now_ = kSealed + 30 * kDay;
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_THAT(studies_->GetPublicSide("one"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("its public rows were deleted 30 days after sealing")));
+}
+
+TEST_F(RetentionTest, AStudyOfTheSchemaAloneHasNoPublicRows) {
+  StudySpec spec = Spec("bare");
+  spec.partition = {
+      .rule = SplitRule::kHybrid, .trees = 2, .use_labels = false, .from_schema = true};
+  spec.public_rows =
+      std::make_shared<const Table>(*RowsFromSchema(PublicRows()->shared_schema(), /*seed=*/1));
+  ASSERT_OK(studies_->Create(spec));
+  EXPECT_THAT(studies_->GetPublicSide("bare"), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                        HasSubstr("made from its schema alone")));
 }
 
 TEST_F(RetentionTest, NothingGoesBeforeItsTimeOrWithoutOne) {

@@ -231,6 +231,16 @@ class FakeStudies final : public curator::Studies {
     return counts_;
   }
 
+  void SetPublicSide(curator::PublicSide side) {
+    const std::lock_guard lock(mutex_);
+    public_side_ = std::move(side);
+  }
+  absl::StatusOr<curator::PublicSide> GetPublicSide(absl::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
+    return public_side_;
+  }
+
   absl::Status Sweep() override {
     const std::lock_guard lock(mutex_);
     ++sweeps_;
@@ -312,6 +322,7 @@ class FakeStudies final : public curator::Studies {
   std::shared_ptr<const curator::StudySpec> created_;
   curator::EstimatorOptions built_with_;
   PublicKey key_ = {2};
+  curator::PublicSide public_side_{};
   std::vector<SubmittedBatch> batches_;
   std::deque<Waiting> waiting_;
   size_t unanswered_ = 0;
