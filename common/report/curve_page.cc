@@ -105,6 +105,18 @@ std::string DeltaOf(const Json& curve) {
   return curve.contains("delta") ? absl::StrCat("; δ = ", curve.value("delta", "")) : "";
 }
 
+// Whom the ε of each series protects.
+std::string NeighboursOf(const Json& curve) {
+  Json sentences = Json::array();
+  for (const Json& series : curve["series"]) {
+    const std::string neighbours = series.value("neighbours", "");
+    if (neighbours.empty()) continue;
+    sentences.push_back(
+        absl::StrCat(series.value("name", ""), ": neighbours differ in ", neighbours, "."));
+  }
+  return sentences.empty() ? "" : Section("What ε is about", Sentences(sentences));
+}
+
 }  // namespace
 
 std::string CurveDrawing(const Json& curve, ChartUse use) { return DrawChart(ChartOf(curve), use); }
@@ -124,7 +136,8 @@ std::string CurvePage(const Json& curve) {
                                Plain(curve["repeats"]), DeltaOf(curve)),
        .body = absl::StrCat(Section("What it buys", Sentences(curve["sentences"])),
                             Section("The curve", CurveDrawing(curve, ChartUse::kPart)),
-                            Section("The numbers", tables), Remark(kAccuracyIsARelease))});
+                            Section("The numbers", tables), NeighboursOf(curve),
+                            Remark(kAccuracyIsARelease))});
 }
 
 }  // namespace coppice::report

@@ -21,8 +21,8 @@ namespace coppice::report {
 std::string EvaluationPage(const nlohmann::ordered_json& evaluation);
 
 // `coppice-lab curve`: {"label", "rows", "repeats", "majority", "majority_class", or "mean";
-// "lines": as `curve --json` prints them; "series": [{"name", "non_private": {"mean", "std", "n"}
-// or null}]; "sentences"}.
+// "lines": as `curve --json` prints them; "series": [{"name", "neighbours", "non_private": {"mean",
+// "std", "n"} or null}]; "sentences"}.
 std::string CurvePage(const nlohmann::ordered_json& curve);
 // The drawing of that page.
 std::string CurveDrawing(const nlohmann::ordered_json& curve, ChartUse use);

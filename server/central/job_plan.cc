@@ -13,18 +13,6 @@
 namespace coppice::central {
 namespace {
 
-absl::StatusOr<const trainers::Trainer*> FindOffered(
-    const std::string& name, absl::Span<const trainers::Trainer* const> trainers) {
-  std::vector<std::string> names;
-  for (const trainers::Trainer* trainer : trainers) {
-    if (!trainer->info().is_private) continue;
-    if (trainer->info().name == name) return trainer;
-    names.push_back(trainer->info().name);
-  }
-  return FieldError("spec.algorithm", absl::StrCat("there is no \"", name, "\"; there are ",
-                                                   absl::StrJoin(names, ", ")));
-}
-
 absl::Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema,
                         Neighbours neighbours) {
   if (algorithm.neighbours != neighbours) {
@@ -42,11 +30,24 @@ absl::Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& 
 
 }  // namespace
 
+absl::StatusOr<const trainers::Trainer*> FindOffered(
+    absl::string_view field, absl::string_view name,
+    absl::Span<const trainers::Trainer* const> trainers) {
+  std::vector<std::string> names;
+  for (const trainers::Trainer* trainer : trainers) {
+    if (!trainer->info().is_private) continue;
+    if (trainer->info().name == name) return trainer;
+    names.push_back(trainer->info().name);
+  }
+  return FieldError(
+      field, absl::StrCat("there is no \"", name, "\"; there are ", absl::StrJoin(names, ", ")));
+}
+
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
                                 const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers) {
   JobPlan plan;
-  COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered(spec.algorithm, trainers));
+  COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered("spec.algorithm", spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());

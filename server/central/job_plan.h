@@ -29,6 +29,12 @@ struct JobPlan {
   std::vector<std::string> warnings;
 };
 
+// The algorithm of that name; one without privacy is not offered. InvalidArgument, about `field`,
+// with the names that there are.
+absl::StatusOr<const trainers::Trainer*> FindOffered(
+    absl::string_view field, absl::string_view name,
+    absl::Span<const trainers::Trainer* const> trainers);
+
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
                                 const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers);

@@ -88,6 +88,11 @@ std::vector<const trainers::AlgorithmInfo*> Jobs::Algorithms() const {
   return infos;
 }
 
+absl::StatusOr<const trainers::Trainer*> Jobs::FindAlgorithm(absl::string_view field,
+                                                             absl::string_view name) const {
+  return FindOffered(field, name, trainers_);
+}
+
 absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan,

@@ -68,6 +68,9 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
 
   std::vector<const trainers::AlgorithmInfo*> Algorithms() const;
+  // One of these. InvalidArgument, about `field`.
+  absl::StatusOr<const trainers::Trainer*> FindAlgorithm(absl::string_view field,
+                                                         absl::string_view name) const;
 
   // Spends nothing.
   absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;

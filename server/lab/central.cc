@@ -9,11 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/data/schema_file.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/scores.h"
+#include "server/lab/show_repetitions.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 
@@ -21,7 +22,7 @@ namespace coppice::lab {
 namespace {
 
 nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
-                                const Scores& scores) {
+                                const curves::TrainedScores& scores) {
   const bool regression = schema.target().has_value();
   nlohmann::ordered_json report;
   if (regression) {
@@ -30,21 +31,22 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
     AddClassScores(scores.classes, schema.classes(), report);
   }
   report["standard_error"] =
-      Summarize(regression ? scores.numbers.rmse : scores.classes.accuracy).standard_error();
+      curves::Summarize(regression ? scores.numbers.rmse : scores.classes.accuracy)
+          .standard_error();
   report["algorithm"] = flags.algorithm;
   report["epsilon"] = flags.epsilon;
   if (flags.delta != "0") report["delta"] = flags.delta;
   report["epsilon_spent"] = scores.epsilon_spent;
   report["settings"] = absl::StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
-  report["leaves"] = Summarize(scores.leaves).mean;
-  const Summary questions = Summarize(scores.questions);
+  report["leaves"] = curves::Summarize(scores.leaves).mean;
+  const curves::Summary questions = curves::Summarize(scores.questions);
   if (questions.mean > 0) {
     report["questions"] = questions.mean;
     report["questions_std"] = questions.deviation;
   }
-  report["fit_seconds"] = Summarize(scores.fit_seconds).mean;
-  report["fit_cpu_seconds"] = Summarize(scores.fit_cpu_seconds).mean;
+  report["fit_seconds"] = curves::Summarize(scores.fit_seconds).mean;
+  report["fit_cpu_seconds"] = curves::Summarize(scores.fit_cpu_seconds).mean;
   if (flags.per_repetition && flags.json) {
     if (regression) {
       AddRepetitions(scores.numbers, report);
@@ -90,10 +92,10 @@ absl::Status RunCentral(const CentralFlags& flags) {
                            trainer->Warnings(schema, options));
   for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveTableRows(flags));
-  COPPICE_ASSIGN_OR_RETURN(const Scores scores,
-                           TrainAndScore(*trainer, options, rows, flags, [&](uint32_t finished) {
-                             ShowRepetitions(finished, flags.repeats);
-                           }));
+  COPPICE_ASSIGN_OR_RETURN(
+      const curves::TrainedScores scores,
+      curves::TrainAndScore(*trainer, options, SplitsOf(rows), RunsOf(flags),
+                            [&](uint32_t finished) { ShowRepetitions(finished, flags.repeats); }));
   nlohmann::ordered_json report = ReportOf(flags, schema, scores);
   if (flags.votes && flags.json) report["votes"] = scores.votes;
   if (flags.votes && !flags.json) std::cout << scores.votes << "\n";

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -19,13 +18,15 @@
 #include "common/data/schema_file.h"
 #include "common/privacy/delta.h"
 #include "common/report/pages.h"
+#include "server/curves/curve.h"
+#include "server/curves/measure.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
-#include "server/lab/curve/curve.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/rows.h"
 #include "server/lab/scores.h"
+#include "server/lab/show_repetitions.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
@@ -46,46 +47,19 @@ bool HasStudies(const CurveFlags& flags) {
   return std::count(flags.algorithms.begin(), flags.algorithms.end(), kStudy) > 0;
 }
 
-std::vector<Budget> RisingBudgets(const CurveFlags& flags) {
+std::vector<Budget> BudgetsOf(const CurveFlags& flags) {
   std::vector<Budget> budgets;
   for (const std::string& text : flags.epsilons) budgets.push_back(*ParseCurveEpsilon(text));
-  std::sort(budgets.begin(), budgets.end(),
-            [](const Budget& a, const Budget& b) { return a.nanos() < b.nanos(); });
-  budgets.erase(
-      std::unique(budgets.begin(), budgets.end(),
-                  [](const Budget& a, const Budget& b) { return a.nanos() == b.nanos(); }),
-      budgets.end());
-  return budgets;
-}
-
-double RowErrorOf(const std::vector<ConfidenceInterval>& gains) {
-  constexpr double kNormal95 = 1.959964;
-  double squares = 0;
-  for (const ConfidenceInterval& gain : gains) squares += std::pow((gain.high - gain.low) / 2, 2);
-  return std::sqrt(squares / static_cast<double>(gains.size())) / kNormal95;
-}
-
-CurveScores FromClasses(const RepeatedClassScores& scores) {
-  return {.measure = scores.accuracy,
-          .auc = scores.auc,
-          .log_loss = scores.log_loss,
-          .row_error = RowErrorOf(scores.gain_interval)};
-}
-
-CurveScores FromNumbers(const RepeatedNumberScores& scores) {
-  return {.measure = scores.rmse,
-          .auc = {},
-          .log_loss = {},
-          .row_error = RowErrorOf(scores.gain_interval)};
+  return curves::RisingBudgets(std::move(budgets));
 }
 
 // Runs every algorithm at every epsilon, over the same splits.
 class CurveRuns {
  public:
   CurveRuns(const CurveFlags& flags, const SchemaFile& file, RowSource rows)
-      : flags_(flags), file_(file), rows_(std::move(rows)), budgets_(RisingBudgets(flags)) {}
+      : flags_(flags), file_(file), rows_(std::move(rows)), budgets_(BudgetsOf(flags)) {}
 
-  absl::StatusOr<Curve> Run() {
+  absl::StatusOr<curves::Curve> Run() {
     COPPICE_RETURN_IF_ERROR(Begin());
     for (const std::string& name : flags_.algorithms) {
       if (name != kStudy) {
@@ -124,16 +98,9 @@ class CurveRuns {
 
   absl::Status CheckTrainer(const std::string& name) const {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
-    for (const Budget& budget : budgets_) {
-      COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
-                               TrainOptionsOf(*trainer, flags_.table, budget));
-      const absl::Status planned = trainer->Plan(schema(), options).status();
-      if (!planned.ok()) {
-        return absl::Status(planned.code(), absl::StrCat(name, " at epsilon ", budget.ToString(),
-                                                         ": ", std::string(planned.message())));
-      }
-    }
-    return absl::OkStatus();
+    COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
+                             TrainOptionsOf(*trainer, flags_.table, std::nullopt));
+    return curves::CheckSeries(*trainer, schema(), budgets_, options);
   }
 
   absl::Status BeginStudies() {
@@ -163,41 +130,22 @@ class CurveRuns {
     done_ += flags_.table.repeats;
   }
 
-  absl::StatusOr<CurveScores> TrainOnce(const trainers::Trainer& trainer,
-                                        std::optional<Budget> epsilon) {
-    COPPICE_ASSIGN_OR_RETURN(trainers::TrainOptions options,
-                             TrainOptionsOf(trainer, flags_.table, epsilon));
-    if (!epsilon) options.delta_atto = 0;
-    COPPICE_ASSIGN_OR_RETURN(const Scores scores,
-                             TrainAndScore(trainer, options, rows_, flags_.table, Progress()));
-    if (curve_.numbers) {
-      TakeBaseline(scores.numbers.mean, {});
-      return FromNumbers(scores.numbers);
-    }
-    TakeBaseline(scores.classes.majority, scores.classes.majority_class);
-    return FromClasses(scores.classes);
-  }
-
   absl::Status RunTrainer(const std::string& name) {
     COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
-    CurveSeries series{.algorithm = name, .points = {}};
-    for (const Budget& budget : budgets_) {
-      COPPICE_ASSIGN_OR_RETURN(CurveScores scores, TrainOnce(*trainer, budget));
-      series.points.push_back({.epsilon = budget.epsilon(), .scores = std::move(scores)});
-    }
-    absl::StatusOr<CurveScores> without = TrainOnce(*trainer, std::nullopt);
-    if (without.ok()) {
-      series.non_private = std::move(*without);
-    } else if (!absl::IsInvalidArgument(without.status())) {
-      return without.status();
-    } else {
-      done_ += flags_.table.repeats;  // the algorithm has no run without privacy
-    }
-    curve_.series.push_back(std::move(series));
+    COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
+                             TrainOptionsOf(*trainer, flags_.table, std::nullopt));
+    const curves::Runs runs = RunsOf(flags_.table);
+    COPPICE_ASSIGN_OR_RETURN(
+        curves::MeasuredSeries measured,
+        curves::MeasureSeries(*trainer, budgets_, options, SplitsOf(rows_), runs, Progress()));
+    curve_.baseline = std::move(measured.baseline);
+    curve_.majority_class = std::move(measured.majority_class);
+    curve_.series.push_back(std::move(measured.series));
+    done_ += curves::RepetitionsOf(budgets_, runs);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<CurveScores> StudyOnce(const RowSource& rows, const std::string& epsilon) {
+  absl::StatusOr<curves::CurveScores> StudyOnce(const RowSource& rows, const std::string& epsilon) {
     LocalFlags local;
     local.epsilon = epsilon;
     local.repeats = flags_.table.repeats;
@@ -205,17 +153,20 @@ class CurveRuns {
     local.seed = flags_.table.seed;
     COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(local));
     COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, Progress()));
-    const RepeatedClassScores& scores = BestCell(result).scores;  // the only one
+    const curves::RepeatedClassScores& scores = BestCell(result).scores;  // the only one
     TakeBaseline(scores.majority, scores.majority_class);
-    return FromClasses(scores);
+    return curves::ScoresOf(scores);
   }
 
   absl::Status RunStudies(uint64_t devices) {
     COPPICE_ASSIGN_OR_RETURN(const RowSource rows,
                              StudyRows(rows_, public_rows_, public_share_, devices));
-    CurveSeries series{.algorithm = kStudy, .devices = devices, .points = {}};
+    curves::CurveSeries series{.algorithm = kStudy,
+                               .neighbours = "any two rows that a device may hold",
+                               .devices = devices,
+                               .points = {}};
     for (const Budget& budget : budgets_) {
-      COPPICE_ASSIGN_OR_RETURN(CurveScores scores, StudyOnce(rows, budget.ToString()));
+      COPPICE_ASSIGN_OR_RETURN(curves::CurveScores scores, StudyOnce(rows, budget.ToString()));
       series.points.push_back({.epsilon = budget.epsilon(), .scores = std::move(scores)});
     }
     COPPICE_ASSIGN_OR_RETURN(series.non_private, StudyOnce(rows, kNoPrivacy));
@@ -230,7 +181,7 @@ class CurveRuns {
   std::shared_ptr<const Table> public_rows_;
   double public_share_ = 0;
   uint32_t done_ = 0, total_ = 0;  // repetitions
-  Curve curve_;
+  curves::Curve curve_;
 };
 
 std::string PathOf(const CurveFlags& flags, const char* file) {
@@ -263,13 +214,14 @@ absl::Status WriteFiles(const CurveFlags& flags, const nlohmann::ordered_json& c
   return WriteFileAtomically(PathOf(flags, kJsonFile), curve.dump(2) + "\n", options);
 }
 
-void PrintCurve(const Curve& curve, bool json) {
+void PrintCurve(const curves::Curve& curve, bool json) {
   if (json) {
-    for (const nlohmann::ordered_json& line : CurveLines(curve)) std::cout << line.dump() << "\n";
+    for (const nlohmann::ordered_json& line : curves::CurveLines(curve))
+      std::cout << line.dump() << "\n";
     return;
   }
-  std::cout << CurveTable(curve) << "\n";
-  for (const std::string& sentence : CurveSentences(curve)) std::cout << sentence << "\n";
+  std::cout << curves::CurveTable(curve) << "\n";
+  for (const std::string& sentence : curves::CurveSentences(curve)) std::cout << sentence << "\n";
 }
 
 }  // namespace
@@ -331,12 +283,13 @@ absl::Status RunCurve(const CurveFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.table.schema_file));
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, ResolveTableRows(flags.table));
   if (!flags.output_dir.empty()) COPPICE_RETURN_IF_ERROR(PrepareFolder(flags));
-  COPPICE_ASSIGN_OR_RETURN(const Curve curve, CurveRuns(flags, file, std::move(rows)).Run());
+  COPPICE_ASSIGN_OR_RETURN(const curves::Curve curve,
+                           CurveRuns(flags, file, std::move(rows)).Run());
   PrintCurve(curve, flags.table.json);
   if (!std::cout.flush()) {
     return absl::UnavailableError("the curve could not be written to stdout");
   }
-  return flags.output_dir.empty() ? absl::OkStatus() : WriteFiles(flags, CurveJson(curve));
+  return flags.output_dir.empty() ? absl::OkStatus() : WriteFiles(flags, curves::CurveJson(curve));
 }
 
 }  // namespace coppice::lab

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/numbers.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/simulation/experiment.h"
 
 namespace coppice::lab {
@@ -89,7 +89,7 @@ class Runner {
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
                         curator::PublicRandom& assignment, PrivateRandom& noise,
                         absl::Span<GridCell> cells) {
-    const Stopwatch collecting;
+    const curves::Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect, noise));
     COPPICE_ASSIGN_OR_RETURN(
         SimulatedStudy study,
@@ -100,7 +100,7 @@ class Runner {
     if (numbers && study.labels.has_value()) study.labels->rows = rows.private_rows.get();
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
-      const Stopwatch estimating;
+      const curves::Stopwatch estimating;
       COPPICE_ASSIGN_OR_RETURN(Estimated estimated,
                                Estimate(study, *reported.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
@@ -164,7 +164,7 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
   result.cells = EmptyCells(options);
   Runner runner(rows, options, result);
 
-  COPPICE_RETURN_IF_ERROR(RunRepetitions(
+  COPPICE_RETURN_IF_ERROR(curves::RunRepetitions(
       options.repeats, options.threads,
       [&](uint32_t repetition, PrivateRandom& noise) { return runner.RunOne(repetition, noise); },
       progress));

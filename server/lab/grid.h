@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/lab/repetitions.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
 
@@ -49,9 +49,9 @@ struct GridCell {
   uint32_t min_leaf = 0;
   curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
-  RepeatedClassScores scores;
-  RepeatedNumberScores numbers;  // instead, where a number is to be predicted
-  std::vector<double> leaves;    // one per repetition
+  curves::RepeatedClassScores scores;
+  curves::RepeatedNumberScores numbers;  // instead, where a number is to be predicted
+  std::vector<double> leaves;            // one per repetition
   std::vector<double> report_bytes;
   // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
   std::vector<double> fit_seconds;

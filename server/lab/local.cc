@@ -9,12 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
+#include "server/lab/show_repetitions.h"
 #include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {

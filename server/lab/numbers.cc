@@ -5,7 +5,7 @@
 #include "common/base/status_macros.h"
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/partition/number_labels.h"
-#include "server/lab/scores.h"
+#include "server/curves/training.h"
 
 namespace coppice::lab {
 namespace {
@@ -49,7 +49,7 @@ absl::StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const For
   COPPICE_ASSIGN_OR_RETURN(
       const Model model,
       Model::Create(test.schema(), forest, std::move(leaves), {}, LeafKind::kAdditive));
-  return EvaluateNumbers(model, test);
+  return curves::EvaluateNumbers(model, test);
 }
 
 }  // namespace coppice::lab

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json SummaryJson(const Summary& summary) {
+Json SummaryJson(const curves::Summary& summary) {
   return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
 }
 
@@ -40,7 +40,7 @@ Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(va
 double MeanAlpha(const GridCell& cell) {
   std::vector<double> alphas;
   for (const std::optional<double>& alpha : cell.alphas) alphas.push_back(alpha.value_or(0));
-  return Summarize(alphas).mean;
+  return curves::Summarize(alphas).mean;
 }
 
 void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
@@ -59,10 +59,10 @@ void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
     report["depth"] = cell.depth;
     report["min_leaf"] = cell.min_leaf;
   }
-  report["leaves"] = Summarize(cell.leaves).mean;
-  report["report_bytes"] = Summarize(cell.report_bytes).mean;
-  report["fit_seconds"] = Summarize(cell.fit_seconds).mean;
-  report["fit_cpu_seconds"] = Summarize(cell.fit_cpu_seconds).mean;
+  report["leaves"] = curves::Summarize(cell.leaves).mean;
+  report["report_bytes"] = curves::Summarize(cell.report_bytes).mean;
+  report["fit_seconds"] = curves::Summarize(cell.fit_seconds).mean;
+  report["fit_cpu_seconds"] = curves::Summarize(cell.fit_cpu_seconds).mean;
 }
 
 // In which share of the repetitions each alarm was raised.
@@ -98,7 +98,7 @@ std::string ValueText(const Json& value) {
   return value.is_structured() ? PartsText(value) : value.dump();
 }
 
-void AddGain(const MeanGain& gain, Json& report) {
+void AddGain(const curves::MeanGain& gain, Json& report) {
   report["gain"] = gain.gain;
   report["gain_interval"] = {gain.interval.low, gain.interval.high};
 }
@@ -154,40 +154,40 @@ absl::Status RunGnuplot(const std::string& script) {
 
 }  // namespace
 
-void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::string>& classes,
-                    Json& report) {
-  const MeanGain gain = MeanGainOf(scores.gain, scores.gain_interval);
-  const double majority = Summarize(scores.majority).mean;
+void AddClassScores(const curves::RepeatedClassScores& scores,
+                    const std::vector<std::string>& classes, Json& report) {
+  const curves::MeanGain gain = curves::MeanGainOf(scores.gain, scores.gain_interval);
+  const double majority = curves::Summarize(scores.majority).mean;
   report["verdict"] = ClassVerdict(MajorityName(scores.majority_class, classes), majority,
                                    gain.gain, gain.interval);
-  report["accuracy"] = SummaryJson(Summarize(scores.accuracy));
+  report["accuracy"] = SummaryJson(curves::Summarize(scores.accuracy));
   report["majority"] = majority;
   AddGain(gain, report);
-  report["auc"] = SummaryJson(Summarize(scores.auc));
-  report["auc_standard_error"] = Summarize(scores.auc).standard_error();
-  report["log_loss"] = SummaryJson(Summarize(scores.log_loss));
-  report["log_loss_standard_error"] = Summarize(scores.log_loss).standard_error();
+  report["auc"] = SummaryJson(curves::Summarize(scores.auc));
+  report["auc_standard_error"] = curves::Summarize(scores.auc).standard_error();
+  report["log_loss"] = SummaryJson(curves::Summarize(scores.log_loss));
+  report["log_loss_standard_error"] = curves::Summarize(scores.log_loss).standard_error();
   const CalibrationScore calibration = PoolCalibration(scores.calibration);
   report["calibration_error"] = calibration.error;
   report["calibration_error_interval"] = {calibration.interval.low,
                                           NumberJson(calibration.interval.high)};
 }
 
-void AddNumberScores(const RepeatedNumberScores& scores, Json& report) {
-  const MeanGain gain = MeanGainOf(scores.gain, scores.gain_interval);
-  const double mean = Summarize(scores.mean).mean;
+void AddNumberScores(const curves::RepeatedNumberScores& scores, Json& report) {
+  const curves::MeanGain gain = curves::MeanGainOf(scores.gain, scores.gain_interval);
+  const double mean = curves::Summarize(scores.mean).mean;
   report["verdict"] = NumberVerdict(mean, gain.gain, gain.interval);
-  report["mse"] = SummaryJson(Summarize(scores.mse));
-  report["rmse"] = SummaryJson(Summarize(scores.rmse));
-  report["mae"] = SummaryJson(Summarize(scores.mae));
-  report["mae_standard_error"] = Summarize(scores.mae).standard_error();
-  report["r2"] = SummaryJson(Summarize(scores.r2));
-  report["r2_standard_error"] = Summarize(scores.r2).standard_error();
+  report["mse"] = SummaryJson(curves::Summarize(scores.mse));
+  report["rmse"] = SummaryJson(curves::Summarize(scores.rmse));
+  report["mae"] = SummaryJson(curves::Summarize(scores.mae));
+  report["mae_standard_error"] = curves::Summarize(scores.mae).standard_error();
+  report["r2"] = SummaryJson(curves::Summarize(scores.r2));
+  report["r2_standard_error"] = curves::Summarize(scores.r2).standard_error();
   report["mean"] = mean;
   AddGain(gain, report);
 }
 
-void AddRepetitions(const RepeatedClassScores& scores, Json& report) {
+void AddRepetitions(const curves::RepeatedClassScores& scores, Json& report) {
   report["repetitions"] = {
       {"accuracy", scores.accuracy},
       {"auc", scores.auc},
@@ -195,7 +195,7 @@ void AddRepetitions(const RepeatedClassScores& scores, Json& report) {
       {"squared_calibration_error", PoolCalibration(scores.calibration).squared_values}};
 }
 
-void AddRepetitions(const RepeatedNumberScores& scores, Json& report) {
+void AddRepetitions(const curves::RepeatedNumberScores& scores, Json& report) {
   report["repetitions"] = {{"rmse", scores.rmse}, {"mae", scores.mae}, {"r2", scores.r2}};
 }
 
@@ -205,16 +205,16 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
   Json report;
   if (result.classes.empty()) {
     AddNumberScores(best.numbers, report);
-    report["standard_error"] = Summarize(best.numbers.rmse).standard_error();
+    report["standard_error"] = curves::Summarize(best.numbers.rmse).standard_error();
   } else {
     AddClassScores(best.scores, result.classes, report);
-    report["standard_error"] = Summarize(best.scores.accuracy).standard_error();
+    report["standard_error"] = curves::Summarize(best.scores.accuracy).standard_error();
   }
   if (grid) {
     report["tuned_on_test"] = true;
     report["grid_cells"] = result.cells.size();
     if (options.repeats > 1) {
-      report["accuracy_split_half"] = SummaryJson(Summarize(SplitHalfAccuracies(result)));
+      report["accuracy_split_half"] = SummaryJson(curves::Summarize(SplitHalfAccuracies(result)));
     }
   }
   report["epsilon"] = collect.epsilon.has_value() ? Json(collect.epsilon->epsilon()) : Json("inf");

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/grid.h"
-#include "server/lab/repetitions.h"
 
 namespace coppice::lab {
 
@@ -20,14 +20,14 @@ nlohmann::ordered_json LocalReport(const RunOptions& options, const RunResult& r
 
 // Adds what answers are worth beside always answering the majority's class, or the mean, of the
 // same test rows: first of all a sentence that says whether they are better.
-void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::string>& classes,
-                    nlohmann::ordered_json& report);
-void AddNumberScores(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
+void AddClassScores(const curves::RepeatedClassScores& scores,
+                    const std::vector<std::string>& classes, nlohmann::ordered_json& report);
+void AddNumberScores(const curves::RepeatedNumberScores& scores, nlohmann::ordered_json& report);
 
 // Adds what every repetition scored: for differences on the same rows. Of the calibration error it
 // has the square's jackknife values.
-void AddRepetitions(const RepeatedClassScores& scores, nlohmann::ordered_json& report);
-void AddRepetitions(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
+void AddRepetitions(const curves::RepeatedClassScores& scores, nlohmann::ordered_json& report);
+void AddRepetitions(const curves::RepeatedNumberScores& scores, nlohmann::ordered_json& report);
 
 // Draws the report of `coppice-lab plan`: accuracy over epsilon, a line for each number of devices,
 // with its interval. An SVG file, which replaces what is there; nothing is left half written.

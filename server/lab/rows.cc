@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
+#include "server/curves/training.h"
 
 namespace coppice::lab {
 namespace {
@@ -31,20 +32,13 @@ RowSource FixedRows(LabRows rows) {
 
 absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
                                   std::shared_ptr<const Table> private_rows, double share) {
-  const size_t rows = private_rows->num_rows();
-  const auto held_out = static_cast<size_t>(std::ceil(share * static_cast<double>(rows)));
-  if (!(share > 0) || held_out >= rows) {
-    return absl::InvalidArgumentError(
-        "the holdout must be above 0 and leave at least one private row to train on");
-  }
-  return [=](uint64_t seed) {
-    curator::PublicRandom random(seed);
-    const std::vector<size_t> order = Permutation(rows, random);
-    const absl::Span<const size_t> all(order);
-    return LabRows{
-        .public_rows = public_rows,
-        .private_rows = std::make_shared<const Table>(private_rows->Select(all.subspan(held_out))),
-        .test_rows = std::make_shared<const Table>(private_rows->Select(all.first(held_out)))};
+  COPPICE_ASSIGN_OR_RETURN(curves::SplitSource split,
+                           curves::HoldOut(std::move(private_rows), share));
+  return [public_rows, split = std::move(split)](uint64_t seed) {
+    curves::Split rows = split(seed);
+    return LabRows{.public_rows = public_rows,
+                   .private_rows = std::move(rows.train),
+                   .test_rows = std::move(rows.test)};
   };
 }
 

@@ -8,11 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
-#include "common/evaluation/class_evaluation.h"
-#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/delta.h"
-#include "common/tree/votes.h"
-#include "server/curator/partition/public_random.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {
@@ -30,30 +26,7 @@ absl::StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>&
   return settings;
 }
 
-ClassScores EvaluateClasses(const Model& model, const Table& test) {
-  ClassEvaluation evaluation(model.schema().num_classes());
-  Row row;
-  for (size_t i = 0; i < test.num_rows(); ++i) {
-    if (test.label(i) == kUnlabelled) continue;
-    test.CopyRow(i, row);
-    const Prediction prediction = model.Predict(row);
-    evaluation.Add(prediction.label, prediction.probabilities, test.label(i));
-  }
-  return evaluation.Scores();
-}
-
 }  // namespace
-
-NumberScores EvaluateNumbers(const Model& model, const Table& test) {
-  const Target& target = *model.schema().target();
-  NumberEvaluation evaluation(target.min, target.max);
-  Row row;
-  for (size_t i = 0; i < test.num_rows(); ++i) {
-    test.CopyRow(i, row);
-    evaluation.Add(model.Predict(row).value, test.target(i));
-  }
-  return evaluation.Scores();
-}
 
 void AddFileFlags(const Command& command, CentralFlags& flags) {
   command.Add("--data", flags.data_file, "rows to train on (CSV, LIBSVM)").Required();
@@ -123,47 +96,17 @@ absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& t
   return options;
 }
 
-absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
-                                     const trainers::TrainOptions& options, const RowSource& source,
-                                     const CentralFlags& flags,
-                                     const std::function<void(uint32_t)>& progress) {
-  Scores scores;
-  scores.classes.Resize(flags.repeats);
-  scores.numbers.Resize(flags.repeats);
-  for (auto* values :
-       {&scores.fit_seconds, &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
-    values->resize(flags.repeats);
-  }
-  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
-    curator::PublicRandom seeds(flags.seed, repetition);
-    const LabRows rows = source(seeds.Next());
-    const Stopwatch fitting;
-    COPPICE_ASSIGN_OR_RETURN(
-        const Model model,
-        trainer.Train(*rows.private_rows, options, noise, [](double) { return absl::OkStatus(); }));
-    scores.fit_seconds[repetition] = fitting.clock_seconds();
-    scores.fit_cpu_seconds[repetition] = fitting.cpu_seconds();
-    double leaves = 0;
-    for (const Tree& tree : model.forest()) leaves += tree.num_leaves();
-    scores.leaves[repetition] = leaves;
-    const absl::StatusOr<std::vector<Vote>> votes = VotesOf(model);
-    scores.questions[repetition] = votes.ok() ? static_cast<double>(votes->size()) : 0;
-    if (model.schema().target()) {
-      scores.numbers.Set(repetition, EvaluateNumbers(model, *rows.test_rows));
-    } else {
-      scores.classes.Set(repetition, EvaluateClasses(model, *rows.test_rows));
-    }
-    if (repetition == 0) {
-      scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
-      scores.trees = model.forest().size();
-    }
-    if (repetition == 0 && flags.votes) {
-      COPPICE_ASSIGN_OR_RETURN(scores.votes, RenderVotes(model));
-    }
-    return absl::OkStatus();
+curves::Runs RunsOf(const CentralFlags& flags) {
+  return {
+      .repeats = flags.repeats, .threads = flags.threads, .seed = flags.seed, .votes = flags.votes};
+}
+
+curves::SplitSource SplitsOf(RowSource rows) {
+  return [rows = std::move(rows)](uint64_t seed) {
+    LabRows drawn = rows(seed);
+    return curves::Split{.train = std::move(drawn.private_rows),
+                         .test = std::move(drawn.test_rows)};
   };
-  COPPICE_RETURN_IF_ERROR(RunRepetitions(flags.repeats, flags.threads, run, progress));
-  return scores;
 }
 
 }  // namespace coppice::lab

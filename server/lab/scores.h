@@ -1,4 +1,4 @@
-// Central trainers on rows of files: their flags, their splits, and what their models score.
+// Central trainers on rows of files: their flags and their splits.
 
 #ifndef COPPICE_SERVER_LAB_SCORES_H_
 #define COPPICE_SERVER_LAB_SCORES_H_
@@ -15,11 +15,9 @@
 #include "common/command_line/command_line.h"
 #include "common/data/schema_file.h"
 #include "common/data/table.h"
-#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/budget.h"
-#include "common/tree/model.h"
+#include "server/curves/training.h"
 #include "server/lab/commands.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/rows.h"
 #include "server/trainers/core/trainer.h"
 
@@ -46,26 +44,10 @@ absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& t
                                                       const CentralFlags& flags,
                                                       std::optional<Budget> epsilon);
 
-// What the model of numbers says of the rows.
-NumberScores EvaluateNumbers(const Model& model, const Table& test);
-
-// One entry per repetition where it is a vector.
-struct Scores {
-  RepeatedClassScores classes;  // or
-  RepeatedNumberScores numbers;
-  std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
-  std::vector<double> questions;  // of models that are votes on questions
-  std::string votes;              // of the first
-  double epsilon_spent = 0;
-  size_t trees = 0;
-};
-
-// Trains and scores as often as the flags say. Repetition r has the same rows whatever the
-// algorithm and the epsilon. `progress` is called one at a time, with how many have finished.
-absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
-                                     const trainers::TrainOptions& options, const RowSource& source,
-                                     const CentralFlags& flags,
-                                     const std::function<void(uint32_t finished)>& progress);
+// How often, and on which threads, the flags say.
+curves::Runs RunsOf(const CentralFlags& flags);
+// Each repetition's rows to train on, and to score on.
+curves::SplitSource SplitsOf(RowSource rows);
 
 }  // namespace coppice::lab
 

@@ -11,9 +11,10 @@
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
+#include "server/curves/repetitions.h"
 #include "server/lab/grid.h"
-#include "server/lab/repetitions.h"
 #include "server/lab/report.h"
+#include "server/lab/show_repetitions.h"
 #include "server/research/commands.h"
 #include "server/research/method.h"
 
@@ -83,7 +84,7 @@ absl::StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSou
     curator::PublicRandom public_random(seeds.Next());
     if (repetition == 0) result.classes = rows.test_rows->schema().classes();
     for (size_t s = 0; s < settings.size(); ++s) {
-      const lab::Stopwatch fitting;
+      const curves::Stopwatch fitting;
       COPPICE_ASSIGN_OR_RETURN(
           const Answers answers,
           method.Fit(rows, {.epsilon = epsilon, .setting = settings[s]}, public_random, noise));
@@ -93,14 +94,14 @@ absl::StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSou
     }
     return absl::OkStatus();
   };
-  COPPICE_RETURN_IF_ERROR(lab::RunRepetitions(
+  COPPICE_RETURN_IF_ERROR(curves::RunRepetitions(
       flags.rows.repeats, flags.rows.threads, run,
       [&](uint32_t finished) { lab::ShowRepetitions(finished, flags.rows.repeats); }));
   return result;
 }
 
 Json SummaryJson(const std::vector<double>& values) {
-  const lab::Summary summary = lab::Summarize(values);
+  const curves::Summary summary = curves::Summarize(values);
   return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
 }
 
@@ -120,8 +121,8 @@ Json Report(const Method& method, const std::vector<double>& settings,
   const lab::GridCell& best = lab::BestCell(result);
   Json report;
   lab::AddClassScores(best.scores, result.classes, report);
-  report["standard_error"] = lab::Summarize(best.scores.accuracy).standard_error();
-  report["auc_standard_error"] = lab::Summarize(best.scores.auc).standard_error();
+  report["standard_error"] = curves::Summarize(best.scores.accuracy).standard_error();
+  report["auc_standard_error"] = curves::Summarize(best.scores.auc).standard_error();
   if (settings.size() > 1) {
     report["tuned_on_test"] = true;
     report["grid_cells"] = settings.size();
@@ -134,8 +135,8 @@ Json Report(const Method& method, const std::vector<double>& settings,
     report["setting"] = method.info().setting;
     report["value"] = settings[static_cast<size_t>(&best - result.cells.data())];
   }
-  report["fit_seconds"] = lab::Summarize(best.fit_seconds).mean;
-  report["fit_cpu_seconds"] = lab::Summarize(best.fit_cpu_seconds).mean;
+  report["fit_seconds"] = curves::Summarize(best.fit_seconds).mean;
+  report["fit_cpu_seconds"] = curves::Summarize(best.fit_cpu_seconds).mean;
   return report;
 }
 

@@ -40,25 +40,25 @@ RowSource SmallRows() {
 }
 
 TEST(SummaryTest, IsMeanDeviationAndStandardError) {
-  const Summary summary = Summarize({1, 2, 3, 6});
+  const curves::Summary summary = curves::Summarize({1, 2, 3, 6});
   EXPECT_EQ(summary.mean, 3);
   EXPECT_DOUBLE_EQ(summary.deviation, std::sqrt(14.0 / 3));
   EXPECT_DOUBLE_EQ(summary.standard_error(), std::sqrt(14.0 / 12));
-  EXPECT_EQ(Summarize({7}).deviation, 0);
+  EXPECT_EQ(curves::Summarize({7}).deviation, 0);
 }
 
 // One repetition has the interval of its rows; many that agree do not narrow what those rows leave
 // open, and many that differ widen it.
 TEST(MeanGainTest, RepetitionsDoNotHideWhatTheRowsLeaveOpen) {
   const ConfidenceInterval open = {.low = -0.01, .high = 0.03};
-  const MeanGain one = MeanGainOf({0.01}, {open});
+  const curves::MeanGain one = curves::MeanGainOf({0.01}, {open});
   EXPECT_NEAR(one.interval.low, -0.01, 1e-12);
   EXPECT_NEAR(one.interval.high, 0.03, 1e-12);
   const std::vector<ConfidenceInterval> four(4, open);
-  EXPECT_NEAR(MeanGainOf({0.01, 0.01, 0.01, 0.01}, four).interval.low, -0.01, 1e-12);
-  const MeanGain apart = MeanGainOf({-0.01, 0.03, -0.01, 0.03}, four);
+  EXPECT_NEAR(curves::MeanGainOf({0.01, 0.01, 0.01, 0.01}, four).interval.low, -0.01, 1e-12);
+  const curves::MeanGain apart = curves::MeanGainOf({-0.01, 0.03, -0.01, 0.03}, four);
   EXPECT_NEAR(apart.gain, 0.01, 1e-12);
-  const double spread = 1.96 * Summarize({-0.01, 0.03, -0.01, 0.03}).standard_error();
+  const double spread = 1.96 * curves::Summarize({-0.01, 0.03, -0.01, 0.03}).standard_error();
   EXPECT_NEAR(apart.interval.high, 0.01 + std::hypot(0.02, spread), 1e-4);
 }
 
@@ -114,7 +114,7 @@ TEST(GridTest, AnErrorOfOneRepetitionIsTheRunsError) {
 }
 
 TEST(ReportTest, SaysFirstWhetherTheMajorityIsBeaten) {
-  RepeatedClassScores scores;
+  curves::RepeatedClassScores scores;
   scores.Resize(2);
   scores.majority = {0.888, 0.888};
   scores.gain = {0.001, 0.003};

@@ -1,13 +1,13 @@
 // The mean of scores, and how sure it is.
 
-#ifndef COPPICE_SERVER_LAB_CURVE_MEAN_H_
-#define COPPICE_SERVER_LAB_CURVE_MEAN_H_
+#ifndef COPPICE_SERVER_CURVES_MEAN_H_
+#define COPPICE_SERVER_CURVES_MEAN_H_
 
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-namespace coppice::lab {
+namespace coppice::curves {
 
 struct Mean {
   double value = 0;
@@ -30,6 +30,6 @@ inline Mean MeanOf(const std::vector<double>& values) {
   return mean;
 }
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves
 
-#endif  // COPPICE_SERVER_LAB_CURVE_MEAN_H_
+#endif  // COPPICE_SERVER_CURVES_MEAN_H_

@@ -1,4 +1,4 @@
-#include "server/lab/curve/curve.h"
+#include "server/curves/curve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "server/lab/curve/mean.h"
+#include "server/curves/mean.h"
 
-namespace coppice::lab {
+namespace coppice::curves {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -138,6 +138,7 @@ Json CurveJson(const Curve& curve) {
   for (const CurveSeries& series : curve.series) {
     json["series"].push_back(
         {{"name", series.Name()},
+         {"neighbours", series.neighbours},
          {"non_private", series.non_private ? ScoreJson(series.non_private->measure) : Json()}});
   }
   json["sentences"] = CurveSentences(curve);
@@ -161,4 +162,4 @@ std::string CurveTable(const Curve& curve) {
   return text;
 }
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves

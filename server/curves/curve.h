@@ -8,8 +8,8 @@
 // Guarantee  none: scores on private rows are themselves releases.
 // Threads    plain values and functions.
 
-#ifndef COPPICE_SERVER_LAB_CURVE_CURVE_H_
-#define COPPICE_SERVER_LAB_CURVE_CURVE_H_
+#ifndef COPPICE_SERVER_CURVES_CURVE_H_
+#define COPPICE_SERVER_CURVES_CURVE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace coppice::lab {
+namespace coppice::curves {
 
 // One algorithm at one epsilon; an entry for each repetition.
 struct CurveScores {
@@ -37,6 +37,7 @@ struct CurvePoint {
 
 struct CurveSeries {
   std::string algorithm;
+  std::string neighbours{};        // what two tables, or a device's rows, differ in
   uint64_t devices = 0;            // of a local study; 0: a table in one place
   std::vector<CurvePoint> points;  // by rising epsilon
   std::optional<CurveScores> non_private{};
@@ -70,6 +71,6 @@ std::vector<std::string> CurveSentences(const Curve& curve);
 // For a terminal: a row for each epsilon, a column for each series.
 std::string CurveTable(const Curve& curve);
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves
 
-#endif  // COPPICE_SERVER_LAB_CURVE_CURVE_H_
+#endif  // COPPICE_SERVER_CURVES_CURVE_H_

@@ -1,7 +1,7 @@
 // Running something many times, on several threads, and what came of it on average.
 
-#ifndef COPPICE_SERVER_LAB_REPETITIONS_H_
-#define COPPICE_SERVER_LAB_REPETITIONS_H_
+#ifndef COPPICE_SERVER_CURVES_REPETITIONS_H_
+#define COPPICE_SERVER_CURVES_REPETITIONS_H_
 
 #include <time.h>
 
@@ -18,7 +18,7 @@
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/private_random.h"
 
-namespace coppice::lab {
+namespace coppice::curves {
 
 // Calls `run` once for each repetition, with a random source of its thread, and `progress` one call
 // at a time with how many have finished. Stops at, and returns, the first error.
@@ -26,9 +26,6 @@ absl::Status RunRepetitions(
     uint32_t repeats, uint32_t threads,
     const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
     const std::function<void(uint32_t finished)>& progress);
-
-// "3 of 20 repetitions" on stderr, where that is a terminal.
-void ShowRepetitions(uint32_t finished, uint32_t repeats);
 
 // Mean, standard deviation (n - 1) and number of `values`.
 struct Summary {
@@ -90,6 +87,6 @@ class Stopwatch {
   double cpu_start_ = CpuNow();
 };
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves
 
-#endif  // COPPICE_SERVER_LAB_REPETITIONS_H_
+#endif  // COPPICE_SERVER_CURVES_REPETITIONS_H_

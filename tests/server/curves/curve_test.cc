@@ -1,4 +1,4 @@
-#include "server/lab/curve/curve.h"
+#include "server/curves/curve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coppice::lab {
+namespace coppice::curves {
 namespace {
 
 using ::testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(CurveTest, TheTableHasARowForEachEpsilonAndMarksTheOthers) {
 }
 
 }  // namespace
-}  // namespace coppice::lab
+}  // namespace coppice::curves

@@ -1,11 +1,8 @@
-#include "server/lab/repetitions.h"
-
-#include <unistd.h>
+#include "server/curves/repetitions.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -13,7 +10,7 @@
 #include "common/base/mutex.h"
 #include "common/privacy/openssl_random.h"
 
-namespace coppice::lab {
+namespace coppice::curves {
 
 absl::Status RunRepetitions(
     uint32_t repeats, uint32_t threads,
@@ -38,13 +35,6 @@ absl::Status RunRepetitions(
   work();
   for (std::thread& worker : workers) worker.join();
   return status;
-}
-
-void ShowRepetitions(uint32_t finished, uint32_t repeats) {
-  static const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (!terminal) return;
-  std::fprintf(stderr, "\r%u of %u repetitions%s", finished, repeats,
-               finished == repeats ? "\n" : "");
 }
 
 double Summary::standard_error() const {
@@ -111,4 +101,4 @@ void RepeatedNumberScores::Set(size_t repetition, const NumberScores& scores) {
   gain_interval[repetition] = scores.gain_interval;
 }
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves

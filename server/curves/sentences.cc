@@ -4,10 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "server/lab/curve/curve.h"
-#include "server/lab/curve/mean.h"
+#include "server/curves/curve.h"
+#include "server/curves/mean.h"
 
-namespace coppice::lab {
+namespace coppice::curves {
 namespace {
 
 constexpr double kErrors = 2;       // that a difference is above, to be called one
@@ -148,4 +148,4 @@ std::vector<std::string> CurveSentences(const Curve& curve) {
   return sentences;
 }
 
-}  // namespace coppice::lab
+}  // namespace coppice::curves

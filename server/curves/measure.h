@@ -1,0 +1,54 @@
+// One series of a curve: a trainer at several epsilons, over the same splits of one table.
+
+#ifndef COPPICE_SERVER_CURVES_MEASURE_H_
+#define COPPICE_SERVER_CURVES_MEASURE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/privacy/budget.h"
+#include "common/schema/schema.h"
+#include "server/curves/curve.h"
+#include "server/curves/repetitions.h"
+#include "server/curves/training.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice::curves {
+
+CurveScores ScoresOf(const RepeatedClassScores& scores);
+CurveScores ScoresOf(const RepeatedNumberScores& scores);
+
+// Rising, each once.
+std::vector<Budget> RisingBudgets(std::vector<Budget> budgets);
+
+// What can be refused before anything is trained: InvalidArgument names the algorithm and the
+// epsilon. The epsilon of `options` is set by each budget in turn.
+absl::Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
+                         absl::Span<const Budget> budgets, trainers::TrainOptions options);
+
+struct MeasuredSeries {
+  CurveSeries series;
+  std::vector<double> baseline;  // as in Curve: of the test rows alone, so that of every series
+  std::string majority_class;
+};
+
+// A series takes this many repetitions.
+inline uint32_t RepetitionsOf(absl::Span<const Budget> budgets, const Runs& runs) {
+  return static_cast<uint32_t>(budgets.size() + 1) * runs.repeats;
+}
+
+// The last run is without privacy, where the algorithm has such a run. `progress` is called one at
+// a time, with how many repetitions of the series have finished.
+absl::StatusOr<MeasuredSeries> MeasureSeries(
+    const trainers::Trainer& trainer, absl::Span<const Budget> budgets,
+    const trainers::TrainOptions& options, const SplitSource& source, const Runs& runs,
+    const std::function<void(uint32_t finished)>& progress);
+
+}  // namespace coppice::curves
+
+#endif  // COPPICE_SERVER_CURVES_MEASURE_H_
