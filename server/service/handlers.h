@@ -192,6 +192,10 @@ class TrainingHandlers {
 
   absl::Status ListAlgorithms(const Caller& caller, const v1::ListAlgorithmsRequest& request,
                               v1::ListAlgorithmsResponse* response) const;
+  // On the method's lane, for an hour at most.
+  absl::StatusOr<StreamHandlerPtr> MeasureCurve(const Caller& caller,
+                                                const v1::MeasureCurveRequest& request,
+                                                StreamCall& call);
   absl::Status PreviewJob(const Caller& caller, const v1::PreviewJobRequest& request,
                           v1::PreviewJobResponse* response) const;
   absl::Status SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,

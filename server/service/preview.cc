@@ -108,9 +108,9 @@ absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
 
 // What is asked of a planner.
 struct Question {
-  std::vector<Budget> epsilons;
-  std::vector<uint64_t> devices;
-  std::optional<MechanismKind> mechanism;  // chosen if unset
+  std::vector<Budget> epsilons{};
+  std::vector<uint64_t> devices{};
+  std::optional<MechanismKind> mechanism{};  // chosen if unset
   size_t max_payload_bytes = 0;
   bool with_page = false;
 };

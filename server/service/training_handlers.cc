@@ -117,6 +117,7 @@ void JobStream::Advance() {
 
 void TrainingHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &TrainingHandlers::ListAlgorithms);
+  registry.Add(*this, &TrainingHandlers::MeasureCurve);
   registry.Add(*this, &TrainingHandlers::PreviewJob);
   registry.Add(*this, &TrainingHandlers::SubmitJob);
   registry.Add(*this, &TrainingHandlers::WatchJob);

@@ -117,5 +117,35 @@ TEST_F(DocumentsTest, AStudyIsForeseenByItsOwnPartition) {
   EXPECT_EQ(daemon_.Coppice({"study", "forecast", "--study", "s", "--devices", "0"}).exit_code, 2);
 }
 
+TEST_F(DocumentsTest, ACurveOfAPublicTableIsMeasuredByTheCurator) {
+  const std::string page = folder_.path() + "/curve.html";
+  const std::vector<std::string> command = {"train",       "curve",
+                                            "--data",      rows_ + "/private.csv",
+                                            "--schema",    rows_ + "/schema.json",
+                                            "--epsilon",   "0.1,4",
+                                            "--algorithm", "auto,logistic",
+                                            "--repeats",   "2",
+                                            "--output",    page,
+                                            "--json"};
+  const Outcome measured = daemon_.Coppice(command);
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  std::istringstream lines(measured.out);
+  std::vector<nlohmann::json> points;
+  for (std::string line; std::getline(lines, line);) points.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[0]["algorithm"], "auto");
+  EXPECT_EQ(points[0]["epsilon"], 0.1);
+  EXPECT_EQ(points[3]["algorithm"], "logistic");
+  EXPECT_EQ(points[3]["accuracy"]["n"], 2);
+  EXPECT_GT(points[3]["non_private"], 0.5);
+  EXPECT_THAT(ReadWhole(page), HasSubstr("What ε buys"));
+  EXPECT_THAT(daemon_.Coppice(command).err, HasSubstr("--force"));
+  const Outcome refused =
+      daemon_.Coppice({"train", "curve", "--data", rows_ + "/private.csv", "--schema",
+                       rows_ + "/schema.json", "--algorithm", "none"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("there is no \"none\"; there are auto"));
+}
+
 }  // namespace
 }  // namespace coppice

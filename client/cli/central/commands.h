@@ -12,8 +12,9 @@ void AddDatasetCommands(CommandLine& line);
 void AddDatasetCreate(const Command& dataset);
 void AddDatasetUpload(const Command& dataset);
 
-// coppice train: algorithms, preview, submit, watch, list, show, cancel.
+// coppice train: algorithms, curve, preview, submit, watch, list, show, cancel.
 void AddTrainCommands(CommandLine& line);
+void AddTrainCurve(const Command& train);
 void AddTrainPreview(const Command& train);
 void AddTrainSubmit(const Command& train);
 

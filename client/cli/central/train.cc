@@ -132,6 +132,7 @@ void AddTrainCommands(CommandLine& line) {
   const Command noun =
       line.AddGroup("train", "Training: private models of datasets that the curator holds");
   AddAlgorithms(noun);
+  AddTrainCurve(noun);
   AddTrainPreview(noun);
   AddTrainSubmit(noun);
   AddOneJobVerb(noun, "watch", "Follow a job till it has ended; fails unless it ended well", Watch);

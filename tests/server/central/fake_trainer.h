@@ -70,6 +70,7 @@ class FakeTrainer final : public trainers::Trainer {
                                             const trainers::TrainOptions& options) const override {
     const auto settings = trainers::CheckedSettings::Create(info_.parameters, options.settings);
     if (!settings.ok()) return settings.status();
+    if (!options.epsilon) return std::vector<Release>();
     const std::lock_guard lock(mutex_);
     return std::vector<Release>(parts_, {.what = "a count",
                                          .mechanism = "fake",

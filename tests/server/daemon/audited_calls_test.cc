@@ -115,6 +115,7 @@ const std::map<std::string, std::string>& Reasons() {
       {"TrainingService/ListAlgorithms", "reads"},
       {"TrainingService/ListJobs", "reads"},
       {"TrainingService/PreviewJob", "computes"},
+      {"TrainingService/MeasureCurve", "computes"},
       {"TrainingService/WatchJob", "reads"},
   };
   return *reasons;

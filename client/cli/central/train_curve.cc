@@ -1,0 +1,183 @@
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "client/cli/central/budget_flags.h"
+#include "client/cli/central/commands.h"
+#include "client/cli/central/dataset_upload.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/data/schema_file.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/training.grpc.pb.h"
+
+namespace coppice::cli {
+namespace {
+
+constexpr size_t kMaxRows = 20'000;
+// Longer than the curator measures, so that it is the one to say so.
+constexpr absl::Duration kLongestCurve = absl::Hours(2);
+
+struct CurveFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string data_file, schema_file, html_file;
+  std::vector<std::string> algorithms = {"auto"};
+  std::vector<std::string> epsilons = {"0.1", "0.5", "1", "2", "4"};
+  std::string delta = "0";
+  uint32_t repeats = 5;
+  bool strict = false;
+  bool force = false;
+};
+
+absl::StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile& schema) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
+  const ReadingNote reading(path);
+  COPPICE_ASSIGN_OR_RETURN(
+      TableFile file,
+      ReadTable(path, schema.schema, {.strict = flags.strict, .format = schema.format}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  if (file.table.num_rows() <= kMaxRows) return std::move(file.table);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--data: ", flags.data_file, " has ", file.table.num_rows(),
+                   " rows, and a curve takes at most ", kMaxRows, ": `coppice data split --parts ",
+                   "sample=", kMaxRows, ",others=rest` draws as many at random"));
+}
+
+absl::StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const Table table, ReadPublicTable(flags, schema));
+  v1::MeasureCurveRequest request;
+  *request.mutable_schema() = ToProto(*schema.schema);
+  *request.mutable_rows() = BlockOf(table, 0, table.num_rows());
+  request.mutable_algorithms()->Add(flags.algorithms.begin(), flags.algorithms.end());
+  for (const std::string& epsilon : flags.epsilons) {
+    request.add_epsilon_nanos(EpsilonOf(epsilon).nanos());
+  }
+  request.set_delta_atto(DeltaOf(flags.delta));
+  request.set_repeats(flags.repeats);
+  return request;
+}
+
+// The last message.
+absl::StatusOr<v1::MeasureCurveResponse> Measure(const Remote& remote,
+                                                 const v1::MeasureCurveRequest& request) {
+  v1::MeasureCurveResponse last;
+  UpdatingLine line;
+  COPPICE_RETURN_IF_ERROR(remote.Stream(kLongestCurve, [&](grpc::ClientContext& context) {
+    const auto reader =
+        v1::TrainingService::NewStub(remote.channel())->MeasureCurve(&context, request);
+    while (reader->Read(&last)) {
+      line.Show(absl::StrFormat("measuring, %.0f %%", 100 * last.progress()));
+    }
+    return reader->Finish();
+  }));
+  if (last.points_size() > 0) return last;
+  return absl::UnavailableError("the curator ended the curve without a result: try again");
+}
+
+std::optional<double> WithoutPrivacy(const v1::MeasureCurveResponse& curve,
+                                     const std::string& algorithm) {
+  for (const v1::CurvePoint& point : curve.points()) {
+    if (point.epsilon_nanos() == 0 && point.algorithm() == algorithm) return point.mean();
+  }
+  return std::nullopt;
+}
+
+// As `coppice-lab curve --json` prints them.
+std::vector<Json> Lines(const v1::MeasureCurveResponse& curve, const char* measure,
+                        uint32_t repeats) {
+  std::vector<Json> lines;
+  for (const v1::CurvePoint& point : curve.points()) {
+    if (point.epsilon_nanos() == 0) continue;
+    const std::optional<double> without = WithoutPrivacy(curve, point.algorithm());
+    lines.push_back(
+        {{"algorithm", point.algorithm()},
+         {"epsilon", EpsilonNumber(point.epsilon_nanos())},
+         {measure, {{"mean", point.mean()}, {"std", point.deviation()}, {"n", repeats}}},
+         {"non_private", without ? Json(*without) : Json()}});
+  }
+  return lines;
+}
+
+std::vector<Json> RowsForPeople(const v1::MeasureCurveResponse& curve, const char* measure) {
+  std::vector<Json> rows;
+  for (const v1::CurvePoint& point : curve.points()) {
+    const Json epsilon = point.epsilon_nanos() == 0 ? Json("no privacy")
+                                                    : Json(EpsilonNumber(point.epsilon_nanos()));
+    rows.push_back({{"algorithm", point.algorithm()},
+                    {"epsilon", epsilon},
+                    {measure, point.mean()},
+                    {"std", point.deviation()}});
+  }
+  return rows;
+}
+
+absl::Status MeasureAndPrint(const CurveFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::MeasureCurveRequest request, CurveRequest(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const v1::MeasureCurveResponse curve, Measure(remote, request));
+  if (!flags.html_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(WriteResult(flags.html_file, curve.page(), flags.force));
+    if (flags.html_file == "-") return absl::OkStatus();
+  }
+  const char* const measure = request.schema().has_target() ? "rmse" : "accuracy";
+  PrintRows(
+      flags.output.json ? Lines(curve, measure, flags.repeats) : RowsForPeople(curve, measure),
+      flags.output.json);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainCurve(const Command& noun) {
+  const auto flags = std::make_shared<CurveFlags>();
+  const Command verb = noun.AddCommand(
+      "curve",
+      "Measure what each epsilon buys on a table that is public: touches no dataset and no budget",
+      "coppice train curve --data public.csv --schema schema.json --epsilon 0.1,1 "
+      "--output curve.html");
+  verb.Add("--data", flags->data_file,
+           "Public rows, CSV or LIBSVM, 20,000 at most; - is stdin, read as CSV")
+      .Takes("FILE")
+      .Required();
+  verb.Add("--schema", flags->schema_file, "Their schema, JSON (docs/schema.md)")
+      .Takes("FILE")
+      .Required();
+  verb.Add("--algorithm", flags->algorithms,
+           "Up to 4, several by commas; `coppice train algorithms` describes them")
+      .SplitAt(',')
+      .ShowDefault();
+  verb.Add("--epsilon", flags->epsilons,
+           "Up to 8, several by commas; without privacy is always added")
+      .SplitAt(',')
+      .Check([](const std::string& text) {
+        return std::string(Budget::Parse(text).status().message());
+      })
+      .ShowDefault();
+  AddDeltaFlag(verb, "--delta", flags->delta, "Of each model; 0: pure epsilon-DP");
+  verb.Add("--repeats", flags->repeats, "How many random splits into rows to train on and to score")
+      .InRange(1u, 20u)
+      .ShowDefault();
+  verb.AddSwitch("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  verb.Add("--output", flags->html_file,
+           "Write the curve as a page into this file, for people; - is stdout")
+      .Takes("FILE");
+  verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, MeasureAndPrint);
+}
+
+}  // namespace coppice::cli
