@@ -97,6 +97,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
     {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetReportHistory",         kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kChanges, kPublic,     kOperator},
     {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},

@@ -68,6 +68,8 @@ class StudyHandlers {
                         v1::GetStudyResponse* response) const;
   absl::Status GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
                          v1::GetCountsResponse* response) const;
+  absl::Status GetReportHistory(const Caller& caller, const v1::GetReportHistoryRequest& request,
+                                v1::GetReportHistoryResponse* response) const;
   absl::Status ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
                            v1::ListStudiesResponse* response) const;
   absl::Status SealStudy(const Caller& caller, const v1::SealStudyRequest& request,

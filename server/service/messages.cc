@@ -122,12 +122,15 @@ std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
   return coppice::FromProto(request.rounding());
 }
 
-void SetCounts(const curator::StudyInfo& info, v1::Study& proto) {
+// To a study or a step, for each outcome that has occurred.
+template <typename WithCounts>
+void AddCounts(const std::array<uint64_t, curator::kNumReportOutcomes>& outcomes,
+               WithCounts& proto) {
   for (size_t outcome = 1; outcome < curator::kNumReportOutcomes; ++outcome) {
-    if (info.outcomes[outcome] == 0) continue;
+    if (outcomes[outcome] == 0) continue;
     v1::ReportCount* count = proto.add_counts();
     count->set_outcome(static_cast<v1::ReportOutcome>(outcome));
-    count->set_reports(info.outcomes[outcome]);
+    count->set_reports(outcomes[outcome]);
   }
 }
 
@@ -194,7 +197,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   proto.set_expired(info.expired);
   proto.set_retired(info.retired);
   if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
-  SetCounts(info, proto);
+  AddCounts(info.outcomes, proto);
   proto.set_received(info.received);
   proto.set_failed(info.failed);
   proto.set_in_sums(info.in_sums);
@@ -215,6 +218,17 @@ v1::Model SummaryOf(const models::ModelInfo& info) {
   v1::Model proto;
   models::SetModelRecord(info, proto);
   *proto.mutable_certificate() = ToProto(info.model->certificate());
+  return proto;
+}
+
+v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
+  v1::GetReportHistoryResponse proto;
+  proto.set_step_seconds(steps.step_seconds);
+  for (const curator::ReportSteps::Step& step : steps.steps) {
+    v1::ReportStep& added = *proto.add_steps();
+    added.set_begin_unix_seconds(step.begin_unix_seconds);
+    AddCounts(step.outcomes, added);
+  }
   return proto;
 }
 

@@ -27,6 +27,8 @@ v1::Study ToProto(const curator::StudyInfo& info);
 // What a list shows of a study: everything except its terms, its forest and its alarms.
 v1::Study SummaryOf(const curator::StudyInfo& info);
 
+v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps);
+
 // What a list shows of a model: name, source, time and certificate.
 v1::Model SummaryOf(const models::ModelInfo& info);
 

@@ -139,6 +139,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::ForecastStudy);
   registry.Add(*this, &StudyHandlers::GetStudy);
   registry.Add(*this, &StudyHandlers::GetCounts);
+  registry.Add(*this, &StudyHandlers::GetReportHistory);
   registry.Add(*this, &StudyHandlers::ListStudies);
   registry.Add(*this, &StudyHandlers::SealStudy);
   registry.Add(*this, &StudyHandlers::DeleteStudy);
@@ -177,6 +178,15 @@ absl::Status StudyHandlers::GetStudy(const Caller& /*caller*/, const v1::GetStud
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Get(id));
   *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status StudyHandlers::GetReportHistory(const Caller& /*caller*/,
+                                             const v1::GetReportHistoryRequest& request,
+                                             v1::GetReportHistoryResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::ReportSteps steps, studies_.ReportsOverTime(id));
+  *response = ToProto(steps);
   return absl::OkStatus();
 }
 

@@ -116,6 +116,30 @@ TEST_F(OperatingTest, IsReadyOnceChecksPassAndSaysSoToAProbe) {
   EXPECT_EQ(daemon_.Coppice({"health", "--timeout", "1"}).exit_code, 1);
 }
 
+TEST_F(OperatingTest, AStudysReportsAreCountedByTheTimeTheyCame) {
+  Start();
+  const std::string rows = folder_.path() + "/rows";
+  Synthesize(rows, "private=40,public=30,test=10");
+  daemon_.CoppiceJson({"study", "create", "--study", "s", "--public", rows + "/public.csv",
+                       "--schema", rows + "/schema.json", "--epsilon", "2"});
+  daemon_.CoppiceJson({"collect", "simulate", "--study", "s", "--data", rows + "/private.csv"});
+  const auto history = daemon_.CoppiceJson({"study", "reports", "--study", "s"});
+  EXPECT_EQ(history["study"], "s");
+  EXPECT_EQ(history["step_seconds"], 10);
+  int accepted = 0;
+  for (const auto& step : history["steps"]) accepted += step["accepted"].get<int>();
+  EXPECT_EQ(accepted, 40);
+  const Outcome people = daemon_.Coppice({"study", "reports", "--study", "s"});
+  EXPECT_EQ(people.exit_code, 0) << people.err;
+  EXPECT_THAT(people.out, HasSubstr("accepted"));
+  EXPECT_THAT(people.err, HasSubstr("step of 10 s"));
+  EXPECT_EQ(daemon_.Coppice({"study", "reports", "--study", "absent"}).exit_code, 1);
+  EXPECT_EQ(daemon_.Stop(), 0);
+  ASSERT_TRUE(daemon_.Start());
+  const auto anew = daemon_.CoppiceJson({"study", "reports", "--study", "s"});
+  for (const auto& step : anew["steps"]) EXPECT_EQ(step["accepted"], 0);
+}
+
 TEST_F(OperatingTest, TheSelfTestRunsByItselfAndServesNothing) {
   std::vector<std::string> command = daemon_.CommandLine("127.0.0.1:0");
   command.emplace_back("--self-test");

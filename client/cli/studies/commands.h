@@ -7,12 +7,14 @@
 
 namespace coppice::cli {
 
-// coppice study: create, preview, forecast, join, tokens, list, key, show, counts, seal, delete.
+// coppice study: create, preview, forecast, join, tokens, list, key, show, counts, reports,
+// seal, delete.
 void AddStudyCommands(CommandLine& line);
 void AddStudyPreview(const Command& study);
 void AddStudyForecast(const Command& study);
 void AddStudyJoin(const Command& study);
 void AddStudyCounts(const Command& study);
+void AddStudyReports(const Command& study);
 
 // coppice collect: simulate, resume, history.
 void AddCollectCommands(CommandLine& line);

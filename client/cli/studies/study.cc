@@ -320,6 +320,7 @@ void AddStudyCommands(CommandLine& line) {
   AddKey(noun);
   AddOneStudyVerb(noun, "show", "Show a study and how many reports it has", Show);
   AddStudyCounts(noun);
+  AddStudyReports(noun);
   AddOneStudyVerb(noun, "seal", "End a study's collection, for good", Seal);
   AddYesFlag(
       AddOneStudyVerb(noun, "delete", "Delete a study, its sums and its models, for good", Delete));

@@ -89,6 +89,11 @@ class StoredStudies final : public Studies {
     return info;
   }
 
+  absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    return study->ReportsOverTime(clock_());
+  }
+
   std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
 
   std::optional<std::string> OwnerOf(absl::string_view id) const override {

@@ -23,6 +23,7 @@
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/manifest_authority.h"
+#include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
@@ -109,6 +110,8 @@ class Studies {
   // minimum of reports, since they tell of the mean label as a model would. Seals a study whose
   // time is over.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
+  // The reports of the study over the time since it was loaded or made. Costs no estimate.
+  virtual absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   // Nothing if there is no such study.
   virtual std::optional<std::string> OwnerOf(absl::string_view id) const = 0;

@@ -1,6 +1,7 @@
 #include "server/curator/study/study.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -49,6 +50,13 @@ absl::Status CheckNumberOfSums(const StudyDefinition& definition) {
       "the partition needs ", sums, " sums, the curator keeps at most ", kMaxSums,
       ": lower max_depth or trees",
       definition.partition.by_feature.empty() ? "" : ", or take a by_feature with fewer values"));
+}
+
+// Seconds of a clock that is never set.
+int64_t SteadySeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -119,6 +127,7 @@ Study::Study(StudyDefinition definition, StudyProgress progress, SpentTickets sp
     : definition_(std::move(definition)),
       progress_(std::move(progress)),
       received_(progress_.counts.answered),
+      history_(SteadySeconds()),
       spent_(std::move(spent)) {}
 
 Counts Counts::operator+(const Counts& more) const {
@@ -256,11 +265,16 @@ void Study::LookForAlarms() {
 }
 
 void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {
+  history_.Add(counts.outcomes, SteadySeconds());
   const MutexLock lock(mutex_);
   for (size_t tree = 0; tree < sums.size(); ++tree) {
     if (sums[tree] != nullptr) progress_.sums[tree] = std::move(sums[tree]);
   }
   progress_.counts = progress_.counts + counts;
+}
+
+ReportSteps Study::ReportsOverTime(int64_t now_unix_seconds) {
+  return history_.Read(SteadySeconds(), now_unix_seconds);
 }
 
 void Study::Advance(StudyLife life) {

@@ -27,6 +27,7 @@
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
+#include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_life.h"
 
@@ -166,8 +167,11 @@ class Study {
   void AddReceived(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
-  // Replaces the sums of each tree where `sums` is not null, and adds to the counts.
+  // Replaces the sums of each tree where `sums` is not null, and adds to the counts and the
+  // history.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
+  // The reports over the time since this was made, in steps that the wall clock names.
+  ReportSteps ReportsOverTime(int64_t now_unix_seconds);
   // Goes on to the next life once that is stored. A sealed study drops its spent tickets and
   // answered ids, a retired one its sums and the number of joined rows.
   void Advance(StudyLife life);
@@ -199,6 +203,7 @@ class Study {
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;
+  ReportHistory history_;
   std::atomic<uint64_t> join_rows_{0};
   SpentTickets spent_;
   absl::flat_hash_set<JoinId> answered_ids_;

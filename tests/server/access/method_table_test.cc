@@ -74,6 +74,10 @@ TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
   const Method& counts = *FindMethod("/coppice.v1.StudyService/GetCounts");
   EXPECT_EQ(counts.roles, study.roles);
   EXPECT_FALSE(counts.changes);
+  const Method& history = *FindMethod("/coppice.v1.StudyService/GetReportHistory");
+  EXPECT_EQ(history.roles, study.roles);
+  EXPECT_EQ(history.names[0].field, study.names[0].field);
+  EXPECT_EQ(history.names[0].use, study.names[0].use);
 }
 
 TEST(RoleTest, NamesGoBothWays) {

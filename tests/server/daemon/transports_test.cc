@@ -112,11 +112,12 @@ class World : public OwnersTest {
             : CallHttp(
                   transport_ == Transport::kJson ? http::Encoding::kJson : http::Encoding::kProto,
                   path, caller.authorizations, message, &answer);
-    // Keys, signatures and tickets are each daemon's own, and lists have ids that are drawn.
+    // Keys, signatures, tickets and times are each daemon's own, and lists have ids that are drawn.
     const bool is_same =
         !method.changes && !absl::StrContains(path, "/GetOffer") &&
         !absl::StrContains(path, "/GetModel") && !absl::StrContains(path, "/DescribeModel") &&
-        !absl::StrContains(path, "/GetCuratorKeys") && !absl::StrContains(path, "AdminService") &&
+        !absl::StrContains(path, "/GetCuratorKeys") &&
+        !absl::StrContains(path, "/GetReportHistory") && !absl::StrContains(path, "AdminService") &&
         !absl::StrContains(path, "/List");
     return absl::StrCat(path, ", ", caller.label, ", ", what, ": ", status.error_code(), " ",
                         status.error_message(), " ", is_same ? absl::CEscape(answer) : "");

@@ -111,6 +111,15 @@ class FakeStudies final : public curator::Studies {
     return Find(studies_, id);
   }
 
+  // A step of the study's counts, at its time of creation.
+  absl::StatusOr<curator::ReportSteps> ReportsOverTime(absl::string_view id) const override {
+    const std::lock_guard lock(mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, Find(studies_, id));
+    return curator::ReportSteps{
+        .step_seconds = 10,
+        .steps = {{.begin_unix_seconds = info.created_unix_seconds, .outcomes = info.outcomes}}};
+  }
+
   std::vector<curator::StudyInfo> List(const Page& page) const override {
     const std::lock_guard lock(mutex_);
     return After(studies_, page);

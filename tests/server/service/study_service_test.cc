@@ -285,6 +285,31 @@ TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
   EXPECT_EQ(study.counts(1).reports(), 3u);
 }
 
+TEST_F(StudyServiceTest, TheHistoryHasTheOutcomesThatOccurredInEachStep) {
+  curator::StudyInfo info = MakeStudy("s2");
+  info.created_unix_seconds = 4711;
+  info.outcomes = {};
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 7;
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kUnknownId)] = 2;
+  studies_.AddStudy(info);
+  v1::GetReportHistoryRequest request;
+  request.set_name("studies/s2");
+  v1::GetReportHistoryResponse response;
+  ASSERT_THAT(stub_->GetReportHistory(&context_, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.step_seconds(), 10u);
+  ASSERT_THAT(response.steps(), SizeIs(1));
+  EXPECT_EQ(response.steps(0).begin_unix_seconds(), 4711);
+  ASSERT_THAT(response.steps(0).counts(), SizeIs(2));
+  EXPECT_EQ(response.steps(0).counts(0).outcome(), v1::REPORT_OUTCOME_ACCEPTED);
+  EXPECT_EQ(response.steps(0).counts(0).reports(), 7u);
+  EXPECT_EQ(response.steps(0).counts(1).outcome(), v1::REPORT_OUTCOME_UNKNOWN_ID);
+  for (const char* wrong : {"s2", "studies/none"}) {
+    grpc::ClientContext context;
+    request.set_name(wrong);
+    EXPECT_FALSE(stub_->GetReportHistory(&context, request, &response).ok()) << wrong;
+  }
+}
+
 TEST_F(StudyServiceTest, GetPassesOnTheAlarms) {
   curator::StudyInfo info = MakeStudy("s2");
   curator::Alarm& alarm = info.alarms.emplace_back();

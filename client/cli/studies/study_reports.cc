@@ -1,0 +1,81 @@
+// `coppice study reports`: how many reports met which outcome, over time.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/studies/commands.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice::cli {
+namespace {
+
+struct ReportsFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study;
+};
+
+std::string OutcomeText(v1::ReportOutcome outcome) {
+  return EnumText(v1::ReportOutcome_Name(outcome), "REPORT_OUTCOME_");
+}
+
+// The same members for every step: each outcome that occurred in some step.
+Json DescribeStep(const v1::ReportStep& step, const std::set<v1::ReportOutcome>& outcomes) {
+  Json json = {{"begin", TimeText(step.begin_unix_seconds())}};
+  for (const v1::ReportOutcome outcome : outcomes) json[OutcomeText(outcome)] = 0;
+  for (const v1::ReportCount& count : step.counts()) {
+    json[OutcomeText(count.outcome())] = count.reports();
+  }
+  return json;
+}
+
+absl::Status ShowReports(const ReportsFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetReportHistoryRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetReportHistoryResponse>(request));
+  std::set<v1::ReportOutcome> outcomes = {v1::REPORT_OUTCOME_ACCEPTED};
+  for (const v1::ReportStep& step : response.steps()) {
+    for (const v1::ReportCount& count : step.counts()) outcomes.insert(count.outcome());
+  }
+  std::vector<Json> steps;
+  for (const v1::ReportStep& step : response.steps()) {
+    const bool is_shown = flags.output.json || step.counts_size() > 0;
+    if (is_shown) steps.push_back(DescribeStep(step, outcomes));
+  }
+  if (flags.output.json) {
+    PrintObject(
+        {{"study", flags.study}, {"step_seconds", response.step_seconds()}, {"steps", steps}},
+        /*json=*/true);
+    return absl::OkStatus();
+  }
+  PrintRows(steps, /*json=*/false);
+  Note(absl::StrCat("Each line is a step of ", response.step_seconds(),
+                    " s; steps without reports are left out. The daemon counts from when it "
+                    "started: before that `coppice study show` has the totals alone."));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStudyReports(const Command& noun) {
+  const auto flags = std::make_shared<ReportsFlags>();
+  const Command verb = noun.AddCommand(
+      "reports",
+      "Show how many reports a study got in each step of time since the daemon started, by outcome",
+      "coppice study reports --study s-4f2a");
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ShowReports);
+}
+
+}  // namespace coppice::cli
