@@ -67,6 +67,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate,    kOperator},
     {"/coppice.v1.AdminService/ListTokens",               kAdmins,    kInline,   kShort,   kReads,   kPrivate,    kOperator},
     {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.DatasetService/AppendRows",             kTrainers,  kPool,     kMinute,  kChanges, kPrivateEnd, kNamed, kUploadedDataset},
     {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
     {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewDataset},
     {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kOwnDataset},

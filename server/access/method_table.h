@@ -45,7 +45,8 @@ enum class Privacy : uint8_t {
   kPublic,
   kPrivateDuration,
   kPrivateEnd,  // and when it ends well or is cancelled, for then its job may have ended: a client
-                // cancels what it has no more use for, and may be faster than our OK
+                // cancels what it has no more use for, and may be faster than our OK. Of a block of
+                // rows also that it came, for there is a call per block
 };
 
 // What a call does with a resource that its request names (server/service/calls/resource_guard.h).

@@ -31,6 +31,7 @@ struct JobRequest {
   std::string id;          // empty: the curator makes one
   std::string model;       // empty: the job's id
   JobSpec spec;
+  std::string submitter{};    // name of the policy entry that asks; empty without a policy
   uint64_t most_at_once = 0;  // jobs of the owner that are queued or run; 0: no limit
 };
 
@@ -47,6 +48,7 @@ struct JobInfo {
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   ledger::Cost cost{};
   std::vector<std::string> warnings{};
+  std::string submitter{};  // as in JobRequest; also empty of jobs from before it was kept
 };
 
 struct JobPreview {

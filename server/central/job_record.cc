@@ -44,7 +44,8 @@ JobInfo ToInfo(const v1::Job& proto, std::string id, std::string dataset, std::s
                .cost = {.epsilon_nanos = proto.cost().epsilon_nanos(),
                         .delta_atto = proto.cost().delta_atto(),
                         .rho_pico = proto.cost().rho_pico()},
-               .warnings = {proto.warnings().begin(), proto.warnings().end()}};
+               .warnings = {proto.warnings().begin(), proto.warnings().end()},
+               .submitter = proto.submitter()};
   for (const auto& [name, value] : proto.spec().settings()) info.spec.settings[name] = value;
   return info;
 }
@@ -92,6 +93,7 @@ v1::Job ToProto(const JobInfo& info) {
   proto.set_reason(info.reason);
   *proto.mutable_cost() = ToProto(info.cost);
   proto.mutable_warnings()->Assign(info.warnings.begin(), info.warnings.end());
+  proto.set_submitter(info.submitter);
   return proto;
 }
 

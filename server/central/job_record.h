@@ -16,7 +16,7 @@
 
 namespace coppice::central {
 
-// SHA-256 of all that `request` asks for, its ids included and its request id not.
+// SHA-256 of all that `request` asks for, its ids included, its request id and who asks not.
 std::string HashRequest(const JobRequest& request);
 
 v1::Cost ToProto(const ledger::Cost& cost);

@@ -1,9 +1,11 @@
 #include "server/service/central_messages.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
@@ -87,10 +89,18 @@ v1::Dataset ToProto(const central::DatasetInfo& info) {
   return proto;
 }
 
-v1::Dataset WithLedger(const central::DatasetInfo& info) {
+v1::Dataset WithLedger(const central::DatasetInfo& info, const LedgerPage& page,
+                       absl::FunctionRef<std::string(const std::string&)> submitter_of) {
   v1::Dataset proto = ToProto(info);
-  for (const ledger::LedgerEntry& entry : info.account.entries)
-    *proto.add_ledger() = EntryToProto(entry);
+  const absl::Span<const ledger::LedgerEntry> entries = info.account.entries;
+  proto.set_ledger_entries(entries.size());
+  const size_t first = std::min<uint64_t>(page.first, entries.size());
+  const size_t max = page.max == 0 ? entries.size() : page.max;
+  for (const ledger::LedgerEntry& entry : entries.subspan(first, max)) {
+    v1::LedgerEntry& added = *proto.add_ledger();
+    added = EntryToProto(entry);
+    if (!entry.job.empty()) added.set_submitter(submitter_of(entry.job));
+  }
   return proto;
 }
 

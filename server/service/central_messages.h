@@ -4,6 +4,10 @@
 #ifndef COPPICE_SERVER_SERVICE_CENTRAL_MESSAGES_H_
 #define COPPICE_SERVER_SERVICE_CENTRAL_MESSAGES_H_
 
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/training.pb.h"
@@ -13,10 +17,18 @@
 
 namespace coppice::service {
 
-// What a list shows of a dataset; with its schema; and with its ledger too.
+// Which entries of a ledger are asked for, counted from 0.
+struct LedgerPage {
+  uint64_t first = 0;
+  uint64_t max = 0;  // 0: all from the first on
+};
+
+// What a list shows of a dataset; with its schema; and with a page of its ledger too.
+// `submitter_of` tells who submitted the job of this id, empty if that is not known.
 v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
-v1::Dataset WithLedger(const central::DatasetInfo& info);
+v1::Dataset WithLedger(const central::DatasetInfo& info, const LedgerPage& page,
+                       absl::FunctionRef<std::string(const std::string& job)> submitter_of);
 absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info);

@@ -24,8 +24,24 @@ v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
   if (caller.Owns(dataset.owner())) return dataset;
   dataset.clear_rows();
   dataset.clear_ledger();
+  dataset.clear_ledger_entries();
   dataset.set_rows_hidden(true);
   return dataset;
+}
+
+// Stores the rows of a message on `dataset`, and returns the dataset as it is then.
+template <typename Request>
+absl::StatusOr<v1::Dataset> StoreRowsOf(const Request& request, const std::string& dataset,
+                                        central::Datasets& datasets,
+                                        const owners::QuotaFinder& quotas) {
+  const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset);
+  if (!id.ok()) return InField("dataset", id.status());
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(*id));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
+                           datasets.Upload(*id, request.first_row(), rows, request.complete(),
+                                           quotas(datasets.OwnerOf(*id).value_or("")).bytes));
+  return ToProto(info);
 }
 
 // The stream of an UploadRows call. Each message is judged and stored on the method's lane before
@@ -107,15 +123,9 @@ absl::Status UploadStream::StoreRows() {
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
   if (!request.dataset().empty()) dataset_ = request.dataset();
   COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request));
-  const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
-  if (!id.ok()) return InField("dataset", id.status());
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets_.GetSchema(*id));
-  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
-  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
-                           datasets_.Upload(*id, request.first_row(), rows, request.complete(),
-                                            quotas_(datasets_.OwnerOf(*id).value_or("")).bytes));
+  COPPICE_ASSIGN_OR_RETURN(*stored_.mutable_dataset(),
+                           StoreRowsOf(request, dataset_, datasets_, quotas_));
   complete_ = request.complete();
-  *stored_.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
@@ -124,6 +134,7 @@ absl::Status UploadStream::StoreRows() {
 void DatasetHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &DatasetHandlers::CreateDataset);
   registry.AddStreamOf<v1::UploadRowsRequest>(*this, &DatasetHandlers::UploadRows);
+  registry.Add(*this, &DatasetHandlers::AppendRows);
   registry.Add(*this, &DatasetHandlers::GetDataset);
   registry.Add(*this, &DatasetHandlers::ListDatasets);
   registry.Add(*this, &DatasetHandlers::DeleteDataset);
@@ -147,11 +158,24 @@ absl::StatusOr<StreamHandlerPtr> DatasetHandlers::UploadRows(const Caller& calle
   return UploadStream::Start(datasets_, guard_, quotas_, caller, call);
 }
 
+absl::Status DatasetHandlers::AppendRows(const Caller& /*caller*/,
+                                         const v1::AppendRowsRequest& request,
+                                         v1::AppendRowsResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(*response->mutable_dataset(),
+                           StoreRowsOf(request, request.dataset(), datasets_, quotas_));
+  return absl::OkStatus();
+}
+
 absl::Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
                                          v1::GetDatasetResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id));
-  *response->mutable_dataset() = ShownTo(caller, WithLedger(info));
+  const LedgerPage page{.first = request.first_entry(), .max = request.max_entries()};
+  const auto submitter_of = [this](const std::string& job) {
+    const absl::StatusOr<central::JobInfo> found = jobs_.Get(job);
+    return found.ok() ? found->submitter : "";
+  };
+  *response->mutable_dataset() = ShownTo(caller, WithLedger(info, page, submitter_of));
   return absl::OkStatus();
 }
 

@@ -151,15 +151,18 @@ class ModelHandlers {
 // Threads    safe to share. What it is made of must outlive it.
 class DatasetHandlers {
  public:
-  DatasetHandlers(central::Datasets& datasets, const ResourceGuard& guard,
-                  owners::QuotaFinder quotas = owners::NoQuota)
-      : datasets_(datasets), guard_(guard), quotas_(std::move(quotas)) {}
+  // `jobs` tell who submitted what the ledger names.
+  DatasetHandlers(central::Datasets& datasets, const central::Jobs& jobs,
+                  const ResourceGuard& guard, owners::QuotaFinder quotas = owners::NoQuota)
+      : datasets_(datasets), jobs_(jobs), guard_(guard), quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
   absl::Status CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
                              v1::CreateDatasetResponse* response);
   absl::StatusOr<StreamHandlerPtr> UploadRows(const Caller& caller, StreamCall& call);
+  absl::Status AppendRows(const Caller& caller, const v1::AppendRowsRequest& request,
+                          v1::AppendRowsResponse* response);
   absl::Status GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
                           v1::GetDatasetResponse* response) const;
   absl::Status ListDatasets(const Caller& caller, const v1::ListDatasetsRequest& request,
@@ -175,6 +178,7 @@ class DatasetHandlers {
 
  private:
   central::Datasets& datasets_;
+  const central::Jobs& jobs_;
   const ResourceGuard& guard_;
   const owners::QuotaFinder quotas_;
 };

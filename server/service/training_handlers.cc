@@ -148,6 +148,7 @@ absl::Status TrainingHandlers::PreviewJob(const Caller& /*caller*/,
 absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
                                          v1::SubmitJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
+  parsed.submitter = caller.name;
   parsed.most_at_once = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or("")).jobs;
   // The model of a job whose request names none has the job's id.
   if (request.model_id().empty() && !request.job_id().empty()) {

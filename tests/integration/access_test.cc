@@ -191,6 +191,17 @@ TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
   EXPECT_EQ(create("other", "d").exit_code, 1) << "the name is taken";
   EXPECT_THAT(As("other", {"model", "show", "--model", "j"}).err, HasSubstr("there is no model j"));
   EXPECT_EQ(As("lab", {"model", "show", "--model", "j"}).exit_code, 0);
+  // Who submitted a job is told to whoever may see the job.
+  const Outcome shown =
+      As("ops", {"dataset", "show", "--dataset", "d", "--entries", "2", "--json"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  const auto ledger = nlohmann::json::parse(shown.out);
+  EXPECT_EQ(ledger["ledger_entries"], 3);  // opened, reserved, settled
+  ASSERT_EQ(ledger["ledger"].size(), 2u);
+  EXPECT_EQ(ledger["ledger"][1]["entry"], "settled");
+  EXPECT_EQ(ledger["ledger"][1]["submitter"], "lab");
+  EXPECT_THAT(As("lab", {"train", "show", "--job", "j", "--json"}).out,
+              HasSubstr(R"("submitter":"lab")"));
   const Outcome confirm =
       As("lab", {"dataset", "confirm", "--dataset", "d", "--head", std::string(64, '0')});
   EXPECT_THAT(confirm.err, HasSubstr("for the role admin"));

@@ -1,9 +1,15 @@
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
@@ -51,10 +57,35 @@ struct OneDatasetFlags {
   std::string dataset;
 };
 
-absl::Status Show(const OneDatasetFlags& flags) {
+struct ShowFlags : OneDatasetFlags {
+  std::optional<uint32_t> entries;
+};
+
+// Gets a dataset with the newest `entries` of its ledger.
+absl::StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& name,
+                                      uint32_t entries) {
+  v1::GetDatasetRequest request;
+  request.set_name(name);
+  request.set_first_entry(UINT64_MAX);  // none: how many there are comes with none
+  COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetDatasetResponse>(request));
+  const uint64_t all = response.dataset().ledger_entries();
+  if (entries > 0 && all > 0) {
+    request.set_first_entry(all - std::min<uint64_t>(all, entries));
+    COPPICE_ASSIGN_OR_RETURN(response, remote.Call<v1::GetDatasetResponse>(request));
+  }
+  // More may have come meanwhile, and an older daemon sends all.
+  auto& ledger = *response.mutable_dataset()->mutable_ledger();
+  const int surplus = ledger.size() - static_cast<int>(std::min<uint64_t>(ledger.size(), entries));
+  ledger.DeleteSubrange(0, surplus);
+  return response.dataset();
+}
+
+absl::Status Show(const ShowFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
-                           GetDataset(remote, MakeName("datasets", flags.dataset)));
+  const std::string name = MakeName("datasets", flags.dataset);
+  COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset, flags.entries.has_value()
+                                                          ? GetNewest(remote, name, *flags.entries)
+                                                          : GetDataset(remote, name));
   if (flags.output.json) {
     PrintObject(DescribeDatasetWithLedger(dataset), /*json=*/true);
     return absl::OkStatus();
@@ -62,7 +93,24 @@ absl::Status Show(const OneDatasetFlags& flags) {
   PrintObject(DescribeDataset(dataset), /*json=*/false);
   std::cout << "\n";
   PrintRows(LedgerTable(dataset), /*json=*/false);
+  const auto shown = static_cast<uint64_t>(dataset.ledger_size());
+  if (shown < dataset.ledger_entries()) {
+    Note(absl::StrCat("The newest ", shown, " of ", dataset.ledger_entries(),
+                      " entries of the ledger; without --entries all are shown."));
+  }
   return absl::OkStatus();
+}
+
+void AddShow(const Command& noun) {
+  const auto flags = std::make_shared<ShowFlags>();
+  const Command verb = noun.AddCommand(
+      "show", "Show a dataset, what is spent and left of its budget, and every release, by whom",
+      "coppice dataset show --dataset d-7b1e --entries 20");
+  AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
+  verb.Add("--entries", flags->entries, "Show the newest N entries of the ledger alone").Takes("N");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Show);
 }
 
 absl::Status Delete(const OneDatasetFlags& flags) {
@@ -162,9 +210,8 @@ Command AddOneDatasetVerb(const Command& noun, const std::string& name,
                           const std::string& description,
                           absl::Status (*run)(const OneDatasetFlags&)) {
   const auto flags = std::make_shared<OneDatasetFlags>();
-  const Command verb = noun.AddCommand(
-      name, description,
-      "coppice dataset " + name + " --dataset d-7b1e" + (name == "show" ? "" : " --yes"));
+  const Command verb =
+      noun.AddCommand(name, description, "coppice dataset " + name + " --dataset d-7b1e --yes");
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
@@ -180,9 +227,7 @@ void AddDatasetCommands(CommandLine& line) {
   AddDatasetCreate(noun);
   AddDatasetUpload(noun);
   AddList(noun);
-  AddOneDatasetVerb(noun, "show",
-                    "Show a dataset, what is spent and left of its budget, and every release",
-                    Show);
+  AddShow(noun);
   AddConfirm(noun);
   AddWriteOff(noun);
   AddYesFlag(AddOneDatasetVerb(

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "client/cli/terminal/describe.h"
 #include "common/verdict/verdict.h"
@@ -43,6 +44,7 @@ Json DescribeEntry(const v1::LedgerEntry& entry) {
   Json json = {{"time", TimeText(entry.unix_seconds())},
                {"entry", KindText(entry.kind())},
                {"job", IdOf(entry.job())}};
+  if (!entry.submitter().empty()) json["submitter"] = entry.submitter();
   json.update(DescribeCost(entry.cost()));
   json["releases"] = Json::array();
   for (const v1::Release& release : entry.releases()) {
@@ -52,9 +54,16 @@ Json DescribeEntry(const v1::LedgerEntry& entry) {
   return json;
 }
 
+bool HasSubmitters(const v1::Dataset& dataset) {
+  return absl::c_any_of(dataset.ledger(),
+                        [](const v1::LedgerEntry& entry) { return !entry.submitter().empty(); });
+}
+
 // Every line of the ledger's table has these cells.
 Json BlankLine(const v1::Dataset& dataset) {
-  Json line = {{"time", ""}, {"entry", ""}, {"job", ""}, {"epsilon", ""}};
+  Json line = {{"time", ""}, {"entry", ""}, {"job", ""}};
+  if (HasSubmitters(dataset)) line["by"] = "";
+  line["epsilon"] = "";
   if (dataset.cap().delta_atto() > 0) line["delta"] = "";
   if (IsZeroConcentrated(dataset)) line["rho"] = "";
   line.update({{"release", ""}, {"mechanism", ""}, {"times", ""}, {"each", ""}, {"part", ""}});
@@ -66,6 +75,7 @@ Json EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) {
   line["time"] = TimeText(entry.unix_seconds());
   line["entry"] = KindText(entry.kind());
   line["job"] = IdOf(entry.job());
+  if (line.contains("by")) line["by"] = entry.submitter();
   if (entry.kind() == v1::LEDGER_ENTRY_KIND_OPENED) return line;
   line["epsilon"] = EpsilonNumber(entry.cost().epsilon_nanos());
   if (line.contains("delta")) line["delta"] = DeltaNumber(entry.cost().delta_atto());
@@ -131,6 +141,7 @@ Json DescribeDataset(const v1::Dataset& dataset) {
 Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
   Json json = DescribeDataset(dataset);
   json["schema"] = DescribeSchema(dataset.schema());
+  json["ledger_entries"] = dataset.ledger_entries();
   json["ledger"] = Json::array();
   for (const v1::LedgerEntry& entry : dataset.ledger()) {
     json["ledger"].push_back(DescribeEntry(entry));

@@ -21,7 +21,8 @@ Json DescribeCost(const v1::Cost& cost);
 Json DescribeDatasetBriefly(const v1::Dataset& dataset);
 // With rho, under zero-concentrated differential privacy.
 Json DescribeDataset(const v1::Dataset& dataset);
-// The same, what its rows look like, and every entry of the ledger with its releases: for scripts.
+// The same, what its rows look like, and the entries of the ledger that there are in `dataset`,
+// with their releases and how many the ledger has in all: for scripts.
 Json DescribeDatasetWithLedger(const v1::Dataset& dataset);
 // The ledger for people: a line an entry, and below it one a release. What was planned is left out
 // once it is known what was made.

@@ -108,6 +108,7 @@ Json DescribeJob(const v1::Job& job) {
   json["created"] = TimeText(job.created_unix_seconds());
   json["started"] = TimeOrNull(job.started_unix_seconds());
   json["ended"] = TimeOrNull(job.ended_unix_seconds());
+  if (!job.submitter().empty()) json["submitter"] = job.submitter();
   if (!job.reason().empty()) json["reason"] = job.reason();
   json["warnings"] = job.warnings();
   return json;

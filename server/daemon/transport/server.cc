@@ -218,7 +218,7 @@ class CuratorServer final : public DaemonServer {
   service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
   service::ModelHandlers models_{curator_.store, curator_.studies, curator_.models,
                                  curator_.endpoints, guard_};
-  service::DatasetHandlers datasets_{curator_.datasets, guard_, quotas_};
+  service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens()};
   const service::HandlerRegistry registry_ = MakeRegistry();

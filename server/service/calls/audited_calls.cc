@@ -64,6 +64,11 @@ bool MayHaveChanged(const absl::Status& status) {
   }
 }
 
+std::string KeyOf(const audit::AuditEvent& event) {
+  return absl::StrCat(event.entry.actor(), "\n", event.entry.action(), "\n",
+                      event.entry.resource());
+}
+
 std::string ActorOf(const Caller& caller) {
   return caller.name.empty() ? std::string(kAnonymous) : caller.name;
 }
@@ -147,10 +152,18 @@ AnyHandler CallAuditor::Wrap(const access::Method& method, AnyHandler handler) {
                             const Caller& caller, const AnyMessage& request, AnyMessage* response,
                             const CancelCheck& cancel) -> absl::Status {
       const audit::AuditEvent event = EventOf(caller, method, NamesIn(method, request));
+      const bool has_private_number = method.privacy == access::Privacy::kPrivateEnd;
+      if (has_private_number && IsStoodFor(event)) {
+        const audit::ActorScope scope(event.entry.actor());
+        const absl::Status status = handler(caller, request, response, cancel);
+        if (!status.ok()) Enter(event, status);
+        return status;
+      }
       COPPICE_ASSIGN_OR_RETURN(const uint64_t call, log_.Begin(event));
       const audit::ActorScope scope(event.entry.actor());
       const absl::Status status = handler(caller, request, response, cancel);
       End(call, event, status, status.ok() ? NamesMade(method, *response) : Names());
+      if (has_private_number && status.ok()) StandsForToday(event);
       return status;
     });
   }
@@ -225,13 +238,32 @@ void CallAuditor::Enter(audit::AuditEvent event, const absl::Status& status) {
   log_.Add(std::move(event)).IgnoreError();  // it changed nothing
 }
 
+bool CallAuditor::IsStoodFor(const audit::AuditEvent& event) {
+  const MutexLock lock(mutex_);
+  TurnDay();
+  return entered_.contains(KeyOf(event));
+}
+
+void CallAuditor::StandsForToday(const audit::AuditEvent& event) {
+  const MutexLock lock(mutex_);
+  TurnDay();
+  if (entered_.size() >= kMaxStoodFor) entered_.clear();
+  entered_.insert(KeyOf(event));
+}
+
+void CallAuditor::TurnDay() {
+  std::string today = AuditDay(clock_());
+  if (today == day_) return;
+  failures_.clear();
+  entered_.clear();
+  day_ = std::move(today);
+}
+
 bool CallAuditor::TakesFailure(const std::string& name) {
   uint32_t failures = 0;
   {
     const MutexLock lock(mutex_);
-    std::string today = AuditDay(clock_());
-    if (today != day_) failures_.clear();
-    day_ = std::move(today);
+    TurnDay();
     failures = ++failures_[name];
     if (failures > kMaxFailures + 1) --failures_[name];
   }

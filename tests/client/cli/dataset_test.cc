@@ -19,6 +19,7 @@ using ::coppice::testing::RunCoppice;
 using ::coppice::testing::TempFile;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kSchema[] =
     R"({"features": [{"name": "x", "type": "numeric", "min": 0, "max": 10}],
@@ -160,6 +161,36 @@ TEST_F(DatasetTest, ShowPrintsTheLedgerForPeopleAndForScripts) {
   const Outcome absent = Run({"dataset", "show", "--dataset", "d2"});
   EXPECT_EQ(absent.code, 1);
   EXPECT_THAT(absent.err, HasSubstr("no such dataset"));
+}
+
+TEST_F(DatasetTest, ShowMayLeaveOutAllButTheNewestEntries) {
+  Create();
+  for (const char* job : {"jobs/j1", "jobs/j2", "jobs/j3"}) {
+    v1::LedgerEntry& entry = *curator_.datasets->dataset.add_ledger();
+    entry.set_kind(v1::LEDGER_ENTRY_KIND_RESERVED);
+    entry.set_job(job);
+    entry.set_submitter("lab");
+  }
+  const auto jobs = [this](const std::string& entries) {
+    const Outcome outcome =
+        Run({"dataset", "show", "--dataset", "d1", "--entries", entries, "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const Json json = Json::parse(outcome.out);
+    std::string found;
+    for (const Json& entry : json["ledger"]) found += entry["job"].get<std::string>() + " ";
+    return found;
+  };
+  for (const bool pages : {true, false}) {
+    curator_.datasets->pages_ledger = pages;
+    EXPECT_EQ(jobs("2"), "j2 j3 ") << pages;
+    EXPECT_EQ(jobs("3"), "j1 j2 j3 ") << pages;
+    EXPECT_EQ(jobs("9"), "j1 j2 j3 ") << pages;
+    EXPECT_EQ(jobs("0"), "") << pages;
+  }
+  const Outcome people = Run({"dataset", "show", "--dataset", "d1", "--entries", "1"});
+  EXPECT_THAT(people.out, AllOf(HasSubstr("by"), HasSubstr("lab"), HasSubstr("j3")));
+  EXPECT_THAT(people.out, Not(HasSubstr("j2")));
+  EXPECT_THAT(people.err, HasSubstr("newest 1 of 3 entries"));
 }
 
 TEST_F(DatasetTest, ListReadsAllPages) {

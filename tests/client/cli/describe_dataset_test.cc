@@ -96,6 +96,18 @@ TEST(DescribeDatasetTest, ScriptsSeeSchemaAndWholeLedger) {
             R"("times":2,"part":"all"}],"hash":"01ab"})");
 }
 
+TEST(DescribeDatasetTest, TheLedgerSaysByWhomWhereThatIsKnown) {
+  v1::Dataset dataset = SampleDataset();
+  EXPECT_FALSE(LedgerTable(dataset)[1].contains("by"));
+  dataset.mutable_ledger(1)->set_submitter("lab");
+  const std::vector<Json> lines = LedgerTable(dataset);
+  EXPECT_EQ(lines[0]["by"], "");
+  EXPECT_EQ(lines[1]["by"], "lab");
+  const Json json = DescribeDatasetWithLedger(dataset);
+  EXPECT_EQ(json["ledger"][1]["submitter"], "lab");
+  EXPECT_FALSE(json["ledger"][2].contains("submitter"));
+}
+
 TEST(DescribeDatasetTest, RegressionHasATargetAndNoClasses) {
   v1::Dataset dataset = SampleDataset();
   dataset.mutable_schema()->clear_classes();

@@ -28,6 +28,13 @@ TEST(DescribeJobTest, JobStartsWithWhatScriptsRead) {
             R"("warnings":["small"]})");
 }
 
+TEST(DescribeJobTest, JobSaysWhoSubmittedItIfThatIsKnown) {
+  v1::Job job = JobAt(v1::JOB_STATE_QUEUED);
+  EXPECT_FALSE(DescribeJob(job).contains("submitter"));
+  job.set_submitter("lab");
+  EXPECT_EQ(DescribeJob(job)["submitter"], "lab");
+}
+
 TEST(DescribeJobTest, FailedJobSaysWhyAndZeroConcentratedCostHasRho) {
   v1::Job job = JobAt(v1::JOB_STATE_FAILED);
   job.set_reason("no memory");

@@ -6,6 +6,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -72,6 +73,12 @@ class FakeDatasets final : public v1::DatasetService::Service {
     const std::lock_guard lock(mutex);
     if (request->name() != dataset.name()) return {grpc::StatusCode::NOT_FOUND, "no such dataset"};
     *response->mutable_dataset() = dataset;
+    const auto all = static_cast<uint64_t>(dataset.ledger_size());
+    response->mutable_dataset()->set_ledger_entries(all);
+    if (pages_ledger) {
+      auto& ledger = *response->mutable_dataset()->mutable_ledger();
+      ledger.DeleteSubrange(0, static_cast<int>(std::min(all, request->first_entry())));
+    }
     return grpc::Status::OK;
   }
 
@@ -97,6 +104,7 @@ class FakeDatasets final : public v1::DatasetService::Service {
   // whole without an answer, and how.
   std::vector<int> stored_of_stream;
   int lose_answers = 0;
+  bool pages_ledger = true;  // or it is an older daemon, which sends every entry
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "cut off"};
 
   v1::Dataset dataset;

@@ -80,6 +80,27 @@ TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
   EXPECT_EQ(history.names[0].use, study.names[0].use);
 }
 
+// One call per block: their number would tell how many rows a dataset has.
+TEST(MethodTableTest, BlocksOfRowsAreNeitherCountedNorLogged) {
+  for (const char* code : {"OK", "CANCELLED"}) {
+    EXPECT_TRUE(HasPrivateEnd("coppice.v1.DatasetService/AppendRows", code)) << code;
+    EXPECT_FALSE(HasPrivateEnd("coppice.v1.DatasetService/UploadRows", code)) << code;
+  }
+  EXPECT_FALSE(HasPrivateEnd("coppice.v1.DatasetService/AppendRows", "NOT_FOUND"));
+}
+
+TEST(MethodTableTest, RowsAreAppendedByWhoeverMayUploadThem) {
+  const Method& stream = *FindMethod("/coppice.v1.DatasetService/UploadRows");
+  const Method& single = *FindMethod("/coppice.v1.DatasetService/AppendRows");
+  EXPECT_EQ(single.roles, stream.roles);
+  EXPECT_EQ(single.scope, stream.scope);
+  EXPECT_EQ(single.lane, stream.lane);
+  EXPECT_TRUE(single.changes);
+  ASSERT_EQ(single.names.size(), stream.names.size());
+  EXPECT_EQ(single.names[0].field, stream.names[0].field);
+  EXPECT_EQ(single.names[0].use, stream.names[0].use);
+}
+
 TEST(RoleTest, NamesGoBothWays) {
   for (const Role role : kAllRoles) EXPECT_EQ(RoleOf(RoleName(role)), role);
   EXPECT_EQ(RoleOf("Admin"), std::nullopt);

@@ -380,6 +380,20 @@ TEST_F(JobsTest, AfterARestartQueuedJobsRunAndTheInterruptedOneHasFailed) {
   EXPECT_THAT(central_.models->List("", {}), SizeIs(1));
 }
 
+TEST_F(JobsTest, WhoSubmittedAJobIsKeptThroughItsEndAndARestart) {
+  JobRequest request = RequestOf("by-lab");
+  request.submitter = "lab";
+  EXPECT_EQ(jobs().Submit(request)->submitter, "lab");
+  EXPECT_EQ(AwaitEnd(jobs(), "by-lab").submitter, "lab");
+  ASSERT_OK(jobs().Submit(RequestOf("by-nobody")));
+  AwaitEnd(jobs(), "by-nobody");
+  Reopen();
+  EXPECT_EQ(jobs().Get("by-lab")->submitter, "lab");
+  EXPECT_EQ(jobs().Get("by-nobody")->submitter, "");
+  request.submitter = "another";  // it may repeat the request, and changes nothing
+  EXPECT_EQ(jobs().Submit(request)->submitter, "lab");
+}
+
 TEST_F(JobsTest, WhatWasQueuedInABackupIsNotRunAgainAndItsCostStaysSpent) {
   trainer_.Hold();
   ASSERT_OK(jobs().Submit(RequestOf("one")));

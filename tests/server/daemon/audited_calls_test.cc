@@ -24,7 +24,9 @@
 namespace coppice::daemon {
 namespace {
 
+using ::coppice::testing::Block;
 using ::coppice::testing::Hex;
+using ::coppice::testing::SpecOf;
 using ::coppice::testing::TlsServerTest;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -139,7 +141,30 @@ TEST_F(AuditedCallsTest, EveryMethodIsEnteredOrHasAReasonNotToBe) {
     EXPECT_TRUE(absl::StartsWith(log.back(), absl::StrCat("the-admin ", name, " "))) << log.back();
     ++entered;
   }
-  EXPECT_EQ(entered, 19u);
+  EXPECT_EQ(entered, 20u);
+}
+
+// One a block: how many there are would tell how many rows there are.
+TEST_F(AuditedCallsTest, BlocksOfRowsAreOneEntryOfTheirDayAndEachFailureIsOne) {
+  constexpr char kAppend[] = "/coppice.v1.DatasetService/AppendRows";
+  central::DatasetSpec spec = SpecOf("d");
+  spec.owner = "the-trainer";
+  ASSERT_OK(datasets_->Create(spec).status());
+  v1::AppendRowsRequest request;
+  request.set_dataset("datasets/d");
+  *request.mutable_rows() = Block(3);
+  for (const uint64_t first : {0, 3, 6}) {
+    request.set_first_row(first);
+    const grpc::Status stored = As("trainer", kAppend, request.SerializeAsString());
+    EXPECT_TRUE(stored.ok()) << stored.error_message();
+  }
+  EXPECT_FALSE(As("trainer", kAppend, request.SerializeAsString()).ok());  // the row is another
+  request.set_first_row(9);
+  EXPECT_TRUE(As("admin", kAppend, request.SerializeAsString()).ok());
+  EXPECT_THAT(Log(), ::testing::UnorderedElementsAre(
+                         "the-trainer DatasetService/AppendRows datasets/d  OK",
+                         "the-trainer DatasetService/AppendRows datasets/d  FAILED_PRECONDITION",
+                         "the-admin DatasetService/AppendRows datasets/d  OK"));
 }
 
 TEST_F(AuditedCallsTest, NoCallOfADeviceIsEntered) {

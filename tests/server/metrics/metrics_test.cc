@@ -88,6 +88,19 @@ TEST(CallMetricsTest, AWatchThatEndsWithItsJobIsNotSeenToEnd) {
   EXPECT_THAT(TextOf(registry), HasSubstr("PERMISSION_DENIED"));
 }
 
+// One a block: their number would tell how many rows a dataset has.
+TEST(CallMetricsTest, BlocksOfRowsThatAreStoredAreNotCounted) {
+  prometheus::Registry registry;
+  const std::string append = "coppice.v1.DatasetService/AppendRows";
+  CallMetrics calls(registry, {append});
+  const std::string before = TextOf(registry);
+  for (int i = 0; i < 3; ++i) calls.Ended(append, "OK", 3);
+  EXPECT_EQ(TextOf(registry), before);
+  calls.Ended(append, "FAILED_PRECONDITION", 3);
+  EXPECT_THAT(TextOf(registry), ContainsRegex("AppendRows[^\n]*FAILED_PRECONDITION|"
+                                              "FAILED_PRECONDITION[^\n]*AppendRows"));
+}
+
 TEST(CallMetricsTest, StreamsComeAndGo) {
   prometheus::Registry registry;
   CallMetrics calls(registry, {});

@@ -30,7 +30,8 @@ class CentralServiceTest : public ::testing::Test {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
-    dataset_handlers_ = std::make_unique<service::DatasetHandlers>(*central_.datasets, guard_);
+    dataset_handlers_ =
+        std::make_unique<service::DatasetHandlers>(*central_.datasets, *central_.jobs, guard_);
     training_handlers_ =
         std::make_unique<service::TrainingHandlers>(*central_.datasets, *central_.jobs);
     dataset_handlers_->Register(registry_);

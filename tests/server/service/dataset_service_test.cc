@@ -100,6 +100,60 @@ TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {
   EXPECT_EQ(central_.datasets->Get("d")->rows, 3u);
 }
 
+// The block of an UploadRows message, in a call of its own.
+v1::AppendRowsRequest AppendOf(const v1::UploadRowsRequest& message) {
+  v1::AppendRowsRequest request;
+  request.set_dataset(message.dataset());
+  request.set_first_row(message.first_row());
+  if (message.has_rows()) *request.mutable_rows() = message.rows();
+  request.set_complete(message.complete());
+  return request;
+}
+
+TEST_F(DatasetServiceTest, AppendStoresABlockACallAndGoesOnWhereItWas) {
+  const auto append = [this](const v1::UploadRowsRequest& message) {
+    grpc::ClientContext context;
+    v1::AppendRowsResponse response;
+    const grpc::Status status = datasets_->AppendRows(&context, AppendOf(message), &response);
+    if (status.ok()) dataset_ = response.dataset();
+    return status;
+  };
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  ASSERT_THAT(append(Rows("datasets/d", 0, 20)), IsGrpcOk());
+  EXPECT_EQ(dataset_.rows(), 20u);
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
+  EXPECT_EQ(dataset_.schema().label(), "label");
+  // A block that comes twice, as after an answer that was lost, is not stored twice.
+  EXPECT_THAT(append(Rows("datasets/d", 0, 20)),
+              GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("has 20 rows")));
+  v1::UploadRowsRequest bad = Rows("datasets/d", 20, 3);
+  bad.mutable_rows()->mutable_columns(0)->set_values(1, 4711);
+  EXPECT_THAT(append(bad), GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                                        AllOf(HasSubstr("row 1"), Not(HasSubstr("4711")))));
+  EXPECT_THAT(append(Rows("", 20, 3)), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
+  EXPECT_THAT(append(Rows("datasets/e", 0, 3)),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
+  // Streams and calls take turns.
+  ASSERT_THAT(Upload({Rows("datasets/d", 20, 30)}), IsGrpcOk());
+  ASSERT_THAT(append(Rows("datasets/d", 50, 5, true)), IsGrpcOk());
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
+  ASSERT_THAT(append(Rows("datasets/d", 55, 0, true)), IsGrpcOk());  // completing again
+  EXPECT_THAT(append(Rows("datasets/d", 55, 1)),
+              GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("takes no more rows")));
+  EXPECT_EQ((*central_.datasets->Load("d"))->num_rows(), 55u);
+}
+
+TEST_F(DatasetServiceTest, RowsAreAppendedByTheOwnerAlone) {
+  CallAs({.name = "lab"});
+  ASSERT_THAT(Create(CreateRequest("mine")), IsGrpcOk());
+  CallAs({.name = "other"});
+  grpc::ClientContext context;
+  v1::AppendRowsResponse response;
+  EXPECT_THAT(datasets_->AppendRows(&context, AppendOf(Rows("datasets/mine", 0, 3)), &response),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset mine")));
+  EXPECT_EQ(central_.datasets->Get("mine")->rows, 0u);
+}
+
 TEST_F(DatasetServiceTest, ListGoesPageByPageWithoutSchemasAndDeleteIsSeen) {
   for (const char* id : {"a", "b", "c"}) ASSERT_THAT(Create(CreateRequest(id)), IsGrpcOk());
   v1::DeleteDatasetRequest deleted;

@@ -113,6 +113,62 @@ TEST_F(TrainingServiceTest, SubmitAnswersWithTheJobAndTheLedgerNamesIt) {
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("spec.dataset")));
 }
 
+TEST_F(TrainingServiceTest, JobsAndTheLedgerTellWhoSubmittedThem) {
+  CallAs({.name = "lab", .is_operator = true, .sees_all = true});
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
+  EXPECT_EQ(job_.submitter(), "lab");
+  CallAs({.name = "other", .is_operator = true, .sees_all = true});
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());  // the same request: the job it made before
+  EXPECT_EQ(job_.submitter(), "lab");
+  CallAs(owners::Caller::Operator());
+  ASSERT_THAT(Submit("k", Spec()), IsGrpcOk());
+  EXPECT_EQ(job_.submitter(), "");
+
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  EXPECT_EQ(dataset_.ledger(0).submitter(), "");
+  EXPECT_EQ(dataset_.ledger(1).job(), "jobs/j");
+  EXPECT_EQ(dataset_.ledger(1).submitter(), "lab");
+  for (const v1::LedgerEntry& entry : dataset_.ledger()) {
+    EXPECT_EQ(entry.submitter(), entry.job() == "jobs/j" ? "lab" : "");
+  }
+}
+
+TEST_F(TrainingServiceTest, TheLedgerIsReadInPages) {
+  for (const char* id : {"j1", "j2", "j3"}) ASSERT_THAT(Submit(id, Spec()), IsGrpcOk());
+  trainer_.Let();
+  for (const char* id : {"j1", "j2", "j3"}) AwaitEnd(*central_.jobs, id);
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  const v1::Dataset whole = dataset_;
+  ASSERT_EQ(whole.ledger_size(), 7);
+  EXPECT_EQ(whole.ledger_entries(), 7u);
+  const auto page = [this](uint64_t first, uint32_t max) {
+    v1::GetDatasetRequest request;
+    request.set_name("datasets/d");
+    request.set_first_entry(first);
+    request.set_max_entries(max);
+    grpc::ClientContext context;
+    v1::GetDatasetResponse response;
+    EXPECT_THAT(datasets_->GetDataset(&context, request, &response), IsGrpcOk());
+    EXPECT_EQ(response.dataset().ledger_entries(), 7u);
+    std::vector<std::string> hashes;
+    for (const v1::LedgerEntry& entry : response.dataset().ledger()) {
+      hashes.push_back(entry.hash());
+    }
+    return hashes;
+  };
+  std::vector<std::string> all;
+  for (const v1::LedgerEntry& entry : whole.ledger()) all.push_back(entry.hash());
+  const auto part = [&all](size_t begin, size_t end) {
+    return std::vector<std::string>(all.begin() + begin, all.begin() + end);
+  };
+  EXPECT_EQ(page(0, 3), part(0, 3));
+  EXPECT_EQ(page(3, 3), part(3, 6));
+  EXPECT_EQ(page(6, 3), part(6, 7));
+  EXPECT_EQ(page(5, 0), part(5, 7));
+  EXPECT_THAT(page(7, 3), SizeIs(0));
+  EXPECT_THAT(page(UINT64_MAX, UINT32_MAX), SizeIs(0));
+}
+
 TEST_F(TrainingServiceTest, WatchEndsWithTheJob) {
   trainer_.Hold();
   ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
