@@ -20,6 +20,13 @@ namespace {
 // A backup of a large store takes as long as its disk.
 constexpr absl::Duration kLongest = absl::Hours(24);
 
+Json DescribeBackup(const v1::BackupDone& backup) {
+  return {{"backup", backup.backup_id()},
+          {"created", TimeText(backup.created_unix_seconds())},
+          {"bytes", backup.bytes()},
+          {"files", backup.files()}};
+}
+
 struct BackupFlags {
   ServerFlags server;
   OutputFlags output;
@@ -39,11 +46,88 @@ absl::Status Backup(const BackupFlags& flags) {
     }
     return reader->Finish();
   }));
-  PrintObject({{"backup", done.backup_id()},
-               {"created", TimeText(done.created_unix_seconds())},
-               {"bytes", done.bytes()},
-               {"files", done.files()}},
-              flags.output.json);
+  PrintObject(DescribeBackup(done), flags.output.json);
+  return absl::OkStatus();
+}
+
+struct BackupsFlags {
+  ServerFlags server;
+  OutputFlags output;
+};
+
+absl::Status ListBackups(const BackupsFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const auto response,
+                           remote.Call<v1::ListBackupsResponse>(v1::ListBackupsRequest()));
+  std::vector<Json> rows;
+  for (const v1::BackupDone& backup : response.backups()) rows.push_back(DescribeBackup(backup));
+  PrintRows(rows, flags.output.json);
+  return absl::OkStatus();
+}
+
+struct StatusFlags {
+  ServerFlags server;
+  OutputFlags output;
+};
+
+Json DescribeFleet(const v1::FleetStatus& fleet) {
+  Json json = {{"leader", fleet.leader()},
+               {"epoch", fleet.epoch()},
+               {"leading_since", TimeText(fleet.leading_since_unix_seconds())},
+               {"lease_seconds", fleet.lease_seconds()},
+               {"peers", Json::array()}};
+  for (const v1::FleetPeer& peer : fleet.peers()) {
+    json["peers"].push_back({{"certificate", absl::BytesToHexString(peer.certificate_prefix())},
+                             {"seconds_since_call", peer.seconds_since_call()}});
+  }
+  return json;
+}
+
+// What is not known is null.
+Json DescribeStatus(const v1::GetStatusResponse& status) {
+  const bool knows_disk = status.disk_free_bytes() > 0;
+  return {{"version", status.version()},
+          {"serving", status.serving()},
+          {"started", TimeText(status.started_unix_seconds())},
+          {"store", status.store()},
+          {"disk_free_bytes", knows_disk ? Json(status.disk_free_bytes()) : Json()},
+          {"has_backups", status.has_backups()},
+          {"has_policy", status.has_policy()},
+          {"fleet", status.has_fleet() ? DescribeFleet(status.fleet()) : Json()},
+          {"alarms", status.alarms()}};
+}
+
+// The alarms are lines of their own, and so are the curators that call.
+void PrintStatus(const v1::GetStatusResponse& status) {
+  Json json = DescribeStatus(status);
+  json.erase("alarms");
+  if (!status.has_fleet()) {
+    json["fleet"] = "none";
+  } else {
+    json["fleet"].erase("peers");
+  }
+  if (json["disk_free_bytes"].is_null()) json["disk_free_bytes"] = "not known";
+  PrintObject(json, /*json=*/false);
+  std::vector<Json> peers;
+  const Json described = DescribeFleet(status.fleet());
+  for (const Json& peer : described["peers"]) peers.push_back(peer);
+  if (!peers.empty()) {
+    PrintText("\nCurators that call:\n");
+    PrintRows(peers, /*json=*/false);
+  }
+  PrintText(status.alarms().empty() ? "\nNo alarms.\n" : "\nAlarms:\n");
+  for (const std::string& alarm : status.alarms()) PrintText(absl::StrCat("- ", alarm, "\n"));
+}
+
+absl::Status ShowStatus(const StatusFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const auto status,
+                           remote.Call<v1::GetStatusResponse>(v1::GetStatusRequest()));
+  if (flags.output.json) {
+    PrintObject(DescribeStatus(status), /*json=*/true);
+  } else {
+    PrintStatus(status);
+  }
   return absl::OkStatus();
 }
 
@@ -75,6 +159,28 @@ absl::Status ListTokens(const TokensFlags& flags) {
   return absl::OkStatus();
 }
 
+void AddStatus(const Command& noun) {
+  const auto flags = std::make_shared<StatusFlags>();
+  const Command verb =
+      noun.AddCommand("status",
+                      "Show how the curator is: version, store, what an operator should look at "
+                      "now, and who leads a fleet",
+                      "coppice admin status");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ShowStatus);
+}
+
+void AddBackups(const Command& noun) {
+  const auto flags = std::make_shared<BackupsFlags>();
+  const Command verb = noun.AddCommand(
+      "backups", "List the backups in the curator's folder for them, the newest first",
+      "coppice admin backups --json");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ListBackups);
+}
+
 }  // namespace
 
 void AddAdminCommands(CommandLine& line) {
@@ -88,6 +194,8 @@ void AddAdminCommands(CommandLine& line) {
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Backup);
+  AddStatus(noun);
+  AddBackups(noun);
   const auto tokens = std::make_shared<TokensFlags>();
   const Command list =
       noun.AddCommand("tokens",

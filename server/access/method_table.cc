@@ -65,6 +65,8 @@ constexpr NamedResource kListOfDataset[] = {{"dataset", "datasets", Use::kFilter
 // clang-format off
 constexpr Method kTable[] = {
     {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/GetStatus",                kAdmins,    kPool,     kShort,   kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/ListBackups",              kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
     {"/coppice.v1.AdminService/ListTokens",               kAdmins,    kInline,   kShort,   kReads,   kPrivate,    kOperator},
     {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
     {"/coppice.v1.DatasetService/AppendRows",             kTrainers,  kPool,     kMinute,  kChanges, kPrivateEnd, kNamed, kUploadedDataset},

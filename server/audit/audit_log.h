@@ -177,6 +177,10 @@ class AuditedStore final : public storage::Store {
   absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     return store_.Backup(options);
   }
+  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+      const std::string& folder) const override {
+    return store_.ListBackups(folder);
+  }
 
  private:
   storage::Store& store_;

@@ -1,5 +1,6 @@
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,15 +14,26 @@
 namespace coppice::service {
 namespace {
 
+v1::BackupDone ToProto(const storage::StoreBackup& backup) {
+  v1::BackupDone proto;
+  proto.set_backup_id(backup.id);
+  proto.set_created_unix_seconds(backup.unix_seconds);
+  proto.set_bytes(backup.bytes);
+  proto.set_files(backup.files);
+  return proto;
+}
+
+absl::Status CheckHasFolder(const BackupSettings& backups) {
+  if (!backups.folder.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this daemon makes no backups: start it with --backup-dir DIR");
+}
+
 // Empty unless a backup was made.
 std::unique_ptr<v1::BackupResponse> DoneOf(const absl::StatusOr<storage::StoreBackup>& made) {
   if (!made.ok()) return nullptr;
   auto response = std::make_unique<v1::BackupResponse>();
-  v1::BackupDone& done = *response->mutable_done();
-  done.set_backup_id(made->id);
-  done.set_created_unix_seconds(made->unix_seconds);
-  done.set_bytes(made->bytes);
-  done.set_files(made->files);
+  *response->mutable_done() = ToProto(*made);
   return response;
 }
 
@@ -29,6 +41,8 @@ std::unique_ptr<v1::BackupResponse> DoneOf(const absl::StatusOr<storage::StoreBa
 
 void AdminHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &AdminHandlers::Backup);
+  registry.Add(*this, &AdminHandlers::ListBackups);
+  registry.Add(*this, &AdminHandlers::GetStatus);
   registry.Add(*this, &AdminHandlers::ReadAuditLog);
   registry.Add(*this, &AdminHandlers::ListTokens);
 }
@@ -36,10 +50,7 @@ void AdminHandlers::Register(HandlerRegistry& registry) {
 absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
                                                        const v1::BackupRequest& /*request*/,
                                                        StreamCall& call) {
-  if (backups_.folder.empty()) {
-    return absl::FailedPreconditionError(
-        "this daemon makes no backups: start it with --backup-dir DIR");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckHasFolder(backups_));
   if (busy_.exchange(true)) {
     return absl::FailedPreconditionError("a backup is being made: wait for it to end");
   }
@@ -57,6 +68,28 @@ absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
   if (queued.ok()) return stream;
   busy_ = false;
   return AskToWaitForLoad(queued);
+}
+
+absl::Status AdminHandlers::ListBackups(const Caller& /*caller*/,
+                                        const v1::ListBackupsRequest& /*request*/,
+                                        v1::ListBackupsResponse* response) const {
+  COPPICE_RETURN_IF_ERROR(CheckHasFolder(backups_));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> oldest_first,
+                           store_.ListBackups(backups_.folder));
+  for (auto it = oldest_first.rbegin(); it != oldest_first.rend(); ++it) {
+    *response->add_backups() = ToProto(*it);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdminHandlers::GetStatus(const Caller& /*caller*/,
+                                      const v1::GetStatusRequest& /*request*/,
+                                      v1::GetStatusResponse* response) const {
+  if (status_ == nullptr) return absl::FailedPreconditionError("this curator keeps no status");
+  *response = status_();
+  response->set_has_backups(!backups_.folder.empty());
+  response->set_has_policy(tokens_ != nullptr);
+  return absl::OkStatus();
 }
 
 absl::Status AdminHandlers::ReadAuditLog(const Caller& /*caller*/,

@@ -224,6 +224,9 @@ class TrainingHandlers {
 // The entries of the policy that holds when it is asked.
 using TokenLister = std::function<v1::ListTokensResponse()>;
 
+// How the daemon is at the moment, but for what AdminHandlers knows itself.
+using StatusReader = std::function<v1::GetStatusResponse()>;
+
 struct BackupSettings {
   std::string folder{};  // empty: no backups
   uint32_t keep = 0;     // this many of the newest; 0: all
@@ -232,19 +235,27 @@ struct BackupSettings {
 // AdminService over the store. A backup runs on a thread of its own, one at a time, into a folder
 // that the operator chose when the daemon started: a caller names no path.
 //
-// Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
-//            Those of AuditLog::Read(); FailedPrecondition without a log.
+// Errors     those of Store::Backup() and ListBackups(); FailedPrecondition without a folder, or
+//            while one is made. Those of AuditLog::Read(); FailedPrecondition without a log.
 // Threads    safe to share. `store` and `audit` must outlive it.
 class AdminHandlers {
  public:
   AdminHandlers(storage::Store& store, BackupSettings backups, audit::AuditLog* audit,
-                TokenLister tokens = {})
-      : store_(store), backups_(std::move(backups)), audit_(audit), tokens_(std::move(tokens)) {}
+                TokenLister tokens = {}, StatusReader status = {})
+      : store_(store),
+        backups_(std::move(backups)),
+        audit_(audit),
+        tokens_(std::move(tokens)),
+        status_(std::move(status)) {}
 
   void Register(HandlerRegistry& registry);
 
   absl::StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
                                           StreamCall& call);
+  absl::Status ListBackups(const Caller& caller, const v1::ListBackupsRequest& request,
+                           v1::ListBackupsResponse* response) const;
+  absl::Status GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
+                         v1::GetStatusResponse* response) const;
   absl::Status ReadAuditLog(const Caller& caller, const v1::ReadAuditLogRequest& request,
                             v1::ReadAuditLogResponse* response) const;
 
@@ -259,6 +270,7 @@ class AdminHandlers {
   const BackupSettings backups_;
   audit::AuditLog* const audit_;  // null: there is none
   const TokenLister tokens_;      // null: there is no policy
+  const StatusReader status_;     // null: there is nobody to ask
   std::atomic<bool> busy_{false};
   WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
 };

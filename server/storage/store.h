@@ -93,6 +93,12 @@ class Store {
     return absl::UnimplementedError(
         absl::StrCat("this store makes no backups into ", options.folder));
   }
+
+  // Lists the whole backups in `folder`, the oldest first; none if it has none yet. Does not check
+  // whether their files are sound. May run while Backup() does.
+  virtual absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const {
+    return absl::UnimplementedError(absl::StrCat("this store has no backups in ", folder));
+  }
 };
 
 }  // namespace coppice::storage

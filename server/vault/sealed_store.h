@@ -67,6 +67,10 @@ class SealedStore final : public storage::Store {
   absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     return base_.Backup(options);
   }
+  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+      const std::string& folder) const override {
+    return base_.ListBackups(folder);
+  }
 
  private:
   // A batch as it goes to the disk, and the keys when it is there.

@@ -119,6 +119,10 @@ class TwinStore final : public storage::Store {
     }
     return store_.Backup(options);
   }
+  absl::StatusOr<std::vector<storage::StoreBackup>> ListBackups(
+      const std::string& folder) const override {
+    return store_.ListBackups(folder);
+  }
   absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
 
  private:

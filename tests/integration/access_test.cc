@@ -202,6 +202,11 @@ TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
   EXPECT_EQ(ledger["ledger"][1]["submitter"], "lab");
   EXPECT_THAT(As("lab", {"train", "show", "--job", "j", "--json"}).out,
               HasSubstr(R"("submitter":"lab")"));
+  for (const char* verb : {"status", "backups", "tokens"}) {
+    EXPECT_THAT(As("lab", {"admin", verb}).err, HasSubstr("for the role admin")) << verb;
+  }
+  const Outcome status = As("ops", {"admin", "status", "--json"});
+  EXPECT_THAT(status.out, HasSubstr("\"has_policy\":true"));
   const Outcome confirm =
       As("lab", {"dataset", "confirm", "--dataset", "d", "--head", std::string(64, '0')});
   EXPECT_THAT(confirm.err, HasSubstr("for the role admin"));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,6 +103,29 @@ TEST(BackupTest, WithoutAFolderTheDaemonSaysWhatToDo) {
   const Outcome refused = daemon.Coppice({"admin", "backup"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("--backup-dir"));
+  const Outcome unlisted = daemon.Coppice({"admin", "backups"});
+  EXPECT_EQ(unlisted.exit_code, 1);
+  EXPECT_THAT(unlisted.err, HasSubstr("--backup-dir"));
+}
+
+TEST(BackupTest, BackupsAreListedTheNewestFirst) {
+  const TempDir folder;
+  Daemon daemon(folder.path());
+  daemon.AddFlags({"--backup-dir", folder.path() + "/backups"});
+  ASSERT_TRUE(daemon.Start());
+  const Outcome none = daemon.Coppice({"admin", "backups", "--json"});
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_EQ(none.out, "");
+  const auto first = daemon.CoppiceJson({"admin", "backup"});
+  const auto second = daemon.CoppiceJson({"admin", "backup"});
+  const Outcome listed = daemon.Coppice({"admin", "backups", "--json"});
+  std::istringstream lines(listed.out);
+  std::vector<nlohmann::json> backups;
+  for (std::string line; std::getline(lines, line);) {
+    backups.push_back(nlohmann::json::parse(line));
+  }
+  EXPECT_EQ(backups, (std::vector<nlohmann::json>{second, first}));
+  EXPECT_TRUE(daemon.CoppiceJson({"admin", "status"})["has_backups"].get<bool>());
 }
 
 TEST(BackupTest, ADirectoryThatLostAFileIsRepairedAndServesAgain) {

@@ -75,8 +75,9 @@ class FleetTest : public ::testing::Test {
     const std::string folder = Path(absl::StrCat("curator", made_++));
     std::filesystem::create_directory(folder);
     auto curator = std::make_unique<Daemon>(folder, uri_);
-    curator->AddFlags({"--peer-listen", absl::StrCat("127.0.0.1:", FreePort()), "--peer-ca",
-                       Path("peers/ca.crt"), "--peer-cert", Path("peers/server.crt"), "--peer-key",
+    peer_addresses_.push_back(absl::StrCat("127.0.0.1:", FreePort()));
+    curator->AddFlags({"--peer-listen", peer_addresses_.back(), "--peer-ca", Path("peers/ca.crt"),
+                       "--peer-cert", Path("peers/server.crt"), "--peer-key",
                        Path("peers/server.key"), "--lease-seconds", lease_seconds});
     return curator;
   }
@@ -123,6 +124,7 @@ class FleetTest : public ::testing::Test {
   TempDir folder_;
   std::string uri_;
   int made_ = 0;
+  std::vector<std::string> peer_addresses_;  // as they were made
   std::array<std::unique_ptr<Daemon>, kCurators> fleet_;
   std::array<bool, kCurators> ended_{};
 };
@@ -151,6 +153,25 @@ TEST_F(FleetTest, EveryCuratorAnswersAndTheLeaderMayDie) {
   for (const std::unique_ptr<Daemon>& curator : fleet_) EXPECT_EQ(curator->Stop(), 0);
   const Outcome checked = RunProgram({BinaryPath("coppiced"), "check", "--store", uri_});
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+}
+
+TEST_F(FleetTest, TheStatusSaysWhoLeadsWhoeverIsAsked) {
+  StartAll();
+  const size_t leader = Leader();
+  for (const std::unique_ptr<Daemon>& curator : fleet_) {
+    const auto status = curator->CoppiceJson({"admin", "status"});
+    EXPECT_EQ(status["store"], "postgresql");
+    EXPECT_TRUE(status["disk_free_bytes"].is_null());
+    EXPECT_EQ(status["fleet"]["leader"], peer_addresses_[leader]);
+    EXPECT_EQ(status["fleet"]["lease_seconds"], 2);
+    EXPECT_GE(status["fleet"]["epoch"], 1);
+    // All show one certificate here.
+    ASSERT_EQ(status["fleet"]["peers"].size(), 1u);
+    EXPECT_EQ(status["fleet"]["peers"][0]["certificate"].get<std::string>().size(), 8u);
+    EXPECT_LT(status["fleet"]["peers"][0]["seconds_since_call"], 60);
+  }
+  const Outcome people = fleet_[leader]->Coppice({"admin", "status"});
+  EXPECT_THAT(people.out, HasSubstr("Curators that call:"));
 }
 
 TEST_F(FleetTest, ALeaderThatIsStoppedHandsOver) {

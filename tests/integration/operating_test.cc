@@ -17,6 +17,7 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::GetPage;
 using ::coppice::testing::MetricsOn;
@@ -114,6 +115,29 @@ TEST_F(OperatingTest, IsReadyOnceChecksPassAndSaysSoToAProbe) {
   EXPECT_EQ(daemon_.Coppice({"health", "--alive"}).exit_code, 0);
   EXPECT_EQ(daemon_.Stop(), 0);
   EXPECT_EQ(daemon_.Coppice({"health", "--timeout", "1"}).exit_code, 1);
+}
+
+TEST_F(OperatingTest, StatusSaysHowTheDaemonIs) {
+  Start();
+  while (daemon_.Coppice({"health"}).exit_code != 0) {  // the first round may still run
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const auto status = daemon_.CoppiceJson({"admin", "status"});
+  EXPECT_EQ(status["serving"], true);
+  EXPECT_EQ(status["store"], "rocksdb");
+  EXPECT_GT(status["disk_free_bytes"], 0);
+  EXPECT_EQ(status["has_backups"], false);
+  EXPECT_EQ(status["has_policy"], false);
+  EXPECT_TRUE(status["fleet"].is_null());
+  EXPECT_THAT(RunProgram({BinaryPath("coppiced"), "--version"}).out,
+              HasSubstr(status["version"].get<std::string>()));
+  for (const auto& alarm : status["alarms"]) {  // the disk of this machine may be nearly full
+    EXPECT_THAT(alarm.get<std::string>(), HasSubstr("disk"));
+  }
+  const Outcome people = daemon_.Coppice({"admin", "status"});
+  EXPECT_EQ(people.exit_code, 0) << people.err;
+  EXPECT_THAT(people.out, ::testing::ContainsRegex("fleet +none"));
+  EXPECT_THAT(people.out, HasSubstr(status["alarms"].empty() ? "No alarms." : "Alarms:"));
 }
 
 TEST_F(OperatingTest, AStudysReportsAreCountedByTheTimeTheyCame) {

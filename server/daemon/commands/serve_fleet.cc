@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "server/daemon/commands/open_store.h"
@@ -166,6 +167,10 @@ class FleetCurator {
 
   absl::Status Lead(const Lease& lease) {
     const DaemonFlags& flags = process_.flags;
+    const FleetLead lead{.address = PeerAddress(flags),
+                         .epoch = lease.epoch(),
+                         .since = absl::Now(),
+                         .lease_length = absl::Seconds(flags.lease_seconds)};
     process_.log.Info("leading", {{"epoch", absl::StrCat(lease.epoch())}});
     front_.SetReady(false);
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, OpenStoreUnder(lease));
@@ -179,9 +184,10 @@ class FleetCurator {
                                .access = process_.files.access.get(),
                                .behind_fronts = true,
                                .may_answer = [&lease] { return CheckMayAnswer(lease); },
-                               .tell_ready = [this](bool ready) { front_.SetReady(ready); }},
+                               .tell_ready = [this](bool ready) { front_.SetReady(ready); },
+                               .lead = lead},
                               *curator, process_.log));
-    front_.SetLeader(PeerAddress(flags));
+    front_.SetLeader(lead.address);
     process_.log.Info("serving the fleet", {{"listen", flags.peer_listen}});
     WaitForStop(process_, Reloading(store.sealed(), &curator->audit()));
     serving->Stop();

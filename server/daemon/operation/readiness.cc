@@ -16,6 +16,7 @@ Readiness::Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, 
 void Readiness::Stop() {
   {
     const MutexLock lock(mutex_);
+    ready_ = false;
     if (!std::exchange(stopping_, true)) tell_(false);
   }
   stopped_.NotifyAll();
@@ -24,7 +25,23 @@ void Readiness::Stop() {
 
 std::map<std::string, bool> Readiness::Passed() const {
   const MutexLock lock(mutex_);
-  return passed_;
+  std::map<std::string, bool> passed;
+  for (const auto& [name, verdict] : verdicts_) passed[name] = verdict.ok();
+  return passed;
+}
+
+std::map<std::string, std::string> Readiness::Failing() const {
+  const MutexLock lock(mutex_);
+  std::map<std::string, std::string> failing;
+  for (const auto& [name, verdict] : verdicts_) {
+    if (!verdict.ok()) failing[name] = std::string(verdict.message());
+  }
+  return failing;
+}
+
+bool Readiness::IsReady() const {
+  const MutexLock lock(mutex_);
+  return ready_;
 }
 
 void Readiness::Run() {
@@ -38,6 +55,7 @@ void Readiness::Run() {
     const MutexLock lock(mutex_);
     // Under the lock, so that what Stop() told stays the last word.
     if (stopping_) return;
+    ready_ = ready;
     tell_(ready);
     const auto next = After(period_);
     while (!stopping_ && stopped_.WaitUntil(mutex_, next)) {
@@ -48,9 +66,9 @@ void Readiness::Run() {
 
 void Readiness::Judge(const std::string& name, const absl::Status& status) {
   const MutexLock lock(mutex_);
-  const auto before = passed_.find(name);
-  const bool news = before == passed_.end() || before->second != status.ok();
-  passed_[name] = status.ok();
+  const auto before = verdicts_.find(name);
+  const bool news = before == verdicts_.end() || before->second.ok() != status.ok();
+  verdicts_[name] = status;
   if (!news) return;
   if (status.ok()) {
     log_.Info("ready", {{"check", name}});

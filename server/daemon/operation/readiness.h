@@ -40,6 +40,10 @@ class Readiness {
 
   // By the name of the check; empty before the first round.
   std::map<std::string, bool> Passed() const;
+  // The reasons of those that failed last, by name.
+  std::map<std::string, std::string> Failing() const;
+  // The last verdict that was told.
+  bool IsReady() const;
 
  private:
   void Run();
@@ -52,7 +56,8 @@ class Readiness {
   mutable Mutex mutex_;
   CondVar stopped_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<std::string, bool> passed_ ABSL_GUARDED_BY(mutex_);
+  bool ready_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, absl::Status> verdicts_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // last: starts when all else is there
 };
 

@@ -28,7 +28,12 @@ ServingCurator::ServingCurator(const ServingOptions& options, const LoadedCurato
       standby_alarm_(WatchStandbys(options.flags, log)),
       daemon_{options.flags, curator.parts().store, curator.parts(), options.certificates,
               standby_alarm_.get()},
-      upkeep_(curator.parts().studies, log) {}
+      upkeep_(curator.parts().studies, log),
+      status_(daemon_, options.access, options.lead, peers_) {}
+
+ServingCurator::~ServingCurator() {
+  if (readiness_ != nullptr) readiness_->Stop();
+}
 
 absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const ServingOptions& options,
                                                                       const LoadedCurator& curator,
@@ -49,7 +54,9 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
                            .log = &log,
                            .call_metrics = &serving->call_metrics_,
                            .behind_fronts = options.behind_fronts,
-                           .may_answer = options.may_answer},
+                           .may_answer = options.may_answer,
+                           .peers = &serving->peers_,
+                           .status = [status = &serving->status_] { return status->Read(); }},
                           curator.parts()));
   if (serving->server_->http_port() != 0) {
     log.Info("http", {{"listen", options.flags.http_listen},
@@ -61,6 +68,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
         server->SetReady(ready);
         if (tell != nullptr) tell(ready);
       });
+  serving->status_.SetReadiness(*serving->readiness_);
   COPPICE_ASSIGN_OR_RETURN(
       serving->metrics_, ServeMetrics(serving->daemon_, *serving->readiness_, serving->registry_));
   if (serving->metrics_ != nullptr) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,6 +19,7 @@
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/operation/readiness.h"
 #include "server/daemon/operation/standby_alarm.h"
+#include "server/daemon/operation/status_report.h"
 #include "server/daemon/operation/study_sweeper.h"
 #include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
@@ -35,6 +37,7 @@ struct ServingOptions {
   bool behind_fronts = false;                     // as in ServerOptions
   rpc::AnswerCheck may_answer{};                  // likewise
   std::function<void(bool ready)> tell_ready{};   // besides health checks
+  std::optional<FleetLead> lead{};                // none: it is in no fleet
 };
 
 // The server of a curator, with its upkeep, its readiness and its page of metrics.
@@ -49,6 +52,7 @@ class ServingCurator {
                                                                const LoadedCurator& curator,
                                                                const Log& log);
 
+  ~ServingCurator();
   ServingCurator(const ServingCurator&) = delete;
   ServingCurator& operator=(const ServingCurator&) = delete;
 
@@ -67,9 +71,11 @@ class ServingCurator {
   const StudySweeper upkeep_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   metrics::CallMetrics call_metrics_{*registry_, ServedMethods()};
-  // Each uses those above it.
-  std::unique_ptr<DaemonServer> server_;
+  PeerCalls peers_;
+  StatusReport status_;
+  // The status reads it, so it is there until the server is gone; it is stopped before.
   std::unique_ptr<Readiness> readiness_;
+  std::unique_ptr<DaemonServer> server_;
   std::unique_ptr<metrics::MetricsPage> metrics_;
 };
 

@@ -1,9 +1,13 @@
 #include "server/daemon/transport/fronts.h"
 
 #include <grpc/grpc.h>
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/server_context.h>
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "server/daemon/transport/connections.h"
 
@@ -12,22 +16,45 @@ namespace {
 
 using grpc::experimental::InterceptionHookPoints;
 
+void NoteFront(const grpc::AuthContext& connection, PeerCalls& peers) {
+  if (!connection.IsPeerAuthenticated()) return;
+  const std::vector<grpc::string_ref> shown =
+      connection.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (!shown.empty()) peers.Note({shown[0].data(), shown[0].size()});
+}
+
 class AnswerMarker final : public grpc::experimental::Interceptor {
  public:
+  AnswerMarker(const grpc::ServerContextBase& context, PeerCalls* peers)
+      : context_(context), peers_(peers) {}
+
   void Intercept(grpc::experimental::InterceptorBatchMethods* call) override {
+    if (peers_ != nullptr &&
+        call->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      NoteFront(*context_.auth_context(), *peers_);
+    }
     if (call->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       call->GetSendTrailingMetadata()->emplace(kAnsweredKey, "1");
     }
     call->Proceed();
   }
+
+ private:
+  const grpc::ServerContextBase& context_;  // lives as long as this
+  PeerCalls* const peers_;
 };
 
 class MarkerFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
+  explicit MarkerFactory(PeerCalls* peers) : peers_(peers) {}
+
   grpc::experimental::Interceptor* CreateServerInterceptor(
-      grpc::experimental::ServerRpcInfo* /*info*/) override {
-    return new AnswerMarker;
+      grpc::experimental::ServerRpcInfo* info) override {
+    return new AnswerMarker(*info->server_context(), peers_);
   }
+
+ private:
+  PeerCalls* const peers_;
 };
 
 }  // namespace
@@ -42,8 +69,9 @@ std::optional<Sha256Digest> ForwardedCertificate(
   return digest;
 }
 
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswers() {
-  return std::make_unique<MarkerFactory>();
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswers(
+    PeerCalls* peers) {
+  return std::make_unique<MarkerFactory>(peers);
 }
 
 void SetLimitsBehindFronts(const DaemonLimits& limits, grpc::ServerBuilder& builder) {

@@ -17,6 +17,7 @@
 
 #include "common/study/sha256.h"
 #include "server/daemon/config/limits.h"
+#include "server/daemon/transport/peer_calls.h"
 
 namespace coppice::daemon {
 
@@ -31,8 +32,10 @@ inline constexpr char kAnsweredKey[] = "coppice-answered";
 std::optional<Sha256Digest> ForwardedCertificate(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
 
-// Sets kAnsweredKey.
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswers();
+// Sets kAnsweredKey, and notes which front called if `peers` is not null; it must outlive the
+// server.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswers(
+    PeerCalls* peers);
 
 // Instead of SetTransportLimits() and SetConnectionLimits(): a front's connection carries the calls
 // of all of its clients, whose connections the front bounds.

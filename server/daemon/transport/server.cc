@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
     const ServerOptions& options, const calls::CallObservers& observers, CallBounds& bounds) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(BoundCalls(bounds));
-  if (options.behind_fronts) factories.push_back(MarkAnswers());
+  if (options.behind_fronts) factories.push_back(MarkAnswers(options.peers));
   if (observers.log != nullptr) factories.push_back(ObserveCalls(observers));
   return factories;
 }
@@ -68,6 +68,7 @@ class CuratorServer final : public DaemonServer {
         access_(options.access),
         source_(SourceOf(options)),
         may_answer_(options.may_answer),
+        status_(options.status),
         call_log_(options.log == nullptr ? nullptr : MakeCallLog(*options.log)),
         observers_{.log = call_log_.get(), .metrics = options.call_metrics},
         auditor_(curator.audit == nullptr
@@ -199,6 +200,7 @@ class CuratorServer final : public DaemonServer {
   const access::AccessControl* const access_;
   const CertificateSource source_;
   const rpc::AnswerCheck may_answer_;
+  const service::StatusReader status_;
   const std::unique_ptr<calls::CallLog> call_log_;  // null without a log
   const calls::CallObservers observers_;
   calls::TokenUse token_use_{curator_.store};
@@ -220,7 +222,8 @@ class CuratorServer final : public DaemonServer {
                                  curator_.endpoints, guard_};
   service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
-  service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens()};
+  service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens(),
+                                status_};
   const service::HandlerRegistry registry_ = MakeRegistry();
   const service::Lanes lanes_{.pool = pool_, .builds = builds_, .previews = previews_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_, source_), may_answer_};

@@ -20,6 +20,7 @@
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
 #include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/peer_calls.h"
 #include "server/metrics/call_metrics.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
@@ -59,8 +60,10 @@ struct ServerOptions {
   DaemonLimits limits{};
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
-  bool behind_fronts = false;     // who connects is a front, and no client (fronts.h)
-  rpc::AnswerCheck may_answer{};  // asked before each answer
+  bool behind_fronts = false;      // who connects is a front, and no client (fronts.h)
+  rpc::AnswerCheck may_answer{};   // asked before each answer
+  PeerCalls* peers = nullptr;      // told of fronts that call; null: nobody is
+  service::StatusReader status{};  // what GetStatus answers; null: nothing is told
 };
 
 class DaemonServer {

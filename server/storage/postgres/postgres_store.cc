@@ -22,6 +22,12 @@
 namespace coppice::storage {
 namespace {
 
+absl::Status NoBackups() {
+  return absl::UnimplementedError(
+      "a store in PostgreSQL is backed up by the server's own means: use pg_basebackup "
+      "(docs/postgresql.md#backups)");
+}
+
 constexpr size_t kIdleReaders = 4;
 // A daemon that ended a moment ago may still hold the lock.
 constexpr absl::Duration kLockWait = absl::Seconds(3);
@@ -204,10 +210,9 @@ class PostgresStore final : public Store {
     return readers_.Return(std::move(reader));
   }
 
-  absl::StatusOr<StoreBackup> Backup(const BackupOptions&) override {
-    return absl::UnimplementedError(
-        "a store in PostgreSQL is backed up by the server's own means: use pg_basebackup "
-        "(docs/postgresql.md#backups)");
+  absl::StatusOr<StoreBackup> Backup(const BackupOptions&) override { return NoBackups(); }
+  absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string&) const override {
+    return NoBackups();
   }
 
  private:

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/storage/prefix.h"
@@ -26,6 +28,8 @@ namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kListTries = 20;
 
 // The sequence number of the first change of a batch that was written: its first eight bytes.
 uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
@@ -159,6 +163,18 @@ class RocksDbStore final : public Store {
       return current && (!options.progress || options.progress(bytes));
     };
     return MakeBackup(*db, ours);
+  }
+
+  absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const override {
+    // One that is removed between being found and being read, as a backup that is being made
+    // removes old ones, fails the list. Waiting for that backup would take as long as its disk.
+    absl::StatusOr<std::vector<StoreBackup>> backups = storage::ListBackups(folder);
+    for (int i = 0; i < kListTries && absl::IsUnavailable(backups.status()); ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+      backups = storage::ListBackups(folder);
+    }
+    if (absl::IsNotFound(backups.status())) return std::vector<StoreBackup>();
+    return backups;
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace coppice::access {
 namespace {
 
@@ -87,6 +89,14 @@ TEST(MethodTableTest, BlocksOfRowsAreNeitherCountedNorLogged) {
     EXPECT_FALSE(HasPrivateEnd("coppice.v1.DatasetService/UploadRows", code)) << code;
   }
   EXPECT_FALSE(HasPrivateEnd("coppice.v1.DatasetService/AppendRows", "NOT_FOUND"));
+}
+
+TEST(MethodTableTest, StatusAndBackupsAreTheOperators) {
+  for (const char* name : {"GetStatus", "ListBackups", "ListTokens", "Backup", "ReadAuditLog"}) {
+    const Method& method = *FindMethod(std::string("/coppice.v1.AdminService/") + name);
+    EXPECT_EQ(method.scope, Scope::kOperator) << name;
+    EXPECT_EQ(method.roles, RoleSet({Role::kAdmin})) << name;
+  }
 }
 
 TEST(MethodTableTest, RowsAreAppendedByWhoeverMayUploadThem) {

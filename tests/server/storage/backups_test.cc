@@ -78,6 +78,39 @@ TEST_F(BackupsTest, ABackupHoldsWhatWasAppliedBeforeAndNothingLater) {
   EXPECT_THAT(*Restored(second.id)->Get("later"), Optional(Eq("value")));
 }
 
+TEST_F(BackupsTest, AStoreListsItsBackupsOldestFirstAlsoBeforeTheFirst) {
+  EXPECT_THAT(*store_->ListBackups(folder_), SizeIs(0));
+  ASSERT_OK(Put(*store_, "key", "value"));
+  ASSERT_OK_AND_ASSIGN(const StoreBackup first, store_->Backup({.folder = folder_}));
+  ASSERT_OK_AND_ASSIGN(const StoreBackup second, store_->Backup({.folder = folder_}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<StoreBackup> listed, store_->ListBackups(folder_));
+  ASSERT_THAT(listed, SizeIs(2));
+  EXPECT_EQ(listed[0].id, first.id);
+  EXPECT_EQ(listed[1].id, second.id);
+  EXPECT_EQ(listed[0].bytes, first.bytes);
+  EXPECT_EQ(listed[0].unix_seconds, first.unix_seconds);
+}
+
+TEST_F(BackupsTest, BackupsAreListedWhileOthersAreMadeAndRemoved) {
+  std::atomic<bool> stop{false};
+  std::thread maker([&] {
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_OK(Put(*store_, absl::StrCat("key/", i), std::string(100'000, 'x')));
+      ASSERT_OK(store_->Backup({.folder = folder_, .keep = 2}));
+    }
+    stop = true;
+  });
+  while (!stop) {
+    const absl::StatusOr<std::vector<StoreBackup>> listed = store_->ListBackups(folder_);
+    EXPECT_OK(listed);
+    for (size_t i = 1; listed.ok() && i < listed->size(); ++i) {
+      EXPECT_LT((*listed)[i - 1].id, (*listed)[i].id);
+    }
+  }
+  maker.join();
+  EXPECT_THAT(*store_->ListBackups(folder_), SizeIs(2));
+}
+
 TEST_F(BackupsTest, TheFolderIsForItsOwnerOnly) {
   ASSERT_OK(store_->Backup({.folder = folder_}));
   EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
