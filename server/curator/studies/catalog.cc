@@ -53,6 +53,21 @@ std::shared_ptr<Study> Catalog::Find(absl::string_view id) const {
   return FindLocked(id);
 }
 
+absl::Status Catalog::StoreCounts(storage::Store& store) const {
+  storage::StoreBatch batch;
+  std::vector<std::shared_ptr<Study>> studies = All();
+  std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
+    return !study->counts_are_behind || study->store_is_behind;
+  });
+  for (const std::shared_ptr<Study>& study : studies) {
+    batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
+  }
+  if (studies.empty()) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
+  return absl::OkStatus();
+}
+
 std::shared_ptr<Study> Catalog::FindLocked(absl::string_view id) const {
   const auto it = studies_.find(id);
   return it == studies_.end() ? nullptr : it->second;

@@ -31,6 +31,10 @@ class Catalog {
   // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
   absl::Status Load(const storage::Store& store);
 
+  // Runs on the committer. Writes the rejections that no group has written. While the store may
+  // hold more of a study than memory does, its counts are written with everything else, or not.
+  absl::Status StoreCounts(storage::Store& store) const;
+
   void Add(std::shared_ptr<Study> study);
   // Leaves a tombstone.
   void Remove(const Study& study);

@@ -227,7 +227,7 @@ class StoredStudies final : public Studies {
       study->LookForAlarms();
       if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
-    status.Update(intake_.RunOnCommitter([this] { return StoreCounts(); }));
+    status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
     return status;
   }
 
@@ -244,7 +244,7 @@ class StoredStudies final : public Studies {
   void Drain() override {
     intake_.Drain();
     // A failure loses rejections only; nothing retries after this.
-    intake_.RunOnCommitter([this] { return StoreCounts(); }).IgnoreError();
+    intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }).IgnoreError();
   }
 
  private:
@@ -302,23 +302,6 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
     bases_.erase(study.id());
-    return absl::OkStatus();
-  }
-
-  // Runs on the committer. Writes the rejections that no group has written. While the store may
-  // hold more of a study than memory does, its counts are written with everything else, or not.
-  absl::Status StoreCounts() {
-    storage::StoreBatch batch;
-    std::vector<std::shared_ptr<Study>> studies = catalog_.All();
-    std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
-      return !study->counts_are_behind || study->store_is_behind;
-    });
-    for (const std::shared_ptr<Study>& study : studies) {
-      batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
-    }
-    if (studies.empty()) return absl::OkStatus();
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
     return absl::OkStatus();
   }
 
