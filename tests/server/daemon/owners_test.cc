@@ -155,10 +155,16 @@ TEST_F(OwnersTest, RowsAndTheTimesOfJobsAreTheOwnersAlone) {
   const auto owner = Ask<v1::GetDatasetResponse>(kGet, Token("a", access::Role::kTrainer), request);
   EXPECT_EQ(owner.dataset().rows(), 10u);
   EXPECT_GT(owner.dataset().ledger_size(), 0);
+  EXPECT_EQ(owner.dataset().ledger_entries(), static_cast<uint64_t>(owner.dataset().ledger_size()));
   const auto granted =
       Ask<v1::GetDatasetResponse>(kGet, Token("granted", access::Role::kTrainer), request);
   EXPECT_EQ(granted.dataset().rows(), 0u);
   EXPECT_EQ(granted.dataset().ledger_size(), 0);
+  EXPECT_EQ(granted.dataset().ledger_entries(), 0u);
+  request.set_max_entries(2);
+  const auto page =
+      Ask<v1::GetDatasetResponse>(kGet, Token("granted", access::Role::kTrainer), request);
+  EXPECT_EQ(page.dataset().ledger_size(), 0);
   EXPECT_EQ(granted.dataset().epsilon_left_nanos(), owner.dataset().epsilon_left_nanos());
   EXPECT_EQ(granted.dataset().owner(), "a");
 }
