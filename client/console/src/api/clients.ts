@@ -1,0 +1,82 @@
+// The daemon's services, typed: `studies.listStudies({})`. Calls carry the token of the session.
+
+import {Code, ConnectError, createClient, type Interceptor} from '@connectrpc/connect';
+import {createConnectTransport} from '@connectrpc/connect-web';
+import {AdminService} from 'proto/admin_pb';
+import {DatasetService} from 'proto/dataset_pb';
+import {ModelService} from 'proto/model_pb';
+import {StudyService} from 'proto/study_pb';
+import {TrainingService} from 'proto/training_pb';
+import {noteAnswer, noteLost, setProbe} from './connection';
+import {isLost} from './errors';
+import {authorization, keepToken, session, signOut} from './session';
+
+const guard: Interceptor = next => async request => {
+  const credential = authorization();
+  if (credential !== null) request.header.set('Authorization', credential);
+  try {
+    const answer = await next(request);
+    noteAnswer();
+    return answer;
+  } catch (error) {
+    noteFailure(ConnectError.from(error), credential);
+    throw error;
+  }
+};
+
+function noteFailure(error: ConnectError, credential: string | null): void {
+  if (error.code === Code.Canceled) return;
+  if (isLost(error)) return noteLost();
+  noteAnswer();
+  // Not if the user has signed in anew since.
+  if (error.code === Code.Unauthenticated && credential === authorization() && session.get().state !== 'unknown') {
+    signOut(credential === null ? '' : error.rawMessage);
+  }
+}
+
+const transport = createConnectTransport({
+  baseUrl: location.origin,
+  useBinaryFormat: true,
+  interceptors: [guard],
+  // A browser with a client certificate shows it to the daemon's own origin alone.
+  fetch: (input, init) => fetch(input, {...init, credentials: 'same-origin', cache: 'no-store', redirect: 'error'}),
+});
+
+export const studies = createClient(StudyService, transport);
+export const datasets = createClient(DatasetService, transport);
+export const models = createClient(ModelService, transport);
+export const training = createClient(TrainingService, transport);
+export const admin = createClient(AdminService, transport);
+
+/** Resolves to null if the daemon takes calls as `token` ('' for none), else to why it does not. */
+async function tryCall(): Promise<ConnectError | null> {
+  try {
+    await studies.listStudies({pageSize: 1});
+    return null;
+  } catch (error) {
+    const failure = ConnectError.from(error);
+    // Known, but of another role: whoever it is may see other pages.
+    return failure.code === Code.PermissionDenied ? null : failure;
+  }
+}
+
+/** Finds out whether a token is needed. */
+export async function beginSession(): Promise<void> {
+  const failure = await tryCall();
+  if (failure === null) session.set({state: 'open', reason: ''});
+  else if (failure.code === Code.Unauthenticated) session.set({state: 'signed-out', reason: ''});
+}
+
+/** Keeps `token` if the daemon knows it; throws its error otherwise. */
+export async function signIn(token: string): Promise<void> {
+  keepToken(token);
+  const failure = await tryCall();
+  if (failure === null) return session.set({state: 'signed-in', reason: ''});
+  keepToken('');
+  throw failure;
+}
+
+setProbe(async () => {
+  const failure = await tryCall();
+  return failure === null || !isLost(failure);
+});

@@ -1,0 +1,78 @@
+// What the build and the development server share: where things are, the clients made from proto/, and
+// the index page.
+
+import {execFileSync} from 'node:child_process';
+import {createHash} from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+export const console_ = path.dirname(fileURLToPath(import.meta.url));
+const root = path.resolve(console_, '../..');
+export const build = path.join(console_, 'build');
+const generated = path.join(build, 'proto');
+
+function filesUnder(folder) {
+  return fs.readdirSync(folder, {recursive: true, withFileTypes: true})
+    .filter(entry => entry.isFile())
+    .map(entry => path.join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+}
+
+// Runs protoc with protoc-gen-es, unless the clients that are there were made from the same files.
+export function generateClients() {
+  const protos = filesUnder(path.join(root, 'proto/coppice')).filter(name => name.endsWith('.proto'));
+  const hash = createHash('sha256').update(fs.readFileSync(path.join(console_, 'package-lock.json')));
+  for (const proto of protos) hash.update(proto).update(fs.readFileSync(proto));
+  const stamp = hash.digest('hex'), stampFile = path.join(generated, 'stamp');
+  if (fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === stamp) return;
+  fs.rmSync(generated, {recursive: true, force: true});
+  fs.mkdirSync(generated, {recursive: true});
+  execFileSync('protoc', [
+    `--plugin=protoc-gen-es=${path.join(console_, 'node_modules/.bin/protoc-gen-es')}`,
+    `--es_out=${generated}`, '--es_opt=target=js+dts', '-I', path.join(root, 'proto'), ...protos,
+  ], {stdio: 'inherit'});
+  fs.writeFileSync(stampFile, stamp);
+}
+
+// What esbuild is told in every mode.
+export const bundling = {
+  absWorkingDir: console_,
+  bundle: true,
+  format: 'esm',
+  target: ['es2022', 'chrome110', 'firefox110', 'safari16'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  nodePaths: [path.join(console_, 'node_modules')],
+  alias: {proto: path.join(generated, 'coppice/v1')},
+  legalComments: 'none',
+  logLevel: 'warning',
+};
+
+// The index page loads one script and one style sheet, by names relative to the page's own address.
+export function indexPage(script, style) {
+  return fs.readFileSync(path.join(console_, 'src/index.html'), 'utf8')
+    .replace('SCRIPT', script).replace('STYLE', style);
+}
+
+// The hash of the style sheet that documents of the daemon carry inside.
+function reportStyleHash() {
+  const hash = createHash('sha256');
+  for (const name of ['chart.css', 'page.css']) {
+    hash.update(fs.readFileSync(path.join(root, 'common/report/style', name)));
+  }
+  return hash.digest('base64');
+}
+
+// The headers that the daemon sends with the console's files.
+export function securityHeaders() {
+  return {
+    'Content-Security-Policy': ["default-src 'none'", "script-src 'self'", `style-src 'self' 'sha256-${reportStyleHash()}'`,
+      "connect-src 'self'", "img-src 'self' data:", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+      "require-trusted-types-for 'script'", 'trusted-types coppice'].join('; '),
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  };
+}
