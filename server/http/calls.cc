@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "server/access/method_table.h"
+#include "server/http/console.h"
 #include "server/service/calls/retry_after.h"
 #include "server/service/calls/stream_call.h"
 #include "server/service/calls/unary_call.h"
@@ -273,19 +274,15 @@ bool OpenCalls::AwaitNone(absl::Time deadline) {
   return true;
 }
 
-Router::Router(const ServedCalls& served, std::vector<std::string> allowed_origins,
+Router::Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
                size_t max_message_bytes)
     : served_(served),
-      allowed_origins_(std::move(allowed_origins)),
+      origins_(std::move(origins)),
+      console_(std::move(console)),
       max_message_bytes_(max_message_bytes) {
   for (const RegisteredMethod& method : served_.registry.methods()) {
     methods_.emplace(method.path, &method);
   }
-}
-
-bool Router::IsAllowed(absl::string_view origin) const {
-  return std::find(allowed_origins_.begin(), allowed_origins_.end(), origin) !=
-         allowed_origins_.end();
 }
 
 Response Router::RefuseRequest(const absl::Status& status) {
@@ -294,13 +291,13 @@ Response Router::RefuseRequest(const absl::Status& status) {
 
 Router::Judged Router::Judge(const RequestHead& head,
                              const std::optional<Sha256Digest>& certificate) {
-  if (head.origin.empty()) return JudgeMethod(head, certificate);
-  if (!IsAllowed(head.origin)) {
-    return {.response = RefuseRequest(absl::PermissionDeniedError(
-                "pages of this origin may not call: the operator allows origins with "
-                "--http-allow-origin"))};
-  }
-  Judged judged = JudgeMethod(head, certificate);
+  const absl::string_view path = absl::string_view(head.target).substr(0, head.target.find('?'));
+  const bool is_file = console_ != nullptr && console_->Has(path);
+  const absl::Status admitted = origins_.Check(head, is_file);
+  if (!admitted.ok()) return {.response = RefuseRequest(admitted)};
+  if (is_file) return {.response = console_->Answer(head)};
+  Judged judged = JudgeMethod(head, path, certificate);
+  if (!origins_.IsAllowed(head.origin)) return judged;
   judged.shared_head = absl::StrCat("Access-Control-Allow-Origin: ", head.origin,
                                     "\r\nAccess-Control-Expose-Headers: Trailer-X-Request-Id, "
                                     "Trailer-Grpc-Retry-Pushback-Ms, Retry-After\r\n"
@@ -308,10 +305,8 @@ Router::Judged Router::Judge(const RequestHead& head,
   return judged;
 }
 
-Router::Judged Router::JudgeMethod(const RequestHead& head,
+Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view path,
                                    const std::optional<Sha256Digest>& certificate) {
-  const absl::string_view target = head.target;
-  const absl::string_view path = target.substr(0, target.find('?'));
   if (head.method == "OPTIONS" && !head.origin.empty()) {
     return {.response = {.status = 204,
                          .head = "Access-Control-Allow-Methods: POST\r\n"
@@ -322,7 +317,11 @@ Router::Judged Router::JudgeMethod(const RequestHead& head,
   if (head.method == "POST") return JudgePost(head, path, certificate);
   if (!methods_.contains(path)) {
     return {.response = RefuseRequest(absl::NotFoundError(
-                "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD"))};
+                console_ == nullptr
+                    ? "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and this "
+                      "daemon serves no console (--console)"
+                    : "there is nothing here: calls are POST /coppice.v1.SERVICE/METHOD, and the "
+                      "console is at /"))};
   }
   Response response = PlainError(
       405, absl::UnimplementedError("a call is sent by POST; no method is answered by another"));

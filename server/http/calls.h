@@ -19,6 +19,7 @@
 #include "server/calls/access_gate.h"
 #include "server/calls/byte_load.h"
 #include "server/calls/call_record.h"
+#include "server/http/origins.h"
 #include "server/http/protocol.h"
 #include "server/http/request_parser.h"
 #include "server/service/calls/answer_check.h"
@@ -62,7 +63,8 @@ struct Response {
   int status = 200;
   std::string head{};  // header lines, each with its end of line, but for those of the connection
   std::string body{};
-  bool is_stream = false;  // parts follow; there is no body
+  std::shared_ptr<const std::string> file{};  // the body, if there is one; null: `body` is
+  bool is_stream = false;                     // parts follow; there is no body
   HeldBytes held{};
 };
 
@@ -121,20 +123,25 @@ class Call {
   virtual void OnEnded() {}
 };
 
+class Console;
+
 // Judges requests by their heads, in the order that gRPC's calls are: access before all else.
 //
-// Guarantee  nothing of a body is read before the access gate let its call through. A request that
-// a
-//            page of another origin sent is refused unless the origin is allowed: exact ones alone
-//            are, and there are no cookies.
+// Guarantee  nothing of a body is read before the access gate let its call through. What the pages
+//            of a browser may send, `origins` says; there are no cookies. Files of the console need
+//            no role.
 // Errors     to the client, in the form of the request's content type: the gate's, then
 //            Unimplemented for a method that is none or takes a client's stream, InvalidArgument
 //            for headers.
 // Threads    safe to share.
 class Router {
  public:
-  Router(const ServedCalls& served, std::vector<std::string> allowed_origins,
+  // Null `console`: none is served.
+  Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
          size_t max_message_bytes);
+
+  // Once, before the first request.
+  void ListensOn(int port) { origins_.ListensOn(port); }
 
   // A call to start once its body is there; or what to answer at once.
   struct Judged {
@@ -150,15 +157,16 @@ class Router {
   OpenCalls& open_calls() { return open_calls_; }
 
  private:
-  bool IsAllowed(absl::string_view origin) const;
-  Judged JudgeMethod(const RequestHead& head, const std::optional<Sha256Digest>& certificate);
+  Judged JudgeMethod(const RequestHead& head, absl::string_view path,
+                     const std::optional<Sha256Digest>& certificate);
   Judged JudgePost(const RequestHead& head, absl::string_view path,
                    const std::optional<Sha256Digest>& certificate);
   absl::Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
                             const std::optional<CallKind>& kind, absl::Duration& deadline) const;
 
   const ServedCalls served_;
-  const std::vector<std::string> allowed_origins_;
+  Origins origins_;
+  const std::shared_ptr<const Console> console_;
   const size_t max_message_bytes_;
   absl::flat_hash_map<absl::string_view, const service::RegisteredMethod*> methods_;
   OpenCalls open_calls_;

@@ -41,6 +41,8 @@ absl::string_view ReasonOf(int status) {
       return "OK";
     case 204:
       return "No Content";
+    case 304:
+      return "Not Modified";
     case 401:
       return "Unauthorized";
     case 403:
@@ -186,8 +188,8 @@ void Connection::Process() {
         return OnRequest();
       case RequestParser::State::kFailed:
         keep_alive_ = false;
-        return Refuse(call_ != nullptr ? call_->Refuse(parser_->status())
-                                       : Router::RefuseRequest(parser_->status()));
+        return AnswerWithoutCall(call_ != nullptr ? call_->Refuse(parser_->status())
+                                                  : Router::RefuseRequest(parser_->status()));
       default:
         if (phase_ == Phase::kIdle && parser_.has_value()) {
           phase_ = Phase::kHead;
@@ -221,19 +223,19 @@ void Connection::OnHead() {
   parser_->ReadBody(/*discard=*/true);
   const bool is_whole = parser_->state() == RequestParser::State::kDone;
   if (is_whole || (is_short && !head.expects_continue)) {
-    refusal_ = std::move(judged.response);
+    ready_answer_ = std::move(judged.response);
     Arm(kHeadTime);
     return;
   }
   keep_alive_ = false;
-  Refuse(std::move(judged.response));
+  AnswerWithoutCall(std::move(judged.response));
 }
 
 void Connection::OnRequest() {
-  if (refusal_.has_value()) {
-    Response refusal = *std::move(refusal_);
-    refusal_.reset();
-    return Refuse(std::move(refusal));
+  if (ready_answer_.has_value()) {
+    Response answer = *std::move(ready_answer_);
+    ready_answer_.reset();
+    return AnswerWithoutCall(std::move(answer));
   }
   settings_.connections.EndWaiting(*this);
   phase_ = Phase::kCall;
@@ -246,9 +248,11 @@ void Connection::OnRequest() {
   Read();
 }
 
-void Connection::Refuse(Response response) {
+// A file goes to whoever asks, so one that reads it slowly keeps its place among those that wait,
+// and makes room for a new connection.
+void Connection::AnswerWithoutCall(Response response) {
   call_ = nullptr;
-  settings_.connections.EndWaiting(*this);
+  if (response.file == nullptr) settings_.connections.EndWaiting(*this);
   phase_ = Phase::kCall;
   SendResponse(std::move(response));
 }
@@ -278,14 +282,19 @@ void Connection::SendResponse(Response response) {
     return Send({.bytes = std::move(bytes)});
   }
   phase_ = Phase::kReply;
-  if (response.status != 204) {
-    absl::StrAppend(&bytes, "Content-Length: ", response.body.size(), "\r\n");
+  if (response.status != 204 && response.status != 304) {
+    const size_t size = response.file == nullptr ? response.body.size() : response.file->size();
+    absl::StrAppend(&bytes, "Content-Length: ", size, "\r\n");
   }
   absl::StrAppend(&bytes, "\r\n");
-  if (omits_body_) response.body.clear();
-  if (call_ == nullptr || time_is_over_) Arm(kLastWords);
+  if (call_ == nullptr || time_is_over_) Arm(response.file == nullptr ? kLastWords : kPartTime);
+  if (omits_body_) {
+    response.body.clear();
+    response.file = nullptr;
+  }
   Send({.bytes = std::move(bytes),
         .body = std::move(response.body),
+        .file = std::move(response.file),
         .then = Then::kEndExchange,
         .held = std::move(response.held)});
 }
@@ -314,8 +323,8 @@ void Connection::Send(Part part) {
 void Connection::WriteNext() {
   writing_ = true;
   const Part& part = parts_.front();
-  const std::array<net::const_buffer, 2> buffers = {net::buffer(part.bytes),
-                                                    net::buffer(part.body)};
+  const std::array<net::const_buffer, 2> buffers = {
+      net::buffer(part.bytes), net::buffer(part.file == nullptr ? part.body : *part.file)};
   WithStream([&](auto& stream) {
     net::async_write(stream, buffers, [self = shared_from_this()](const Error& error, size_t) {
       if (error) self->CloseNow();
@@ -420,7 +429,8 @@ void Connection::OnTime() {
   switch (phase_) {
     case Phase::kBody:
       keep_alive_ = false;
-      return Refuse(call_ != nullptr ? call_->Refuse(over) : Router::RefuseRequest(over));
+      return AnswerWithoutCall(call_ != nullptr ? call_->Refuse(over)
+                                                : Router::RefuseRequest(over));
     case Phase::kCall:
       // A part that nobody reads, or the second time: there is no more to say.
       if (time_is_over_ || Clock::now() < call_deadline_) return CloseNow();

@@ -97,6 +97,7 @@ class Connection final : public Carrier, public std::enable_shared_from_this<Con
   struct Part {
     std::string bytes;
     std::string body{};
+    std::shared_ptr<const std::string> file{};
     Then then = Then::kNothing;
     HeldBytes held{};
   };
@@ -114,7 +115,7 @@ class Connection final : public Carrier, public std::enable_shared_from_this<Con
   void Process();
   void OnHead();
   void OnRequest();
-  void Refuse(Response response);
+  void AnswerWithoutCall(Response response);
 
   void SendResponse(Response response);
   void SendPart(std::string part, bool is_last);
@@ -146,8 +147,8 @@ class Connection final : public Carrier, public std::enable_shared_from_this<Con
   std::string in_;  // read, and not yet looked at
   std::optional<RequestParser> parser_;
 
-  std::shared_ptr<Call> call_;  // until it has ended
-  std::optional<Response> refusal_;
+  std::shared_ptr<Call> call_;            // until it has ended
+  std::optional<Response> ready_answer_;  // sent once the request was read
   std::string shared_head_;
   bool keep_alive_ = true;
   bool omits_body_ = false;

@@ -85,8 +85,11 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
       case field::content_encoding:
         return AddEncoding(value);
       case field::origin:
-        head.origin = ToString(value);
-        return;
+        return AddToList(value, head.origin);
+      case field::accept_encoding:
+        return AddToList(value, head.accept_encoding);
+      case field::if_none_match:
+        return AddToList(value, head.if_none_match);
       case field::expect:
         head.expects_continue = beast::iequals(value, "100-continue");
         return;
@@ -104,7 +107,18 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
       AddEncoding(value);
     } else if (beast::iequals(name, "x-request-id")) {
       head.request_id = ToString(value);
+    } else if (beast::iequals(name, "sec-fetch-site")) {
+      AddToList(value, head.fetch_site);
+    } else if (beast::iequals(name, "sec-fetch-mode")) {
+      AddToList(value, head.fetch_mode);
+    } else if (beast::iequals(name, "sec-fetch-dest")) {
+      AddToList(value, head.fetch_dest);
     }
+  }
+  // A field that is there twice is a list, so that neither of two origins passes for the only one.
+  static void AddToList(beast::string_view value, std::string& list) {
+    if (!list.empty()) list.append(", ");
+    list.append(value.data(), value.size());
   }
   void AddEncoding(beast::string_view value) {
     if (!beast::iequals(value, "identity")) owner_.head_.content_encoding = ToString(value);

@@ -21,7 +21,12 @@ struct RequestHead {
   std::string method;
   std::string target;
   std::string host;
-  std::string origin;
+  std::string origin;      // this and those to if_none_match: lists, if there are several
+  std::string fetch_site;  // Sec-Fetch-Site and so on: what a browser says of who asks
+  std::string fetch_mode;
+  std::string fetch_dest;
+  std::string accept_encoding;
+  std::string if_none_match;
   std::string content_type;
   std::string content_encoding;  // of the body, or of each message of a stream
   std::string connect_version;

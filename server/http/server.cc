@@ -30,7 +30,10 @@ class AsioServer final : public Server {
   AsioServer(const ServerOptions& options, const ServedCalls& served)
       : tls_source_(options.tls),
         bodies_(options.max_request_bytes),
-        router_(served, options.allowed_origins, options.max_message_bytes),
+        router_(served,
+                Origins(options.allowed_origins, /*has_console=*/options.console != nullptr,
+                        /*has_tls=*/options.tls != nullptr),
+                options.console, options.max_message_bytes),
         connections_(options.max_connections),
         settings_{.router = router_,
                   .connections = connections_,
@@ -56,6 +59,7 @@ class AsioServer final : public Server {
           "). Is another process on this port, or the address of another machine? Port 0 takes a "
           "free port"));
     }
+    router_.ListensOn(port_);
     Accept();
     const unsigned threads = std::max(2u, std::thread::hardware_concurrency());
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { context_.run(); });

@@ -26,7 +26,8 @@ using TlsSource = std::function<std::shared_ptr<SSL_CTX>()>;
 struct ServerOptions {
   std::string listen;  // HOST:PORT
   std::vector<std::string> allowed_origins{};
-  TlsSource tls{};  // null: no TLS
+  std::shared_ptr<const Console> console{};  // null: none
+  TlsSource tls{};                           // null: no TLS
   size_t max_message_bytes = size_t{64} << 20;
   size_t max_request_bytes = size_t{1} << 30;  // of all requests that are read at a time
   size_t max_connections = 1000;

@@ -23,6 +23,7 @@
 #include "server/daemon/operation/process.h"
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/connections.h"
+#include "server/daemon/transport/console.h"
 #include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/tls.h"
 #include "server/ledger/spending_journal.h"
@@ -80,6 +81,7 @@ absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(files.certificates, LoadCertificates(flags));
   COPPICE_ASSIGN_OR_RETURN(files.access, LoadPolicy(flags));
   COPPICE_ASSIGN_OR_RETURN(files.signing_keys, LoadSigningKeys(flags));
+  COPPICE_ASSIGN_OR_RETURN(files.console, LoadConsole(flags));
   return files;
 }
 
@@ -111,7 +113,8 @@ absl::Status ServeAlone(const DaemonProcess& process) {
                            ServingCurator::Start({.flags = flags,
                                                   .listen = flags.listen,
                                                   .certificates = process.files.certificates.get(),
-                                                  .access = process.files.access.get()},
+                                                  .access = process.files.access.get(),
+                                                  .console = process.files.console},
                                                  *curator, process.log));
   const absl::Status told = TellPort(flags, serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());

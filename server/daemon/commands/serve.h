@@ -39,6 +39,7 @@ struct DaemonFiles {
   std::unique_ptr<Certificates> certificates;
   std::unique_ptr<access::AccessControl> access;
   curator::SigningKeys signing_keys;
+  std::shared_ptr<const http::Console> console;
 };
 
 // A process that serves. All of it must outlive what it starts.

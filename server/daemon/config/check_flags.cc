@@ -46,10 +46,14 @@ bool IsLoopback(const std::string& host) {
 }
 
 // An origin is compared as browsers send it: scheme, host and port alone.
-absl::Status CheckOrigins(const DaemonFlags& flags) {
+absl::Status CheckHttpFlags(const DaemonFlags& flags) {
   if (flags.http_listen.empty() && !flags.http_allow_origin.empty()) {
     return absl::InvalidArgumentError(
         "--http-allow-origin wants --http-listen HOST:PORT beside it");
+  }
+  if (flags.http_listen.empty() && flags.console.value_or(kNoConsole) != kNoConsole) {
+    return absl::InvalidArgumentError(
+        "--console wants --http-listen HOST:PORT beside it, where browsers find it");
   }
   for (const std::string& origin : flags.http_allow_origin) {
     const size_t scheme = origin.find("://");
@@ -166,7 +170,7 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
   if (has_http) {
     COPPICE_ASSIGN_OR_RETURN(http_listen, ParseListen("--http-listen", flags.http_listen));
   }
-  COPPICE_RETURN_IF_ERROR(CheckOrigins(flags));
+  COPPICE_RETURN_IF_ERROR(CheckHttpFlags(flags));
   const bool is_local = IsLoopback(listen.host);
   const bool is_http_local = IsLoopback(http_listen.host);
   if (flags.insecure && !(is_local && is_http_local)) {

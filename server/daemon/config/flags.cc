@@ -56,6 +56,7 @@ Examples:
   With calls by HTTP beside gRPC, for curl and browsers (docs/protocol.md):
     coppiced --data-dir /tmp/coppice --insecure --http-listen 127.0.0.1:8080
     curl --json '{}' http://127.0.0.1:8080/coppice.v1.StudyService/ListStudies
+  and the console, where it is installed, at http://127.0.0.1:8080/
 
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
@@ -130,6 +131,14 @@ void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--console",
+         [&flags](const std::string& folder) {
+           flags.console = folder.empty() ? kNoConsole : folder;
+         },
+         "Serve the console, a page for browsers, from this folder at / of --http-listen; \"none\" "
+         "serves none (default: the installed one, if there is one)")
+      ->type_name("DIR");
 }
 
 void AddFlags(CLI::App& app, DaemonFlags& flags) {

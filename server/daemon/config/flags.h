@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct DaemonFlags {
   std::string http_listen;  // empty: no HTTP
   std::vector<std::string> http_allow_origin;
   uint64_t http_connections = 1000;
+  std::optional<std::string> console;  // none: the installed one, if there is one
   std::string tls_cert;
   std::string tls_key;
   std::string client_ca;
@@ -62,6 +64,9 @@ struct DaemonFlags {
 
   bool in_fleet() const { return !peer_listen.empty(); }
 };
+
+// What --console takes for: serve none.
+inline constexpr char kNoConsole[] = "none";
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/daemon/transport/console.h"
 #include "server/storage/postgres/postgres_store.h"
 #include "server/storage/store_location.h"
 
@@ -46,6 +47,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
       DaemonServer::Start({.listen = options.listen,
                            .http = {.listen = options.flags.http_listen,
                                     .allowed_origins = options.flags.http_allow_origin,
+                                    .console = options.console,
                                     .max_connections = options.flags.http_connections},
                            .certificates = options.certificates,
                            .access = options.access,
@@ -59,8 +61,10 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
                            .status = [status = &serving->status_] { return status->Read(); }},
                           curator.parts()));
   if (serving->server_->http_port() != 0) {
-    log.Info("http", {{"listen", options.flags.http_listen},
-                      {"port", absl::StrCat(serving->server_->http_port())}});
+    log.Info("http",
+             {{"listen", options.flags.http_listen},
+              {"console", options.console == nullptr ? "none" : ConsoleFolder(options.flags)},
+              {"port", absl::StrCat(serving->server_->http_port())}});
   }
   serving->readiness_ = std::make_unique<Readiness>(
       ReadinessChecks(serving->daemon_), kBetweenChecks, log,

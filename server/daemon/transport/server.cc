@@ -132,6 +132,7 @@ class CuratorServer final : public DaemonServer {
   absl::Status ListenToHttp(const ServerOptions& options) {
     http::ServerOptions http{.listen = options.http.listen,
                              .allowed_origins = options.http.allowed_origins,
+                             .console = options.http.console,
                              .max_message_bytes = limits_.max_message_bytes,
                              .max_request_bytes = limits_.max_transport_bytes,
                              .max_connections = options.http.max_connections,

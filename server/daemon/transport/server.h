@@ -29,6 +29,10 @@
 #include "server/service/ticket_limits.h"
 #include "server/storage/store.h"
 
+namespace coppice::http {
+class Console;
+}
+
 namespace coppice::daemon {
 
 // What there is to serve.
@@ -47,6 +51,7 @@ struct Curator {
 struct HttpOptions {
   std::string listen{};  // empty: none
   std::vector<std::string> allowed_origins{};
+  std::shared_ptr<const http::Console> console{};  // null: none
   uint64_t max_connections = 1000;
 };
 

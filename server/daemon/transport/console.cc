@@ -1,0 +1,42 @@
+#include "server/daemon/transport/console.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/report/html.h"
+#include "server/http/console.h"
+
+namespace coppice::daemon {
+namespace {
+
+// As `cmake --install` and the build lay it out: bin/coppiced, share/coppice/console.
+std::string InstalledConsole() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  const std::filesystem::path folder =
+      program.parent_path().parent_path() / "share" / "coppice" / "console";
+  return std::filesystem::exists(folder / "index.html", error) ? folder.string() : "";
+}
+
+}  // namespace
+
+std::string ConsoleFolder(const DaemonFlags& flags) {
+  if (flags.http_listen.empty() || flags.console == kNoConsole) return "";
+  return flags.console.has_value() ? *flags.console : InstalledConsole();
+}
+
+absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
+  const std::string folder = ConsoleFolder(flags);
+  if (folder.empty()) return nullptr;
+  absl::StatusOr<http::ConsoleFiles> files = http::ReadConsoleFiles(folder);
+  if (!files.ok()) {
+    return absl::Status(files.status().code(), absl::StrCat("--console ", files.status().message(),
+                                                            "; --console none serves none"));
+  }
+  return std::make_shared<const http::Console>(*std::move(files), report::StyleHash());
+}
+
+}  // namespace coppice::daemon

@@ -1,0 +1,27 @@
+// The console that the flags ask for.
+
+#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
+#define COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/daemon/config/flags.h"
+
+namespace coppice::http {
+class Console;
+}
+
+namespace coppice::daemon {
+
+// The folder of --console or, without that flag, the installed one; empty if there is none, or is
+// to be none.
+std::string ConsoleFolder(const DaemonFlags& flags);
+
+// Null if there is none. InvalidArgument or NotFound that names the file which cannot be served.
+absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_

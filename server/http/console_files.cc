@@ -1,0 +1,233 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "server/http/console.h"
+
+namespace coppice::http {
+namespace {
+
+struct FileType {
+  absl::string_view ending;
+  absl::string_view type;
+};
+constexpr FileType kFileTypes[] = {{".html", "text/html; charset=utf-8"},
+                                   {".js", "text/javascript; charset=utf-8"},
+                                   {".css", "text/css; charset=utf-8"},
+                                   {".svg", "image/svg+xml"},
+                                   {".png", "image/png"},
+                                   {".ico", "image/vnd.microsoft.icon"},
+                                   {".json", "application/json"},
+                                   {".txt", "text/plain; charset=utf-8"}};
+
+std::optional<absl::string_view> TypeOf(absl::string_view name) {
+  for (const FileType& type : kFileTypes) {
+    if (absl::EndsWith(name, type.ending)) return type.type;
+  }
+  return std::nullopt;
+}
+
+bool IsAssetName(absl::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+  });
+}
+
+absl::Status WrongFile(const std::string& path, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": ", why));
+}
+
+absl::Status TooManyFiles(const std::string& path) {
+  return WrongFile(path, absl::StrCat("the console has more than ", kMaxConsoleFiles, " files"));
+}
+
+// An open file or folder, closed when it goes.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Whoever can write what browsers run can read the tokens of those who sign in.
+absl::Status CheckWriters(const struct stat& status, const std::string& path) {
+  if ((status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
+  return WrongFile(path, "everybody on this machine may change it: chmod o-w it");
+}
+
+// One entry of `folder`, without following a link.
+absl::StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const std::string& path,
+                                     mode_t kind, struct stat& status) {
+  Descriptor opened(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const int error = errno;
+  if (opened.get() < 0 && error == ELOOP) return WrongFile(path, "it is a link");
+  if (opened.get() < 0) {
+    return absl::NotFoundError(absl::StrCat(Printable(path), ": ", std::strerror(error)));
+  }
+  if (fstat(opened.get(), &status) != 0 || (status.st_mode & S_IFMT) != kind) {
+    return WrongFile(path, kind == S_IFDIR ? "it is no folder" : "it is no regular file");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckWriters(status, path));
+  return opened;
+}
+
+// In order.
+absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path) {
+  Descriptor own(dup(folder));
+  DIR* const listing = fdopendir(own.get());
+  if (listing == nullptr) return WrongFile(path, "it cannot be listed");
+  own.Release();
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(listing)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    if (names.size() > 2 * kMaxConsoleFiles) break;
+  }
+  closedir(listing);
+  if (names.size() > 2 * kMaxConsoleFiles) return TooManyFiles(path);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Reads files into `files` until one is wrong.
+class ConsoleReader {
+ public:
+  ConsoleFiles TakeFiles() { return std::move(files_); }
+
+  absl::Status ReadAssets(int folder, const std::string& path) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path));
+    for (const std::string& name : names) {
+      if (!IsAssetName(name)) {
+        return WrongFile(absl::StrCat(path, "/", name),
+                         "names of assets have letters, digits and any of . _ - alone");
+      }
+      if (absl::EndsWith(name, ".gz")) continue;
+      COPPICE_RETURN_IF_ERROR(ReadFileAs(folder, name, path, names, "/assets/" + name));
+    }
+    return CheckSiblings(names, path);
+  }
+
+  // `file` and its sibling, if `names` has one, to be found at `target`.
+  absl::Status ReadFileAs(int folder, const std::string& name, const std::string& path,
+                          const std::vector<std::string>& names, const std::string& target) {
+    const auto type = TypeOf(name);
+    if (!type.has_value()) {
+      return WrongFile(absl::StrCat(path, "/", name),
+                       "its ending is none of .html .js .css .svg .png .ico .json .txt");
+    }
+    if (files_.size() >= kMaxConsoleFiles) {
+      return TooManyFiles(path);
+    }
+    ConsoleFile file{.type = *type};
+    COPPICE_ASSIGN_OR_RETURN(file.plain, ReadContent(folder, name, path));
+    const std::string zipped = name + ".gz";
+    if (std::binary_search(names.begin(), names.end(), zipped)) {
+      COPPICE_ASSIGN_OR_RETURN(file.gzip, ReadContent(folder, zipped, path));
+    }
+    files_.emplace(target, std::move(file));
+    return absl::OkStatus();
+  }
+
+  // Every NAME.gz is of a file NAME.
+  static absl::Status CheckSiblings(const std::vector<std::string>& names,
+                                    const std::string& path) {
+    for (const std::string& name : names) {
+      absl::string_view plain = name;
+      if (absl::ConsumeSuffix(&plain, ".gz") &&
+          !std::binary_search(names.begin(), names.end(), std::string(plain))) {
+        return WrongFile(absl::StrCat(path, "/", name), "there is no such file without .gz");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<ConsoleContent> ReadContent(int folder, const std::string& name,
+                                             const std::string& parent) {
+    const std::string path = absl::StrCat(parent, "/", name);
+    struct stat status {};
+    COPPICE_ASSIGN_OR_RETURN(const Descriptor file, OpenEntry(folder, name, path, S_IFREG, status));
+    const size_t left = kMaxConsoleBytes - bytes_;
+    std::string bytes(std::min(static_cast<size_t>(status.st_size), left) + 1, '\0');
+    size_t size = 0;
+    while (size < bytes.size()) {
+      const ssize_t got = read(file.get(), bytes.data() + size, bytes.size() - size);
+      if (got < 0) return WrongFile(path, std::strerror(errno));
+      if (got == 0) break;
+      size += static_cast<size_t>(got);
+    }
+    if (size > left) {
+      return WrongFile(
+          path, absl::StrCat("with it the files have more than ", kMaxConsoleBytes >> 20, " MiB"));
+    }
+    if (size == bytes.size()) return WrongFile(path, "it grew while it was read");
+    bytes.resize(size);
+    bytes_ += size;
+    const Sha256Digest digest = Sha256({bytes});
+    const absl::string_view hash(reinterpret_cast<const char*>(digest.data()), digest.size() / 2);
+    return ConsoleContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
+                          .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
+  }
+
+  ConsoleFiles files_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<ConsoleFiles> ReadConsoleFiles(const std::string& folder) {
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (opened.get() < 0) {
+    return absl::NotFoundError(absl::StrCat(Printable(folder), ": ", std::strerror(errno)));
+  }
+  struct stat status {};
+  if (fstat(opened.get(), &status) != 0) return WrongFile(folder, std::strerror(errno));
+  COPPICE_RETURN_IF_ERROR(CheckWriters(status, folder));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(opened.get(), folder));
+  for (const std::string& name : names) {
+    if (name != "assets" && name != "index.html" && name != "index.html.gz") {
+      return WrongFile(absl::StrCat(folder, "/", name),
+                       "beside index.html, index.html.gz and assets there may be nothing: is this "
+                       "the folder of a built console?");
+    }
+  }
+  COPPICE_RETURN_IF_ERROR(ConsoleReader::CheckSiblings(names, folder));
+  ConsoleReader reader;
+  COPPICE_RETURN_IF_ERROR(reader.ReadFileAs(opened.get(), "index.html", folder, names, "/"));
+  const std::string path = folder + "/assets";
+  COPPICE_ASSIGN_OR_RETURN(const Descriptor assets,
+                           OpenEntry(opened.get(), "assets", path, S_IFDIR, status));
+  COPPICE_RETURN_IF_ERROR(reader.ReadAssets(assets.get(), path));
+  return reader.TakeFiles();
+}
+
+}  // namespace coppice::http

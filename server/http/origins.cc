@@ -1,0 +1,84 @@
+#include "server/http/origins.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace coppice::http {
+namespace {
+
+constexpr int kPlainHttpPort = 80;  // browsers leave it out
+
+// Whether a person followed a link to it: the page that has the link sees nothing of the answer.
+bool IsFollowedLink(const RequestHead& head) {
+  return head.target == "/" && head.fetch_mode == "navigate" && head.fetch_dest == "document";
+}
+
+// Browsers say "none" of what a person typed. Ones from before 2023 say nothing.
+bool IsFromElsewhere(absl::string_view fetch_site) {
+  return !fetch_site.empty() && fetch_site != "same-origin" && fetch_site != "none";
+}
+
+}  // namespace
+
+Origins::Origins(std::vector<std::string> allowed, bool has_console, bool has_tls)
+    : allowed_(std::move(allowed)), has_console_(has_console), has_tls_(has_tls) {}
+
+void Origins::ListensOn(int port) {
+  const std::string suffix = port == kPlainHttpPort ? "" : absl::StrCat(":", port);
+  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) {
+    loopback_hosts_.push_back(absl::StrCat(name, suffix));
+  }
+}
+
+bool Origins::IsAllowed(absl::string_view origin) const {
+  return std::find(allowed_.begin(), allowed_.end(), origin) != allowed_.end();
+}
+
+// With TLS the browser has checked the host against the certificate. Without it, a name that an
+// attacker pointed to this machine would pass for the daemon, so only the machine's own names do.
+bool Origins::IsOwnHost(absl::string_view host) const {
+  return has_tls_ ||
+         std::find(loopback_hosts_.begin(), loopback_hosts_.end(), host) != loopback_hosts_.end();
+}
+
+// The page came from this daemon: a browser writes both headers, and a page can change neither. Its
+// files hold no script but the console's (docs/threat-model.md#the-console).
+bool Origins::IsOwn(const RequestHead& head) const {
+  return has_console_ && IsOwnHost(head.host) &&
+         head.origin == absl::StrCat(has_tls_ ? "https://" : "http://", head.host);
+}
+
+absl::Status Origins::CheckHost(absl::string_view host) const {
+  if (IsOwnHost(host) || IsAllowed(absl::StrCat("http://", host)) ||
+      IsAllowed(absl::StrCat("https://", host))) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("the console is not served at this host: without TLS it is at http://",
+                   loopback_hosts_.front(),
+                   "/ alone. Behind a proxy or a tunnel, name the address that the browser shows "
+                   "with --http-allow-origin"));
+}
+
+absl::Status Origins::Check(const RequestHead& head, bool is_file) const {
+  if (is_file) {
+    const absl::Status host = CheckHost(head.host);
+    if (!host.ok()) return host;
+  }
+  if (IsAllowed(head.origin) && !is_file) return absl::OkStatus();
+  if (!head.origin.empty() && !IsAllowed(head.origin) && !IsOwn(head)) {
+    return absl::PermissionDeniedError(
+        "pages of this origin may not call: the operator allows origins with "
+        "--http-allow-origin");
+  }
+  if (IsFromElsewhere(head.fetch_site) && !(is_file && IsFollowedLink(head))) {
+    return absl::PermissionDeniedError(
+        "a page of another origin sent this request; open the console by its address, "
+        "and allow other pages with --http-allow-origin");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::http

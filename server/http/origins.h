@@ -1,0 +1,47 @@
+// Which pages in somebody's browser may call, and may load the console.
+
+#ifndef COPPICE_SERVER_HTTP_ORIGINS_H_
+#define COPPICE_SERVER_HTTP_ORIGINS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/http/request_parser.h"
+
+namespace coppice::http {
+
+// Judges requests by the headers that a browser sets and no page can.
+//
+// Guarantee  a request of a page passes only if its origin is in the list of allowed ones, or is
+//            the daemon's own while the console is on. Requests of programs, which have none of
+//            these headers, pass.
+// Errors     PermissionDenied, with what an operator can do.
+// Threads    safe to share once ListensOn() was called.
+class Origins {
+ public:
+  Origins(std::vector<std::string> allowed, bool has_console, bool has_tls);
+
+  // Once, before the first request.
+  void ListensOn(int port);
+
+  // `is_file`: the request is for a file of the console, which a link may lead to.
+  absl::Status Check(const RequestHead& head, bool is_file) const;
+  // Whether an operator named it, so that its pages may read answers across origins.
+  bool IsAllowed(absl::string_view origin) const;
+
+ private:
+  bool IsOwnHost(absl::string_view host) const;
+  bool IsOwn(const RequestHead& head) const;
+  absl::Status CheckHost(absl::string_view host) const;
+
+  const std::vector<std::string> allowed_;
+  const bool has_console_;
+  const bool has_tls_;
+  std::vector<std::string> loopback_hosts_{};  // as a browser on this machine names them
+};
+
+}  // namespace coppice::http
+
+#endif  // COPPICE_SERVER_HTTP_ORIGINS_H_
