@@ -7,8 +7,6 @@ certificate prints on one page of A4. Screenshots and PDFs stay in OUTPUT_DIR. W
 """
 
 import base64
-import json
-import os
 import pathlib
 import re
 import shutil
@@ -16,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+from chromium import Browser
 
 PROGRAM, OUTPUT = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -51,76 +51,6 @@ CONTRAST = r"""
 def skip(reason):
     print("browser_test: skipped:", reason, file=sys.stderr)
     sys.exit(77)
-
-
-class Browser:
-    """Chromium, told what to do over a pipe (the DevTools protocol)."""
-
-    def __init__(self, folder):
-        to_browser, self.commands = os.pipe()
-        self.answers, from_browser = os.pipe()
-
-        def place_pipes():  # where Chromium looks for them
-            read, write = os.dup(to_browser), os.dup(from_browser)
-            os.dup2(read, 3)
-            os.dup2(write, 4)
-
-        self.process = subprocess.Popen(
-            ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-             "--remote-debugging-pipe", "--user-data-dir=" + folder],
-            preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        self.buffer = b""
-        self.number = 0
-        self.session = None
-        self.events = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Log", "Runtime", "Accessibility"):
-            self.call(domain + ".enable")
-
-    def message(self):
-        while b"\0" not in self.buffer:
-            piece = os.read(self.answers, 1 << 16)
-            if not piece:
-                raise RuntimeError("Chromium ended")
-            self.buffer += piece
-        text, self.buffer = self.buffer.split(b"\0", 1)
-        return json.loads(text)
-
-    def call(self, method, **parameters):
-        self.number += 1
-        request = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            request["sessionId"] = self.session
-        os.write(self.commands, json.dumps(request).encode() + b"\0")
-        while True:
-            message = self.message()
-            if message.get("id") == self.number:
-                if "error" in message:
-                    raise RuntimeError(f"{method}: {message['error']['message']}")
-                return message["result"]
-            self.events.append(message)
-
-    def open(self, url):
-        """The events until the page has loaded."""
-        self.events = []
-        self.call("Page.navigate", url=url)
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self.message())
-        self.value("document.readyState")  # what the page logs on the way is there before this answer
-        return self.events
-
-    def value(self, expression):
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
-
-    def end(self):
-        os.close(self.commands)
-        os.close(self.answers)
-        self.process.terminate()
-        self.process.wait()
 
 
 class BrowserTest(unittest.TestCase):

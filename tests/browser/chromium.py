@@ -1,0 +1,77 @@
+"""Chromium without a window, told what to do over a pipe (the DevTools protocol)."""
+
+import json
+import os
+import subprocess
+
+
+class Browser:
+    """`folder` becomes its profile; `flags` are Chromium's own."""
+
+    def __init__(self, folder, *flags):
+        to_browser, self.commands = os.pipe()
+        self.answers, from_browser = os.pipe()
+
+        def place_pipes():  # where Chromium looks for them
+            read, write = os.dup(to_browser), os.dup(from_browser)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
+        self.process = subprocess.Popen(
+            ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
+             "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=" + folder, *flags],
+            preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.buffer = b""
+        self.number = 0
+        self.session = None
+        self.events = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Log", "Runtime", "Accessibility"):
+            self.call(domain + ".enable")
+
+    def message(self):
+        while b"\0" not in self.buffer:
+            piece = os.read(self.answers, 1 << 16)
+            if not piece:
+                raise RuntimeError("Chromium ended")
+            self.buffer += piece
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.commands, json.dumps(request).encode() + b"\0")
+        while True:
+            message = self.message()
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return message["result"]
+            self.events.append(message)
+
+    def open(self, url):
+        """The events until the page has loaded."""
+        self.events = []
+        self.call("Page.navigate", url=url)
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.message())
+        self.value("document.readyState")  # what the page logs on the way is there before this answer
+        return self.events
+
+    def value(self, expression):
+        """What it is, or what its promise comes to."""
+        evaluated = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        return evaluated["result"].get("value")
+
+    def end(self):
+        os.close(self.commands)
+        os.close(self.answers)
+        self.process.terminate()
+        self.process.wait()
