@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 """A thousand connections to the HTTP port that stall, drip, send garbage, too much or half of something, or read no
 answer, and one honest client beside them, all of whose calls must succeed while the daemon's memory stays bounded.
+Before that, requests for files that are not the console's.
 
-Run by run.sh with --http-listen, which sets COPPICE_SERVER, COPPICE_HTTP, COPPICE_CA and COPPICE_DAEMON_PID.
+Run by run.sh with --http-listen and --console, which sets COPPICE_SERVER, COPPICE_HTTP, COPPICE_CA and COPPICE_DAEMON_PID.
 """
 
 import asyncio
+import http.client
 import json
 import logging
 import os
 import resource
+import socket
 import ssl
 import sys
 import threading
@@ -29,6 +32,7 @@ MAX_UNREAD_GROWTH_MIB = 350  # --max-answer-bytes, and what is being written as 
 
 HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
+LARGE = "/assets/large-1.js"  # 6.4 MB, of tests/clients/CMakeLists.txt
 LIST = "/coppice.v1.StudyService/ListStudies"
 OFFER = "/coppice.v1.StudyService/GetOffer"
 
@@ -36,6 +40,10 @@ OFFER = "/coppice.v1.StudyService/GetOffer"
 def head(path, *lines):
     return "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *lines,
                         "", ""]).encode()
+
+
+def get(target):
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
 def request(path, message):
@@ -103,9 +111,69 @@ OTHERS = {
     "tls, silence": sends(True, b""),
     "1 of 60 MiB": sends(True, head(LIST, f"Content-Length: {60 << 20}") + b" " * (1 << 20)),
     "requests, unread": (True, floods),
+    "a file, unread": sends(True, get(LARGE) * 100),
     "an odd upgrade": sends(True, head(LIST, "Upgrade: h2c", "Connection: Upgrade", "Content-Length: 2") + b"{}"),
 }
 ATTACKS = {**STALLS, **OTHERS}
+
+
+# Ways out of the console's folder, as they are tried on other servers. Each is a name that no file has.
+OUTSIDE = [
+    "/../secret.txt", "/assets/../../secret.txt", "/assets/..%2f..%2fsecret.txt", "/assets/%2e%2e/%2e%2e/secret.txt",
+    "/assets/%252e%252e%252f%252e%252e%252fsecret.txt", "/assets/..%5c..%5csecret.txt", "/assets/..\\..\\secret.txt",
+    "/assets/....//....//secret.txt", "/assets/..;/..;/secret.txt", "/assets/%c0%ae%c0%ae/secret.txt",
+    "/assets/.%00./secret.txt", "/assets/large-1.js%00.html", "/assets/large-1.js/..", "//secret.txt", "/./index.html",
+    "/index.html", "/index.html.gz", "/assets", "/assets/", "/assets//large-1.js", "/assets/%6carge-1.js", "/%2f", "/.",
+    "/assets%2flarge-1.js", "/etc/passwd", "file:///etc/passwd", "http://localhost/", "https://localhost/assets/large-1.js",
+    "/ASSETS/large-1.js", "/assets/large-1.js;", "/assets/large-1.js#", "*", "/assets/" + "a" * 7000]
+MALFORMED = ["/assets/" + "a" * 9000, "/assets/a b.js", "/assets/a\x00b.js", "/assets/a\tb.js", ""]
+
+
+def ask(method, target, headers=None):
+    """The status, headers and body of one request, its target as it is; 0 if the daemon closed without an answer."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *[f"{k}: {v}" for k, v in (headers or {}).items()], "", ""]
+    with socket.create_connection((HOST, int(PORT)), timeout=60) as plain:
+        with TLS.wrap_socket(plain, server_hostname="localhost") as connection:
+            connection.sendall("\r\n".join(lines).encode("latin-1"))
+            response = http.client.HTTPResponse(connection, method=method)
+            try:
+                response.begin()
+                return response.status, response.headers, response.read()
+            except http.client.HTTPException:
+                return 0, {}, b""
+
+
+def ask_for_files(problems):
+    status, headers, page = ask("GET", "/")
+    check(status == 200 and b"<title>The console</title>" in page, f"GET / answers {status}", problems)
+    for target in OUTSIDE:
+        status, headers, body = ask("GET", target)
+        check(status == 404 and headers["Content-Type"] == "application/json", f"{target[:60]} answers {status}", problems)
+        check(b"secret" not in body and b"root:" not in body and page not in body, f"{target[:60]} shows a file", problems)
+    for target in MALFORMED:
+        status, _, body = ask("GET", target)
+        check(status in (400, 429, 0), f"{target[:60]!r} answers {status}", problems)
+    for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "OPTIONS", "PROPFIND", "get"):
+        for target in ("/", LARGE):
+            status, headers, body = ask(method, target)
+            check(status == 405 and headers["Allow"] == "GET, HEAD" and page not in body, f"{method} {target}: {status}",
+                  problems)
+    status, headers, body = ask("HEAD", LARGE)
+    check(status == 200 and headers["Content-Length"] == "6400000" and not body, f"HEAD {LARGE}: {status}", problems)
+    for ranges in ("bytes=0-0", "bytes=-1", "bytes=5-2,0-9999999999999999999", "bytes=" + ",".join(["0-1"] * 1000)):
+        status, _, body = ask("GET", "/", {"Range": ranges})
+        check(status == 200 and body == page, f"Range: {ranges[:40]} answers {status}", problems)
+    etag = ask("GET", "/")[1]["ETag"]
+    for known, expected in ((etag, 304), ("W/" + etag, 304), ("*", 304), (etag[:-2] + '"', 200), ('"', 200), ("," * 5000, 200),
+                            (etag.strip('"'), 200)):
+        status, headers, body = ask("GET", "/", {"If-None-Match": known})
+        check(status == expected and (status == 200) == (body == page), f"If-None-Match: {known[:50]} answers {status}",
+              problems)
+        check("frame-ancestors 'none'" in headers["Content-Security-Policy"], f"{status} has no policy", problems)
+    for site in ("cross-site", "same-site", "nonsense"):
+        check(ask("GET", LARGE, {"Sec-Fetch-Site": site})[0] == 403, f"another page got {LARGE} ({site})", problems)
+        check(ask("POST", LIST, {"Sec-Fetch-Site": site})[0] == 403, f"another page called ({site})", problems)
+    print(f"{len(OUTSIDE) + len(MALFORMED)} requests for other files than the console's: none was served")
 
 
 class Attacker:
@@ -198,6 +266,7 @@ def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     problems = []
+    ask_for_files(problems)
     create_large_study()
     honest = HonestClient()
     honest.start()

@@ -1,5 +1,6 @@
 // Requests of HTTP/1.1, in the parts that the first byte says, and the messages in them. However a
-// request is cut, the same is read.
+// request is cut, the same is read. What is sent for a file is that file, and no origin but the
+// daemon's own is let in.
 
 #include <google/protobuf/message.h>
 
@@ -7,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "coppice/v1/training.pb.h"
+#include "server/http/console.h"
+#include "server/http/origins.h"
 #include "server/http/protocol.h"
 #include "server/http/request_parser.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -22,6 +26,7 @@ struct Read {
   State state = State::kHead;
   size_t taken = 0;
   std::string target, body;
+  RequestHead head;
 };
 
 Read ReadInParts(absl::string_view bytes, size_t step) {
@@ -43,7 +48,8 @@ Read ReadInParts(absl::string_view bytes, size_t step) {
     }
   }
   read.state = parser.state();
-  read.target = parser.head().target;
+  read.head = parser.head();
+  read.target = read.head.target;
   read.body = parser.TakeBody();
   return read;
 }
@@ -60,6 +66,34 @@ void ReadMessages(const Read& read) {
   (void)MessageIn(read.body);
   (void)ParseTimeout(read.body);
   (void)KindOf(read.target);
+}
+
+ConsoleContent Content(const char* bytes) {
+  return {.bytes = std::make_shared<const std::string>(bytes), .etag = "\"0\""};
+}
+
+void AskForFile(const RequestHead& head) {
+  static const Console* const console =
+      new Console({{"/", {.type = "text/html", .plain = Content("page")}},
+                   {"/assets/a.js", {.type = "a", .plain = Content("js"), .gzip = Content("gz")}}},
+                  "sha256-0");
+  Origins origins({}, /*has_console=*/true, /*has_tls=*/false);
+  origins.ListensOn(8080);
+  for (const bool is_file : {false, true}) {
+    const bool is_own = head.origin == "http://localhost:8080" ||
+                        head.origin == "http://127.0.0.1:8080" ||
+                        head.origin == "http://[::1]:8080";
+    Require(!origins.Check(head, is_file).ok() || head.origin.empty() || is_own,
+            "another origin is let in");
+  }
+  const std::string path = head.target.substr(0, head.target.find('?'));
+  if (!console->Has(path)) return;
+  const Response response = console->Answer(head);
+  Require(absl::StrContains(response.head, "Content-Security-Policy: "),
+          "an answer without policy");
+  if (response.status != 200) return;
+  Require(response.file != nullptr, "a file that is none");
+  Require(path == "/" ? *response.file == "page" : response.file->size() == 2, "another file");
 }
 
 }  // namespace
@@ -80,6 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         parts.taken == whole.taken && parts.body == whole.body && parts.target == whole.target,
         "a request that is cut is another");
     ReadMessages(whole);
+    AskForFile(whole.head);
   }
   return 0;
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "coppice/v1/study.pb.h"
 #include "server/http/server.h"
 #include "server/service/calls/resource_guard.h"
@@ -326,6 +327,36 @@ TEST_F(ConsoleServerTest, OtherSitesGetNothingButALinkToIt) {
             403);
   EXPECT_EQ(Get("/", {{"Origin", "https://evil.example"}}).status, 403);
   EXPECT_EQ(Get("/", {{"Sec-Fetch-Site", "same-origin"}}).status, 200);
+}
+
+// They read nothing of a file that no buffer of a socket holds.
+TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
+  folder_.Write("assets/large-3c.js", std::string(size_t{7} << 20, 'x'));
+  const auto small =
+      *Server::Start({.listen = "127.0.0.1:0",
+                      .console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE"),
+                      .max_connections = 2},
+                     {.registry = registry_,
+                      .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
+                      .gate = gate_,
+                      .observers = {},
+                      .answers = answers_});
+  const std::string ask = absl::StrCat(
+      "GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(), "\r\nConnection: close\r\n\r\n");
+  HttpClient first(small->port(), nullptr), second(small->port(), nullptr),
+      third(small->port(), nullptr);
+  for (HttpClient* slow : {&first, &second}) {
+    ASSERT_TRUE(slow->Connect());
+    ASSERT_TRUE(slow->WriteAll(ask));
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+  EXPECT_EQ(third
+                .Send("POST", "/coppice.v1.StudyService/ListStudies",
+                      {{"Content-Type", "application/json"}}, "{}")
+                .status,
+            200);
+  EXPECT_LT(first.ReadToEnd().size(), size_t{7} << 20) << "it waited longest";
+  EXPECT_GT(second.ReadToEnd().size(), size_t{7} << 20);
 }
 
 TEST_F(ConsoleServerTest, ADaemonWithoutItSaysHowToHaveIt) {
