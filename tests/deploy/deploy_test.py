@@ -56,6 +56,10 @@ class Place:
         shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
         made = run(COPPICED, "key-file", "--out", os.path.join(self.folder, "store.key"))
         assert made.returncode == 0, made.stderr
+        console = os.path.join(self.folder, "console")
+        os.makedirs(os.path.join(console, "assets"))
+        with open(os.path.join(console, "index.html"), "w", encoding="utf-8") as file:
+            file.write("<!doctype html>")
         password = os.path.join(self.folder, "metrics.password")
         with open(os.open(password, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             file.write("a password of the sample\n")
@@ -69,6 +73,7 @@ class Place:
                               (r"/(server|tls)\.(crt|key)", "certs/server."),
                               (r"/(clients|ca)\.crt", "certs/ca.crt"),
                               (r"/(policy\.json|store\.key|metrics\.password)", ""),
+                              (r"/usr/share/coppice/console", "console"),
                               (r"/var/lib/coppice-backups", "backups"),
                               (r"/var/lib/coppice", "data")):
             found = re.search(pattern + "$", path)
@@ -196,7 +201,7 @@ class DeployTest(unittest.TestCase):
         for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
         # Either folders, or a fleet, which takes no calls by HTTP.
-        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir|http-[\w-]+"):
+        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir|http-[\w-]+|console"):
             with self.subTest("without " + other):
                 self.assert_good(re.sub(rf"^(?:{other}) = .*\n", "", toml, flags=re.MULTILINE))
 

@@ -1,6 +1,11 @@
 #include "server/daemon/config/flags.h"
 
+#include <filesystem>
+#include <fstream>
+
+#include "server/daemon/transport/console.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::daemon {
 namespace {
@@ -91,6 +96,34 @@ TEST(CheckFlagsTest, HttpHasTheRulesOfTheOtherPort) {
   EXPECT_OK(CheckFlags(flags));
   flags.http_listen = "8080";
   EXPECT_THAT(CheckFlags(flags), IsWrong("--http-listen wants HOST:PORT"));
+}
+
+TEST(CheckFlagsTest, TheConsoleIsServedByHttp) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.console = "somewhere";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--console wants --http-listen HOST:PORT"));
+  flags.http_listen = "127.0.0.1:2";
+  EXPECT_OK(CheckFlags(flags));
+  flags.http_listen.clear();
+  flags.console = kNoConsole;
+  EXPECT_OK(CheckFlags(flags));
+}
+
+TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
+  const coppice::testing::TempDir folder;
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.console = folder.path() + "/none";
+  EXPECT_EQ(*LoadConsole(flags), nullptr) << "there is no port to serve it at";
+  flags.http_listen = "127.0.0.1:2";
+  EXPECT_THAT(LoadConsole(flags), StatusIs(absl::StatusCode::kNotFound,
+                                           ::testing::AllOf(::testing::StartsWith("--console "),
+                                                            HasSubstr("--console none"))));
+  flags.console = kNoConsole;
+  EXPECT_EQ(*LoadConsole(flags), nullptr);
+  flags.console = folder.path();
+  std::filesystem::create_directory(folder.path() + "/assets");
+  std::ofstream(folder.path() + "/index.html") << "<!doctype html>";
+  EXPECT_NE(*LoadConsole(flags), nullptr);
 }
 
 DaemonFlags InFleet() {
