@@ -28,6 +28,8 @@ BODY_SECONDS = 10       # server/access/method_table.cc, for ListStudies
 LATE_SECONDS = 15       # how much later a busy machine may close
 MAX_GROWTH_MIB = 300    # of the daemon's resident memory, see docs/threat-model.md
 UNREAD_CONNECTIONS = 40
+UNREAD_FILES = 100
+MAX_FILES_GROWTH_MIB = 60
 MAX_UNREAD_GROWTH_MIB = 350  # --max-answer-bytes, and what is being written as JSON
 
 HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
@@ -235,6 +237,23 @@ async def leave_answers_unread(problems):
     check(growth < MAX_UNREAD_GROWTH_MIB, f"unread answers took {growth:.0f} MiB", problems)
 
 
+async def leave_files_unread(problems):
+    """Readers of a large file that stop hold buffers of their sockets, and no copy of it."""
+    memory_before = memory_mib("VmRSS")
+    writers = []
+    for _ in range(UNREAD_FILES):
+        reader, writer = await connect(tls=True)
+        writer.transport.pause_reading()
+        writer.write(get(LARGE) * 20)
+        writers.append(writer)
+    await asyncio.sleep(3)
+    growth = memory_mib("VmRSS") - memory_before
+    for writer in writers:
+        writer.transport.abort()
+    print(f"{UNREAD_FILES} connections with 20 unread files of 6.4 MB each: {growth:.0f} MiB more")
+    check(growth < MAX_FILES_GROWTH_MIB, f"unread files took {growth:.0f} MiB", problems)
+
+
 class HonestClient(threading.Thread):
     """A call a tenth of a second, each on a connection of its own."""
 
@@ -270,6 +289,7 @@ def main():
     create_large_study()
     honest = HonestClient()
     honest.start()
+    asyncio.run(leave_files_unread(problems))
     asyncio.run(leave_answers_unread(problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
     attackers, most_files = asyncio.run(attack_all())
