@@ -14,7 +14,7 @@ install(CODE "
   set(COPPICE_BUILT_client \"$<TARGET_GENEX_EVAL:coppice_options,$<TARGET_PROPERTY:coppice_options,COPPICE_BUILT_client>>\")
   set(COPPICE_BUILT_device \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_device_runtime \"$<TARGET_LINKER_FILE:coppice_device>\")
-  set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>\")
+  set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>;$<TARGET_PROPERTY:console,COPPICE_BUILT_console>\")
   set(COPPICE_BUILT_python \"${python_core}\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
   " ALL_COMPONENTS)
@@ -82,7 +82,8 @@ foreach(module coppice coppice-collector)
   install(FILES ${CMAKE_BINARY_DIR}/${module}.pc DESTINATION lib/pkgconfig COMPONENT client)
 endforeach()
 
-# The component server: the daemon, its unit, its configuration, and documents and helpers to run it with.
+# The component server: the daemon, its unit, its configuration, and documents and helpers to run it with; and the console
+# (client/console).
 install(CODE "set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")" COMPONENT server)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT server)
 install(PROGRAMS deploy/make-certs.sh DESTINATION share/coppiced COMPONENT server)

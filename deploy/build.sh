@@ -5,6 +5,8 @@
 #   deploy/build.sh programs [python]    coppiced, coppice and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
 #
+# The target `console` is the page for browsers, in build/PRESET/share/coppice/console: with COPPICE_CONSOLE=ON in the
+# environment it fails where Node or npm's registry is missing, and otherwise it is left out there.
 # The target `python` is the Python package, in build/PRESET/python, which PYTHONPATH may name.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,9 +21,10 @@ if [[ " ${*:2} " == *" python "* ]]; then
   packages+=(client/python/packages.txt)
   options+=(-DCOPPICE_PYTHON=ON)
 fi
+if [[ " ${*:2} " == *" console "* ]]; then options+=("-DCOPPICE_CONSOLE=${COPPICE_CONSOLE:-AUTO}"); fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)

@@ -2,8 +2,9 @@
 # Builds the Debian packages coppiced, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev and libcoppice-device1,
 # and beside each what it is made of (SPDX 2.3).
 #
-#   deploy/packages.sh [--build-dir DIR] OUT_DIR
+#   deploy/packages.sh [--build-dir DIR] [--without-console] OUT_DIR
 #
+#   --without-console a coppiced without its console, which is built with Node and with packages of npm's registry
 #   --build-dir DIR   packages what is built there, and builds nothing; without it build/release is brought up to date
 #
 # The same build makes the same bytes. Its date is $SOURCE_DATE_EPOCH, by default that of the last commit.
@@ -12,17 +13,19 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 wrong_usage() {
   echo "packages.sh: $1" >&2
-  sed -n '5,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 build=""
 out=""
+console=ON
 while (($# > 0)); do
   case "$1" in
-    --help | -h) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --help | -h) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --build-dir)
       [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured for a release"
       build=$(cd "$2" && pwd); shift 2 ;;
+    --without-console) console=OFF; shift ;;
     -*) wrong_usage "$1: no such flag" ;;
     *)
       [[ -z "$out" ]] || wrong_usage "$1: one folder is enough"
@@ -39,7 +42,11 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=
 "$root/deploy/install-packages.sh" "$root/deploy/debian/packages.txt"
 if [[ -z "$build" ]]; then
   build="$root/build/release"
-  "$root/deploy/build.sh" programs python coppice_device  # configures anew, and so reads the date
+  # Node of another source than Debian's brings npm with it.
+  if [[ $console == ON ]] && ! command -v npm > /dev/null; then
+    "$root/deploy/install-packages.sh" "$root/deploy/console/packages.txt"
+  fi
+  COPPICE_CONSOLE=$console "$root/deploy/build.sh" programs python coppice_device console  # configures anew, and so reads the date
 fi
 
 umask 022  # the folders of the packages are for everybody, whoever builds them

@@ -38,8 +38,11 @@ arm() {
 }
 
 build_everything() {
-  "$root/deploy/install-packages.sh" tests/python/packages.txt deploy/fleet/packages.txt
-  "$root/deploy/build.sh" release all python
+  local lists=(tests/python/packages.txt deploy/fleet/packages.txt)
+  # Node of another source than Debian's brings npm with it.
+  command -v npm >/dev/null || lists+=(deploy/console/packages.txt)
+  "$root/deploy/install-packages.sh" "${lists[@]}"
+  "$root/deploy/build.sh" release all python console
 }
 
 case "${1:-all}" in

@@ -12,7 +12,8 @@ umask 022  # the daemon refuses files that everybody may write
 # What is installed is that of the lock if this copy of it is the same.
 installed="$source/node_modules/.installed-lock.json"
 if ! cmp -s "$source/package-lock.json" "$installed"; then
-  if ! (cd "$source" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >&2; then
+  if ! (cd "$source" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 \
+    --fetch-retry-mintimeout=1000) >&2; then
     echo "The console is not built: npm ci has failed in $source, perhaps because npm's registry cannot be reached." >&2
     if [[ $wanted == AUTO ]]; then exit 0; fi
     exit 1
