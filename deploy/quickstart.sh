@@ -3,8 +3,11 @@
 # port with a store in a temporary folder, lets thousands of simulated devices answer, builds models,
 # and prints a table, and last one JSON line. Stops and removes what it started.
 #
-#   deploy/quickstart.sh [--data DIR] [--epsilon E]
+#   deploy/quickstart.sh [--keep] [--data DIR] [--epsilon E]
 #
+#   --keep        leaves the daemon running, with its state in build/quickstart, a policy and an administrator's
+#                 token, and says where its console is, where Node 18 and npm are there to build it. Once it is
+#                 stopped, --keep starts it again with the state that it had
 #   --data DIR    a folder with diabetes/ in it; without it ../shared/data beside the checkout is used if
 #                 it is there, and the synthetic pair alone otherwise
 #   --epsilon E   what one report costs its device (default 2)
@@ -12,15 +15,17 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 data="$root/../shared/data"
 epsilon=2
+keep=false
 
 wrong_usage() {
   echo "quickstart.sh: $1" >&2
-  sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 while (($# > 0)); do
   case "$1" in
-    --help | -h) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --help | -h) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --keep) keep=true; shift ;;
     --data)
       [[ -d "${2:-}/diabetes" ]] || wrong_usage "--data wants a folder with diabetes/ in it"
       data=$2; shift 2 ;;
@@ -31,32 +36,111 @@ while (($# > 0)); do
   esac
 done
 
-"$root/deploy/build.sh" programs
 bin="$root/build/release/bin"
+kept="$root/build/quickstart"
+
+# say_how_to_use: of the daemon that is kept, its log the source of its ports; last one JSON line.
+say_how_to_use() {
+  local http console stop server
+  server="127.0.0.1:$(<"$kept/port")"
+  http="https://localhost:$(sed -n 's/.* http listen=.* port=//p' "$kept/daemon.log" | tail -n 1)/"
+  console=$http
+  stop="kill \$(cat $kept/pid)"
+  echo "A coppiced runs, for this machine alone:"
+  echo
+  if [[ "$(sed -n 's/.* http listen=.* console=\(.*\) port=.*/\1/p' "$kept/daemon.log" | tail -n 1)" == none ]]; then
+    console=""
+    echo "  no console  it is built where Node 18 and npm are (on Debian: apt-get install nodejs npm); by curl instead:"
+    echo "              curl --cacert $kept/certs/ca.crt --header @$kept/token.header --json '{}' \\"
+    echo "                ${http}coppice.v1.StudyService/ListStudies"
+  else
+    echo "  console     $console"
+  fi
+  echo "  token       $(<"$kept/token")"
+  echo "              (an administrator's; in $kept/token)"
+  echo "  authority   $kept/certs/ca.crt"
+  echo "              (for this test alone: a browser warns of it until you import it, or accept the warning)"
+  echo "  gRPC        $bin/coppice study list --server $server --ca $kept/certs/ca.crt --token-file $kept/token"
+  echo "  stop        $stop"
+  echo "  forget all  rm -r $kept, once it is stopped"
+  echo
+  printf '{"console":"%s","http":"%s","server":"%s","ca":"%s","token_file":"%s","pid_file":"%s"}\n' \
+    "$console" "$http" "$server" "$kept/certs/ca.crt" "$kept/token" "$kept/pid"
+}
+
+is_running() {
+  [[ -s "$kept/pid" ]] && tr '\0' '\n' <"/proc/$(<"$kept/pid")/cmdline" 2>/dev/null | grep -qxF "$kept/store"
+}
+if $keep && is_running; then
+  echo "quickstart.sh: it runs already" >&2
+  say_how_to_use
+  exit 0
+fi
+
+if $keep && command -v node >/dev/null && command -v npm >/dev/null; then
+  "$root/deploy/build.sh" programs console
+else
+  "$root/deploy/build.sh" programs
+fi
 
 work=$(mktemp -d)
+home=$work  # of the daemon
+if $keep; then home=$kept; fi
 daemon=""
+is_new=true
+is_done=false
 clean_up() {
+  rm -rf "$work"
+  if $keep && $is_done; then return; fi
   if [[ -n "$daemon" ]]; then
     kill -TERM "$daemon" 2>/dev/null || true
     wait "$daemon" 2>/dev/null || true
   fi
-  rm -rf "$work"
+  if $keep && $is_new; then rm -rf "$kept"; fi
 }
 trap clean_up EXIT
 
-"$root/deploy/make-certs.sh" "$work/certs" >&2
-"$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
-  --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" 2>"$work/daemon.log" &
+flags=()
+if $keep; then
+  if [[ -d $kept ]]; then is_new=false; fi
+  (umask 077; mkdir -p "$kept")
+  if [[ ! -s "$kept/policy.json" ]]; then
+    (
+      umask 077
+      "$bin/coppiced" token --name quickstart --role admin >"$work/token" 2>/dev/null
+      head -n 1 "$work/token" >"$kept/token"
+      echo "Authorization: Bearer $(<"$kept/token")" >"$kept/token.header"
+      echo "{\"anonymous\": [\"device\"], \"tokens\": [$(tail -n 1 "$work/token")]}" >"$kept/policy.json"
+    )
+  fi
+  # The authority is good for a month.
+  if ! openssl x509 -noout -checkend 3600 -in "$kept/certs/server.crt" >/dev/null 2>&1; then rm -rf "$kept/certs"; fi
+  flags=(--policy "$kept/policy.json" --http-listen 127.0.0.1:0)
+  export COPPICE_TOKEN_FILE="$kept/token"
+fi
+[[ -d "$home/certs" ]] || "$root/deploy/make-certs.sh" "$home/certs" >&2
+rm -f "$home/port"
+session=()
+if $keep; then session=(setsid); fi  # so that it outlives the terminal
+"${session[@]}" "$bin/coppiced" --data-dir "$home/store" --listen 127.0.0.1:0 --port-file "$home/port" \
+  --tls-cert "$home/certs/server.crt" --tls-key "$home/certs/server.key" "${flags[@]}" \
+  </dev/null >/dev/null 2>>"$home/daemon.log" &
 daemon=$!
 for ((i = 0; i < 300; ++i)); do
-  [[ -s "$work/port" ]] && break
-  kill -0 "$daemon" 2>/dev/null || { cat "$work/daemon.log" >&2; exit 1; }
+  [[ -s "$home/port" ]] && break
+  kill -0 "$daemon" 2>/dev/null || { cat "$home/daemon.log" >&2; exit 1; }
   sleep 0.1
 done
-[[ -s "$work/port" ]] || { echo "quickstart.sh: the daemon did not start:" >&2; cat "$work/daemon.log" >&2; exit 1; }
-export COPPICE_SERVER="127.0.0.1:$(<"$work/port")"
-export COPPICE_CA="$work/certs/ca.crt"
+[[ -s "$home/port" ]] || { echo "quickstart.sh: the daemon did not start:" >&2; cat "$home/daemon.log" >&2; exit 1; }
+if $keep; then echo "$daemon" >"$kept/pid"; fi
+if ! $is_new; then
+  echo "quickstart.sh: it runs again, with what it had" >&2
+  is_done=true
+  say_how_to_use
+  exit 0
+fi
+export COPPICE_SERVER="127.0.0.1:$(<"$home/port")"
+export COPPICE_CA="$home/certs/ca.crt"
 export XDG_STATE_HOME="$work/state"  # nobody needs to know later which rows answered here
 echo "coppiced listens on $COPPICE_SERVER with TLS" >&2
 
@@ -151,4 +235,9 @@ echo
 printf '%-10s %-16s %-22s %8s %8s %7s\n' data mechanism estimator accuracy reports bytes
 printf '%s' "$table"
 echo
+if $keep; then
+  is_done=true
+  say_how_to_use
+  exit 0
+fi
 printf '{"epsilon":%s,"tls":true,"seconds":%s,"results":[%s]}\n' "$epsilon" "$seconds" "$json_rows"
