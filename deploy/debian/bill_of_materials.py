@@ -3,7 +3,8 @@
 
   bill_of_materials.py BUILD_DIR PACKAGE VERSION FILE... > PACKAGE.spdx.json
 
-Each FILE is a program or an archive that was built in BUILD_DIR by Ninja. Its materials are read off the build, not off a
+Each FILE is a program or an archive that was built in BUILD_DIR by Ninja, or the package-lock.json of a bundle, whose materials
+are the packages of npm that it does not only build with (STATIC_LINK). Of the others the materials are read off the build, not off a
 list of what should be in it: the Debian packages whose shared libraries a program loads (DYNAMIC_LINK), and those
 whose headers were compiled into it or into the archives that it links (STATIC_LINK).
 """
@@ -78,15 +79,35 @@ def described_debian_package(name):
         {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}])
 
 
+def bundled_packages(lock):
+    """Those of npm's registry that a browser is sent parts of, as (name, what the lock says)."""
+    with open(lock, encoding="utf-8") as file:
+        listed = json.load(file)["packages"]
+    return sorted((path.rpartition("node_modules/")[2], entry) for path, entry in listed.items()
+                  if path and not entry.get("dev") and not entry.get("devOptional"))
+
+
+def described_npm_package(name, entry):
+    locator = f"pkg:npm/{urllib.parse.quote(name, safe='/')}@{urllib.parse.quote(entry['version'], safe='')}"
+    return described("npm:" + name, entry["version"], "NOASSERTION", licenseDeclared=entry["license"].strip("()"),
+                     externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                                    "referenceLocator": locator}])
+
+
 def main():
-    build, package, version, *files = sys.argv[1:]
+    build, package, version, *named = sys.argv[1:]
+    locks = [file for file in named if os.path.basename(file) == "package-lock.json"]
+    files = [file for file in named if file not in locks]
     programs = [file for file in files if not file.endswith(".a")]
     loaded = packages_of(set().union(*map(loaded_libraries, programs)))
     compiled_in = packages_of(headers_outside(build, files))
 
     packages = [described(package, version, "NOASSERTION", licenseDeclared="Apache-2.0")]
     packages += map(described_debian_package, sorted(loaded | compiled_in))
+    bundled = [bundle for lock in locks for bundle in bundled_packages(lock)]
+    packages += [described_npm_package(name, entry) for name, entry in bundled]
     links = [("DYNAMIC_LINK", name) for name in sorted(loaded)] + [("STATIC_LINK", name) for name in sorted(compiled_in)]
+    links += [("STATIC_LINK", "npm:" + name) for name, _ in bundled]
     relationships = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
                       "relatedSpdxElement": spdx_id(package)}]
     relationships += [{"spdxElementId": spdx_id(package), "relationshipType": kind, "relatedSpdxElement": spdx_id(name)}

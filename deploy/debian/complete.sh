@@ -39,4 +39,6 @@ if [[ -e "$here/$package/README.Debian" ]]; then
 fi
 
 mapfile -t archives < <(find "$staged" -name '*.a' | sort)
-"$here/bill_of_materials.py" "$build" "$package" "$version" "${programs[@]}" "${archives[@]}" > "$documents/$package.spdx.json"
+bundles=()
+if [[ -d "$staged/usr/share/coppice/console" ]]; then bundles=("$here/../../client/console/package-lock.json"); fi
+"$here/bill_of_materials.py" "$build" "$package" "$version" "${programs[@]}" "${archives[@]}" "${bundles[@]}" > "$documents/$package.spdx.json"

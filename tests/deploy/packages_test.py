@@ -241,6 +241,27 @@ class PackagesTest(unittest.TestCase):
         shutil.copy(os.path.join(SOURCE, "tests/deploy/packaged_fit.py"), system.path("root"))
         self.assertIn("fitted and simulated", system.checked("cd /root; python3 packaged_fit.py"))
 
+    def test_the_console_comes_with_the_daemon_and_is_served(self):
+        built = os.path.join(BUILD, "share/coppice/console")
+        if not os.path.exists(built):
+            self.skipTest("no console is built here: deploy/build.sh release console")
+        system = System.copied("console")
+        system.install("/packages/coppiced_*.deb")
+        packed = system.path("usr/share/coppice/console")
+        checked("diff", "-r", built, packed)
+        bill = json.loads(read(deb("coppiced").removesuffix(".deb") + ".spdx.json"))
+        bundled = {package["name"] for package in bill["packages"] if package["name"].startswith("npm:")}
+        self.assertLessEqual({"npm:preact", "npm:@bufbuild/protobuf"}, bundled)
+        self.assertNotIn("npm:esbuild", bundled)
+        for name in bundled:  # whose licences want their notice to travel with them
+            self.assertIn(name.removeprefix("npm:"), read(SOURCE, "deploy/debian/copyright"))
+        answer = system.checked(
+            "coppiced --data-dir /tmp/store --insecure --port-file /tmp/port --http-listen 127.0.0.1:8080 2>/tmp/log & "
+            "until [ -s /tmp/port ]; do kill -0 $!; sleep 0.1; done; bash -euc 'exec 3<>/dev/tcp/127.0.0.1/8080; "
+            "printf \"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:8080\\r\\nConnection: close\\r\\n\\r\\n\" >&3; cat <&3'; kill $!")
+        self.assertIn("HTTP/1.1 200 OK", answer)
+        self.assertIn(read(packed, "index.html"), answer)
+
     def test_the_last_stage_of_the_container_runs_step_by_step(self):
         text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
         build, final = text.split("FROM debian:12-slim\n")
