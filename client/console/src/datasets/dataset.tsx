@@ -1,0 +1,98 @@
+// #/datasets/ID: what a dataset protects, what is left of its budget, and who spent what on what.
+
+import {DatasetState, type Dataset} from 'proto/dataset_pb';
+import {datasets} from '../api/clients';
+import {isNotFound} from '../api/errors';
+import {useLoad} from '../api/load';
+import {count, countOf, delta, epsilon} from '../parts/format';
+import {Facts, Figures, Page, Remark, Section, Sentences, State, When, type Figure} from '../parts/layout';
+import {Failure, Loading, Notice} from '../parts/notice';
+import {Name} from '../parts/text';
+import {href} from '../route';
+import {BudgetBar} from './budget_bar';
+import {percentSpent, rho} from './budget';
+import {DeleteDataset} from './delete_dataset';
+import {HoldNotice} from './hold';
+import {JobTable} from './job_table';
+import {Ledger} from './ledger';
+import {ledgerLength} from './ledger_pages';
+import {SchemaTable} from './schema_table';
+import {datasetHref} from './where';
+import {COMPOSITIONS, isConcentrated, isHeld, knowsRho, neighboursOf, STATES} from './words';
+
+const REFRESH_MS = 5000;
+
+function figuresOf(dataset: Dataset): Figure[] {
+  const {cap, spent} = dataset, total = cap?.epsilonNanos ?? 0n, spentNanos = spent?.epsilonNanos ?? 0n;
+  const figures: Figure[] = [{name: 'ε left', value: epsilon(dataset.epsilonLeftNanos), note: isConcentrated(dataset) ? 'for one more release without δ' : `of ${epsilon(total)}`}];
+  if (isConcentrated(dataset)) {
+    figures.push({name: 'ε left with δ', value: epsilon(dataset.epsilonLeftAtDeltaNanos), note: 'for one more job with all of the cap\'s δ'},
+      {name: 'ρ spent', value: knowsRho(spent) ? rho(spent!.rhoPico) : '0', note: 'what adds up'},
+      {name: 'ε in all', value: epsilon(total), note: `at δ ${delta(cap?.deltaAtto ?? 0n)}`});
+  } else {
+    figures.push({name: 'ε spent', value: epsilon(spentNanos), note: `${percentSpent(spentNanos, total)} of ${epsilon(total)}`});
+    if ((cap?.deltaAtto ?? 0n) > 0n) figures.push({name: 'δ in all', value: delta(cap!.deltaAtto), note: `${delta(spent?.deltaAtto ?? 0n)} spent`});
+  }
+  figures.push({name: 'Rows', value: dataset.rowsHidden ? 'hidden' : count(dataset.rows), note: dataset.rowsHidden ? 'they are the owner\'s to see' : 'not to be published'});
+  return figures;
+}
+
+function guaranteeOf(dataset: Dataset): string[] {
+  const {cap} = dataset, total = epsilon(cap?.epsilonNanos ?? 0n), atDelta = (cap?.deltaAtto ?? 0n) > 0n ? ` and δ ${delta(cap!.deltaAtto)}` : '';
+  return [
+    `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset).word}.`,
+    neighboursOf(dataset).says,
+    `${COMPOSITIONS[cap?.composition ?? 0].says} The cap, the relation and the composition never change.`,
+  ];
+}
+
+function Actions({dataset, id}: {dataset: Dataset; id: string}) {
+  if (dataset.state === DatasetState.UPLOADING) return <a class="button primary" href={datasetHref(id, 'upload')}>Upload rows</a>;
+  if (dataset.state !== DatasetState.READY) return null;
+  return <a class="button primary" href={datasetHref(id, 'train')}>Train a model</a>;
+}
+
+function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; reload: () => void; replace: (dataset: Dataset) => void}) {
+  const state = STATES[dataset.state];
+  return <>
+    {isHeld(dataset) && <HoldNotice dataset={dataset} onChange={replace}/>}
+    {dataset.state === DatasetState.UPLOADING && <Notice kind="info" title="The upload has not ended"
+      action={<a class="button small" href={datasetHref(id, 'upload')}>{dataset.rows > 0n ? 'Go on with the upload' : 'Upload rows'}</a>}>
+      <p>{countOf(dataset.rows, 'row')} {dataset.rows === 1n ? 'is' : 'are'} on the curator's disk. Jobs can be submitted when the upload has ended.</p></Notice>}
+    <Figures figures={figuresOf(dataset)}/>
+    <BudgetBar dataset={dataset}/>
+    <Section title="What is guaranteed"><Sentences texts={guaranteeOf(dataset)}/></Section>
+    <Section title="Jobs" aside={dataset.state === DatasetState.READY && <a href={datasetHref(id, 'train')}>Train a model</a>}>
+      <JobTable dataset={dataset.name}/></Section>
+    {dataset.rowsHidden ? <Section title="Ledger"><Remark>The ledger is the owner's{dataset.owner !== '' && <>, <Name text={dataset.owner}/></>}, and the operator's to read.</Remark></Section>
+      : <Ledger dataset={dataset} total={ledgerLength(dataset)}/>}
+    <Section title="What a row looks like" aside="Public by declaration"><SchemaTable schema={dataset.schema}/></Section>
+    <Section title="About it">
+      <Facts facts={[
+        ['State', <><State tone={state.tone}>{state.word}</State><br/><small>{state.says}</small></>],
+        ['Created', <When at={dataset.createdUnixSeconds} exact/>],
+        ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner}/>],
+        ['Composition', COMPOSITIONS[dataset.cap?.composition ?? 0].word],
+        ['Entries of the ledger', dataset.rowsHidden ? 'hidden' : count(ledgerLength(dataset))],
+      ]}/>
+      {dataset.state !== DatasetState.DELETED && <DeleteDataset dataset={dataset} onDeleted={reload}/>}
+    </Section>
+  </>;
+}
+
+export function DatasetPage({id}: {id: string}) {
+  const loaded = useLoad(async signal => {
+    const {dataset} = await datasets.getDataset({name: `datasets/${id}`, maxEntries: 1}, {signal});
+    if (dataset === undefined) throw new Error('The daemon answered without the dataset.');
+    return dataset;
+  }, [id], {everyMs: REFRESH_MS});
+  const dataset = loaded.data;
+  // What a change answers has no length of the ledger.
+  const replace = (changed: Dataset) => { loaded.replace({...changed, ledgerEntries: BigInt(dataset === undefined ? 0 : ledgerLength(dataset))}); loaded.reload(); };
+  return <Page title={id} kind="Dataset" kindHref={href('datasets')} lead={dataset && neighboursOf(dataset).says}
+    actions={dataset && <Actions dataset={dataset} id={id}/>}>
+    <Failure error={loaded.error} retry={loaded.reload}/>
+    {isNotFound(loaded.error) && dataset === undefined && <Remark>A dataset shows to its owner, to those whom the policy lets see it, and to the operator. Others read that there is none.</Remark>}
+    {dataset === undefined ? loaded.loading && <Loading/> : <Shown dataset={dataset} id={id} reload={loaded.reload} replace={replace}/>}
+  </Page>;
+}
