@@ -8,6 +8,8 @@ import {Name, visible} from './text';
 export interface PageProps {
   /** Text of the h1 and of the browser's tab. */
   title: string;
+  /** What part of it the page shows: "Trees". For the browser's tab, and for whom the page is read to. */
+  part?: string;
   /** What kind of page it is: "Study". Stands above the title. */
   kind?: string;
   /** Where `kind` leads. */
@@ -20,24 +22,30 @@ export interface PageProps {
 }
 
 /** A page with its one h1, which has the focus when the page is opened. */
-export function Page({title, kind, kindHref, lead, actions, children}: PageProps) {
+export function Page({title, part, kind, kindHref, lead, actions, children}: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${visible(title)} – Coppice`;
+    document.title = `${visible(title)}${part === undefined ? '' : `: ${part}`} – Coppice`;
     heading.current?.focus({preventScroll: true});
     window.scrollTo(0, 0);
-  }, [title]);
+  }, [title, part]);
   return <article class="page">
     <header class="page-head">
       {kind !== undefined && <p class="kind">{kindHref === undefined ? kind : <a href={kindHref}>{kind}</a>}</p>}
       <div class="title-line">
-        <h1 tabIndex={-1} ref={heading}><Name text={title} most={200}/></h1>
+        <h1 tabIndex={-1} ref={heading}><Name text={title} most={200}/>{part !== undefined && <span class="hidden">: {part}</span>}</h1>
         {actions !== undefined && <div class="actions">{actions}</div>}
       </div>
       {lead !== undefined && <p class="lead">{lead}</p>}
     </header>
     {children}
   </article>;
+}
+
+/** Links to the pages of one thing; `current` is the address of this page. */
+export function SubNav({label, links, current}: {label: string; links: readonly (readonly [string, string])[]; current: string}) {
+  return <nav class="subnav" aria-label={label}><ul>{links.map(([name, address]) =>
+    <li key={address}><a href={address} {...(address === current ? {'aria-current': 'page' as const} : {})}>{name}</a></li>)}</ul></nav>;
 }
 
 /** A part of a page under an h2. `aside` stands at the end of the heading's line. */

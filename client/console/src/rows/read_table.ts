@@ -3,7 +3,7 @@
 
 import type {MessageInitShape} from '@bufbuild/protobuf';
 import type {RowBlockSchema} from 'proto/dataset_pb';
-import type {RowSchema, Schema} from 'proto/schema_pb';
+import type {Schema} from 'proto/schema_pb';
 import {CsvReader} from './csv';
 import {classEncoder, encodeTarget, fieldEncoder, type EncodedField} from './encode';
 import {InputError, listOf} from './errors';
@@ -216,7 +216,7 @@ export function toRowBlock(block: Block, schema: Schema): MessageInitShape<typeo
 }
 
 /** For Predict and CreateStudy. */
-export function toRows(block: Block): MessageInitShape<typeof RowSchema>[] {
+export function toRows(block: Block): {values: number[]}[] {
   return Array.from({length: block.rows}, (_, row) => ({values: block.columns.map(column => column[row]!)}));
 }
 

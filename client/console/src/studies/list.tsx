@@ -12,7 +12,7 @@ import {href} from '../route';
 import {STATES, totalsOf} from './words';
 
 const REFRESH_MS = 10_000;
-const NEW = <a class="button primary" href={href('studies', 'new')}>New study</a>;
+const NEW = <a class="button primary" href={href('studies', '~new')}>New study</a>;
 
 export function StudyList() {
   const pages = usePages(async (pageToken, signal) => {

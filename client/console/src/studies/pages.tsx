@@ -1,8 +1,15 @@
-// The pages under #/studies: the list, #/studies/new, one study.
+// The pages under #/studies: the list, #/studies/~new, and of one study its parts.
 
 import type {FamilyProps} from '../app';
 import {StudyList} from './list';
+import {NewStudy} from './new_study';
+import {StudyPage} from './study';
 
-export default function StudiesPages({path: _}: FamilyProps) {
-  return <StudyList/>;
+// No study has such an id.
+const NEW_STUDY = '~new';
+
+export default function StudiesPages({path: [id, part]}: FamilyProps) {
+  if (id === undefined) return <StudyList/>;
+  if (id === NEW_STUDY) return <NewStudy/>;
+  return <StudyPage key={id} id={id} part={part ?? ''}/>;
 }

@@ -1,0 +1,53 @@
+// Forecasts of studies: of one that is planned, and of one that exists.
+
+import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
+import {count, countOf, decimal, delta, epsilon, signedDecimal, significant} from '../parts/format';
+import {Remark} from '../parts/layout';
+import {Table} from '../parts/table';
+import {Name} from '../parts/text';
+import {MECHANISMS} from './words';
+
+type Range = Pick<Interval, 'low' | 'mean' | 'high'>;
+
+/** "0.812 (0.790 to 0.830)", or "–". */
+export function rangeText(range: Range | undefined): string {
+  return range === undefined ? '–' : `${decimal(range.mean)} (${decimal(range.low)} to ${decimal(range.high)})`;
+}
+
+/** The accuracy or, where a number is predicted, the root of the mean squared error. */
+export function accuracyOf(outlook: Outlook): Range | undefined {
+  return outlook.accuracy ?? outlook.rmse;
+}
+
+export function publicOnlyOf(forecast: PreviewStudyResponse): Range | undefined {
+  return forecast.publicOnly ?? forecast.publicOnlyRmse;
+}
+
+/** One line per epsilon and number of devices. */
+export function OutlookTable({forecast, withEpsilon}: {forecast: PreviewStudyResponse; withEpsilon: boolean}) {
+  const isRegression = forecast.publicOnlyRmse !== undefined || forecast.outlooks.some(outlook => outlook.rmse !== undefined);
+  const hasLabels = forecast.outlooks.some(outlook => accuracyOf(outlook) !== undefined);
+  const hasReaders = forecast.outlooks.some(outlook => outlook.readersEpsilonNanos > 0n);
+  return <>
+    <Table caption={`Forecast from ${countOf(forecast.publicRows, 'public row')}; intervals are of 90 %`} rows={forecast.outlooks} rowKey={(_, i) => i} columns={[
+      ...(withEpsilon ? [{head: 'epsilon', number: true, cell: (outlook: Outlook) => epsilon(outlook.epsilonNanos)}] : []),
+      {head: 'reports', number: true, cell: outlook => count(outlook.devices)},
+      ...(hasLabels ? [
+        {head: isRegression ? 'RMSE' : 'accuracy', number: true, cell: (outlook: Outlook) => rangeText(accuracyOf(outlook))},
+        {head: 'gain', number: true, cell: (outlook: Outlook) => outlook.gainInterval === undefined ? signedDecimal(outlook.gain)
+          : `${signedDecimal(outlook.gain)} (${signedDecimal(outlook.gainInterval.low)} to ${signedDecimal(outlook.gainInterval.high)})`},
+      ] : []),
+      {head: 'worth in public rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
+      {head: 'mechanism', cell: outlook => MECHANISMS[outlook.mechanism]},
+      {head: 'bytes a report', number: true, cell: outlook => count(outlook.payloadBytes)},
+      ...(hasReaders ? [{head: 'towards readers', number: true, cell: (outlook: Outlook) =>
+        outlook.readersEpsilonNanos === 0n ? '–' : `${significant(Number(outlook.readersEpsilonNanos) / 1e9, 3)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
+    ]}/>
+    {publicOnlyOf(forecast) !== undefined && <Remark>The public labels alone, without any report: {rangeText(publicOnlyOf(forecast))}. Gain is over that.</Remark>}
+    {forecast.publicFeatures.length > 0 && <Table caption="What it is worth that a feature is public" rows={forecast.publicFeatures} rowKey={worth => worth.name} columns={[
+      {head: 'feature', cell: worth => <Name text={worth.name}/>},
+      {head: 'gain', number: true, cell: worth => signedDecimal(worth.gain)},
+      {head: 'worth in public rows', number: true, cell: worth => count(Math.round(worth.equivalentRows))},
+    ]}/>}
+  </>;
+}

@@ -1,0 +1,218 @@
+// #/studies/~new: from a schema and public rows to a forecast, and to a study.
+
+import {useMemo, useRef, useState} from 'preact/hooks';
+import {Criterion, SplitRule, type PreviewStudyResponse} from 'proto/study_pb';
+import {studies} from '../api/clients';
+import {idOf, newRequestId} from '../api/ids';
+import {useAction} from '../api/load';
+import {DocumentFrame} from '../parts/document_frame';
+import {CheckField, FilePicker, Form, TextField} from '../parts/field';
+import {count, countOf, epsilon, parseCount, parseEpsilon} from '../parts/format';
+import {Facts, Page, Remark, Section, Sentences} from '../parts/layout';
+import {Confirm, Failure, Notice, Progress} from '../parts/notice';
+import {Name, Names, visible} from '../parts/text';
+import {go, href} from '../route';
+import {InputErrors} from '../rows/errors';
+import {noteTexts, readTable, toRows, type ReadNotes} from '../rows/read_table';
+import {readSchemaFile, type SchemaFile} from '../rows/schema_file';
+import {OutlookTable} from './forecast';
+
+interface PublicRows {
+  rows: {values: number[]}[];
+  labels: number[];
+  numbers: number[];
+  notes: ReadNotes;
+}
+
+// What one request may hold, about: the daemon refuses more than 64 MiB unless told otherwise.
+const MOST_PUBLIC_BYTES = 48 << 20;
+const TREES = 64, TREES_WITHOUT_LABELS = 256, DEPTH = 6; // as coppice study create
+const MIN_EPSILON = 10_000_000n, MAX_EPSILON = 20_000_000_000n;
+
+async function readPublicRows(file: File, {schema, format}: SchemaFile, withLabels: boolean): Promise<PublicRows> {
+  const found: PublicRows = {rows: [], labels: [], numbers: [], notes: {clamped: 0, rounded: 0, unknown: 0, missing: 0, clampedTargets: 0}};
+  const maxRows = Math.max(1, Math.floor(MOST_PUBLIC_BYTES / (8 * schema.features.length + 8)));
+  const {notes} = await readTable(file, schema, {labels: withLabels ? 'required' : 'ignored', format, maxRows, onBlock: block => {
+    for (const row of toRows(block)) found.rows.push(row);
+    for (const label of block.labels) found.labels.push(withLabels ? label : 0);
+    for (const number of block.targets) found.numbers.push(withLabels ? number : schema.target!.min);
+  }});
+  return {...found, notes};
+}
+
+interface Draft {
+  schema: SchemaFile | null;
+  rows: PublicRows | null;
+  withoutRows: boolean;
+  withoutLabels: boolean;
+}
+
+/** What the daemon is asked to make, without its names. */
+function requestOf({schema, rows, withoutRows, withoutLabels}: Draft) {
+  const ignoreLabels = withoutRows || withoutLabels;
+  return {
+    schema: schema!.schema,
+    publicRows: rows?.rows ?? [],
+    ...(schema!.schema.target === undefined ? {publicLabels: rows?.labels ?? []} : {publicNumbers: rows?.numbers ?? []}),
+    partition: {rule: SplitRule.HYBRID, criterion: Criterion.ENTROPY, maxDepth: DEPTH, minLeaf: 1, trees: ignoreLabels ? TREES_WITHOUT_LABELS : TREES,
+      seed: 1n, chooseSize: true, ignoreLabels, fromSchema: withoutRows},
+  };
+}
+
+function parseList<T>(text: string, parse: (part: string) => T | null): T[] | null {
+  const parts = text.split(/[,;\s]+/).filter(part => part !== '').map(parse);
+  return parts.length > 0 && parts.length <= 8 && parts.every(part => part !== null) ? parts as T[] : null;
+}
+
+function parseStudyEpsilon(text: string): bigint | null {
+  const nanos = parseEpsilon(text);
+  return nanos !== null && nanos >= MIN_EPSILON && nanos <= MAX_EPSILON ? nanos : null;
+}
+
+export function NewStudy() {
+  const [draft, setDraft] = useState<Draft>({schema: null, rows: null, withoutRows: false, withoutLabels: false});
+  const isReady = draft.schema !== null && (draft.withoutRows || draft.rows !== null);
+  return <Page title="New study" kind="Studies" kindHref={href('studies')} lead="A schema and a few public rows make a partition. Devices answer in it, one randomized report each.">
+    <Inputs draft={draft} onDraft={setDraft}/>
+    {isReady && <Planned draft={draft}/>}
+    {!isReady && <Remark>Next: a forecast of the accuracy, before anybody is asked. A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>.</Remark>}
+  </Page>;
+}
+
+function Inputs({draft, onDraft}: {draft: Draft; onDraft: (draft: Draft) => void}) {
+  const [schemaName, setSchemaName] = useState<File | null>(null);
+  const [rowsFile, setRowsFile] = useState<File | null>(null);
+  const read = useAction(async (_signal, file: File, next: Draft) => {
+    onDraft({...next, rows: await readPublicRows(file, next.schema!, !next.withoutLabels)});
+  });
+  const [schemaErrors, setSchemaErrors] = useState<readonly string[]>([]);
+  const again = (next: Draft, file = rowsFile) => {
+    onDraft({...next, rows: null});
+    read.clear();
+    if (file !== null && next.schema !== null && !next.withoutRows) void read.run(file, next);
+  };
+  const takeSchema = async (file: File | null) => {
+    setSchemaName(file);
+    setSchemaErrors([]);
+    if (file === null) return again({...draft, schema: null});
+    try {
+      again({...draft, schema: await readSchemaFile(file)});
+    } catch (error) {
+      setSchemaErrors(error instanceof InputErrors ? error.errors : [String(error)]);
+      again({...draft, schema: null});
+    }
+  };
+  const takeRows = (file: File | null) => {
+    setRowsFile(file);
+    again(draft, file);
+  };
+  return <Section title="What is public">
+    <div class="form wide"><div class="fields">
+      <FilePicker label="Schema" accept=".json,application/json" file={schemaName} onFile={file => void takeSchema(file)}
+        hint="JSON: features with public bounds or values, and what is predicted (docs/schema.md)."/>
+      {!draft.withoutRows && <FilePicker label="Public rows" accept=".csv,.tsv,.txt,text/csv" file={rowsFile} onFile={takeRows}
+        hint="CSV. Every device gets to see the partition made from them, which shows them almost exactly: never private rows."/>}
+    </div>
+    <CheckField label="There are no public rows" checked={draft.withoutRows} onChecked={withoutRows => again({...draft, withoutRows})}
+      hint="The partition is then spread over the schema's bounds."/>
+    {!draft.withoutRows && <CheckField label="The public labels are missing or not to be trusted" checked={draft.withoutLabels}
+      onChecked={withoutLabels => again({...draft, withoutLabels})} hint="The partition comes from the features alone, and private labels decide."/>}
+    </div>
+    {schemaErrors.length > 0 && <Notice kind="error" title={`${countOf(schemaErrors.length, 'thing is', 'things are')} wrong with the schema`}>
+      <Sentences texts={schemaErrors.slice(0, 20)}/>{schemaErrors.length > 20 && <p>And {schemaErrors.length - 20} more.</p>}</Notice>}
+    {read.running && <Progress label="Reading the rows"/>}
+    <Failure error={read.error}/>
+    {draft.schema !== null && <Summary schema={draft.schema} rows={draft.withoutRows ? null : draft.rows}/>}
+  </Section>;
+}
+
+function Summary({schema: {schema, fromRows}, rows}: {schema: SchemaFile; rows: PublicRows | null}) {
+  const notes = rows === null ? [] : noteTexts(rows.notes);
+  const shown = schema.features.filter(feature => feature.isPublic).map(feature => feature.name);
+  return <>
+    <Facts facts={[
+      ['Predicts', schema.target ? <><Name text={schema.label}/>, a number</> : <><Name text={schema.label}/>: <Names texts={schema.classes} most={6}/></>],
+      ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={8}/></>],
+      shown.length > 0 && ['Sent in the clear', <Names texts={shown} most={8}/>],
+      rows !== null && ['Public rows', count(rows.rows.length)],
+    ]}/>
+    {notes.length > 0 && <Remark>In the public rows: {notes.join(', ')}.</Remark>}
+    {fromRows.length > 0 && <Notice kind="warning" title="Some bounds were read off rows">
+      <p>Of <Names texts={fromRows} most={8}/>. If these rows are private, that leaks: write what is known without looking at them, and mark it "declared".</p></Notice>}
+  </>;
+}
+
+function Planned({draft}: {draft: Draft}) {
+  const [epsilons, setEpsilons] = useState('0.5, 1, 2, 4');
+  const [devices, setDevices] = useState('1000, 10000, 100000');
+  const [found, setFound] = useState<PreviewStudyResponse | null>(null);
+  const wanted = {epsilons: parseList(epsilons, parseStudyEpsilon), devices: parseList(devices, text => parseCount(text, 1, 1e12))};
+  const preview = useAction(async signal => {
+    setFound(null);
+    setFound(await studies.previewStudy({study: requestOf(draft), epsilonNanos: wanted.epsilons!, devices: wanted.devices!.map(BigInt), withPage: true}, {signal}));
+  });
+  const problem = wanted.epsilons === null ? 'Give 1 to 8 epsilons from 0.01 to 20, by commas.' : wanted.devices === null ? 'Give 1 to 8 numbers of devices, by commas.' : null;
+  return <>
+    <Section title="Forecast" aside="from the public rows alone; creates nothing and asks nobody">
+      <Form action="Forecast" running={preview.running} problem={problem} onSubmit={() => void preview.run()}
+        extra={preview.running && <button type="button" onClick={preview.cancel}>Stop</button>}>
+        <div class="fields">
+          <TextField label="Epsilons" value={epsilons} onValue={setEpsilons} hint="What one report may cost its device: smaller is more private."/>
+          <TextField label="Numbers of devices" value={devices} onValue={setDevices} hint="How many you expect to answer."/>
+        </div>
+      </Form>
+      {preview.running && <Progress label="Simulating each combination"/>}
+      <Failure error={preview.error}/>
+      {found !== null && <>
+        <OutlookTable forecast={found} withEpsilon/>
+        {found.advice !== '' && <Notice title="Advice"><p><Name text={found.advice} most={1000}/></p></Notice>}
+        {found.page !== '' && <details class="more"><summary>As a page to print</summary><DocumentFrame html={found.page} title="Forecast" fileName="forecast.html"/></details>}
+      </>}
+    </Section>
+    <Creation draft={draft} suggestion={wanted.epsilons?.at(-1) ?? null}/>
+  </>;
+}
+
+const ID = /^[a-z0-9_-]{1,63}$/;
+
+function Creation({draft, suggestion}: {draft: Draft; suggestion: bigint | null}) {
+  const [id, setId] = useState('');
+  const [epsilonText, setEpsilonText] = useState(suggestion === null ? '1' : epsilon(suggestion));
+  const [expected, setExpected] = useState('');
+  const [fewest, setFewest] = useState('100');
+  const [ends, setEnds] = useState('');
+  const [days, setDays] = useState('');
+  const [withTokens, setWithTokens] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const requestId = useRef(newRequestId());
+  const nanos = parseStudyEpsilon(epsilonText), minReports = parseCount(fewest, 0), expectedDevices = expected.trim() === '' ? 0 : parseCount(expected, 0);
+  const endsAt = ends === '' ? 0 : Math.floor(new Date(ends).getTime() / 1000), retentionDays = days.trim() === '' ? 0 : parseCount(days, 0, 36500);
+  const create = useAction(async signal => {
+    const {study} = await studies.createStudy({...requestOf(draft), requestId: requestId.current, studyId: id.trim(), epsilonNanos: nanos!,
+      how: {case: 'chooseMechanism', value: {maxPayloadBytes: 0}}, expectedDevices: BigInt(expectedDevices!),
+      settings: {minReports: BigInt(minReports!), expiresUnixSeconds: BigInt(endsAt), retentionDays: retentionDays!, requireSubmissionToken: withTokens}}, {signal});
+    go('studies', idOf(study!.name));
+  });
+  const problem = id.trim() !== '' && !ID.test(id.trim()) ? 'A name has 1 to 63 of a-z, 0-9, - and _.' : nanos === null ? 'Epsilon is a number from 0.01 to 20.'
+    : minReports === null ? 'The fewest reports are a whole number.' : expectedDevices === null ? 'The expected devices are a whole number.'
+      : endsAt !== 0 && !(endsAt * 1000 > Date.now()) ? 'The end must be in the future.' : retentionDays === null ? 'Days are a whole number.' : null;
+  const rows = useMemo(() => draft.rows?.rows.length ?? 0, [draft]);
+  return <Section title="Create">
+    <Form action="Create the study …" running={create.running} problem={problem} onSubmit={() => { requestId.current = newRequestId(); create.clear(); setAsked(true); }}>
+      <div class="fields">
+        <TextField label="Name" value={id} onValue={setId} placeholder="the curator's choice" maxLength={63} hint="Its id, for good."/>
+        <TextField label="Epsilon per report" value={epsilonText} onValue={setEpsilonText} inputMode="decimal" hint="0.01 to 20. It cannot be changed."/>
+        <TextField label="Devices that you expect" value={expected} onValue={setExpected} inputMode="numeric" placeholder="unknown" hint="Sizes the partition where there are no labels."/>
+        <TextField label="Fewest reports of a model" value={fewest} onValue={setFewest} inputMode="numeric" hint="No model is built of fewer; devices are told."/>
+        <TextField label="Ends" type="datetime-local" value={ends} onValue={setEnds} hint="Collection ends by itself. Empty: when you seal it."/>
+        <TextField label="Days kept after sealing" value={days} onValue={setDays} inputMode="numeric" placeholder="for good" hint="Then sums and public rows are deleted; models stay."/>
+      </div>
+      <CheckField label="Ask for submission tokens" checked={withTokens} onChecked={setWithTokens} hint="Each token counts once: coppice study tokens --count N makes them."/>
+    </Form>
+    {isAsked && <Confirm title="Create this study?" action="Create the study" running={create.running} error={create.error} onConfirm={() => void create.run()} onClose={() => setAsked(false)}>
+      <p>Devices may answer from now on, once each, at epsilon {nanos === null ? '' : epsilon(nanos)}: any value of one device's row for any other is hidden behind that.
+        Its terms cannot be changed.</p>
+      <p>{rows > 0 ? `The partition shows the ${countOf(rows, 'public row')} almost exactly, to every device. They must be public.` : `The partition follows from the schema alone, which is public: ${visible(draft.schema?.schema.label ?? '')}.`}</p>
+    </Confirm>}
+  </Section>;
+}

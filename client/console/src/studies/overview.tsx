@@ -1,0 +1,99 @@
+// The reports of a study: how many, with which outcome, over time, and what the sums say of the devices.
+
+import {useEffect, useMemo, useRef} from 'preact/hooks';
+import {ReportOutcome, type GetReportHistoryResponse} from 'proto/study_pb';
+import {studies} from '../api/clients';
+import {isUnimplemented} from '../api/errors';
+import {useLoad} from '../api/load';
+import {Chart} from '../parts/chart';
+import {count, countOf, duration, epsilon, percent, significant} from '../parts/format';
+import {Empty, Figures, Remark, Section, Sentences, State, When} from '../parts/layout';
+import {Failure, Loading, Notice} from '../parts/notice';
+import {Table} from '../parts/table';
+import {visible} from '../parts/text';
+import {isOpen, type StudyProps} from './study';
+import {MECHANISMS, OUTCOMES, totalsOf} from './words';
+
+const HISTORY_MS = 5000, STUDY_MS = 10_000;
+
+export function StudyOverview({id, study, loaded}: StudyProps) {
+  const totals = totalsOf(study.counts);
+  const history = useLoad(signal => studies.getReportHistory({name: `studies/${id}`}, {signal}), [id], {everyMs: isOpen(study) ? HISTORY_MS : 0});
+  useFreshStudy(history.data, isUnimplemented(history.error), isOpen(study), loaded.reload);
+  const settings = study.settings;
+  return <>
+    <Figures figures={[
+      {name: 'Accepted reports', value: count(totals.accepted), note: isOpen(study) ? 'and more may come' : 'all there will be'},
+      {name: 'Rejected', value: count(totals.rejected), note: countOf(totals.duplicate, 'duplicate')},
+      {name: 'Epsilon per report', value: epsilon(study.terms.epsilonNanos), note: MECHANISMS[study.terms.mechanism]},
+      {name: 'Trees', value: count(study.terms.trees), note: countOf(study.publicRows, 'public row')},
+      {name: isOpen(study) ? 'Ends' : 'Sealed', value: <When at={isOpen(study) ? settings?.expiresUnixSeconds ?? 0n : study.sealedUnixSeconds}/>,
+        note: isOpen(study) ? settings?.expiresUnixSeconds ? '' : 'when you seal it' : study.expired ? 'its time was over' : 'by hand'},
+    ]}/>
+    <Alarms study={study}/>
+    <Section title="Reports over time" aside={history.data !== undefined && `steps of ${duration(history.data.stepSeconds)}`}>
+      {history.data !== undefined ? <History data={history.data} id={id}/>
+        : isUnimplemented(history.error) ? <Remark>This daemon keeps no history of reports: it is older than this console. The totals below are complete.</Remark>
+          : history.error !== null ? <Failure error={history.error} retry={history.reload}/> : <Loading/>}
+    </Section>
+    <Section title="By outcome" aside="since the study was created">
+      <Table caption="Reports by outcome" quiet rows={[...study.counts].sort((a, b) => a.outcome - b.outcome)} rowKey={({outcome}) => outcome} columns={[
+        {head: 'outcome', cell: ({outcome}) => OUTCOMES[outcome]?.word ?? `outcome ${outcome}`},
+        {head: 'reports', number: true, cell: ({reports}) => count(reports)},
+        {head: 'share', number: true, cell: ({reports}) => percent(Number(reports) / Number(totals.accepted + totals.duplicate + totals.rejected))},
+        {head: 'what it means', cell: ({outcome}) => OUTCOMES[outcome]?.says ?? ''},
+      ]} empty={<Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
+        Devices fetch the offer, randomize their row and send one report each. A rehearsal takes each row of a file through the same path.</Empty>}/>
+    </Section>
+  </>;
+}
+
+/** Loads the study anew when its history shows new reports, or now and then if there is no history. */
+function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, reload: () => void): void {
+  const seen = useRef<bigint | null>(null);
+  const total = history === undefined ? null : history.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
+  useEffect(() => {
+    if (total === null) return;
+    if (seen.current !== null && seen.current !== total) reload();
+    seen.current = total;
+  }, [total]);
+  useEffect(() => {
+    if (!hasNoHistory || !open) return;
+    const timer = setInterval(() => { if (document.visibilityState === 'visible') reload(); }, STUDY_MS);
+    return () => clearInterval(timer);
+  }, [hasNoHistory, open]);
+}
+
+const LINES: readonly (readonly [string, (outcome: ReportOutcome) => boolean])[] = [
+  ['accepted', outcome => outcome === ReportOutcome.ACCEPTED],
+  ['rejected', outcome => outcome !== ReportOutcome.ACCEPTED && outcome !== ReportOutcome.DUPLICATE],
+  ['duplicate', outcome => outcome === ReportOutcome.DUPLICATE],
+];
+
+function History({data, id}: {data: GetReportHistoryResponse; id: string}) {
+  const {x, series, total} = useMemo(() => {
+    const counted = LINES.map(([name, belongs]) => ({name, values: data.steps.map(({counts}) =>
+      counts.reduce((sum, {outcome, reports}) => belongs(outcome) ? sum + Number(reports) : sum, 0))}));
+    return {x: data.steps.map(step => Number(step.beginUnixSeconds)), total: counted.map(({values}) => values.reduce((sum, n) => sum + n, 0)),
+      series: counted.filter(({values}, i) => i === 0 || values.some(n => n > 0))};
+  }, [data]);
+  if (x.length === 0) return <Remark>No report has come since the daemon started.</Remark>;
+  const since = <When at={x[0]!} exact/>;
+  return <>
+    <Chart steps xKind="time" x={x} series={series} height={200} format={value => significant(value, 4)}
+      description={`Reports of ${visible(id)} per ${duration(data.stepSeconds)}: ${total[0]} accepted, ${total[1]} rejected, ${total[2]} duplicates.`}/>
+    <Remark>Since the daemon started, {since}: {countOf(total[0]!, 'report')} accepted, {count(total[1]!)} rejected, {countOf(total[2]!, 'duplicate')}. The last step is not over.</Remark>
+  </>;
+}
+
+function Alarms({study}: {study: StudyProps['study']}) {
+  const raised = study.alarms.filter(alarm => alarm.raised);
+  if (study.alarms.length === 0) return null;
+  if (raised.length === 0) {
+    return <p><State tone="good">The sums look as honest devices make them: {countOf(study.alarms.length, 'check')}, no alarm.</State></p>;
+  }
+  return <Notice kind="warning" title={`${countOf(raised.length, 'alarm')}: the sums do not look as honest devices make them`}>
+    <Sentences texts={raised.map(alarm => `${alarm.text} (${significant(alarm.value, 3)} standard errors)`)}/>
+    <p class="advice">Honest devices would come this far with a probability below 1 in 10,000 at one look. docs/poisoning.md says what to do.</p>
+  </Notice>;
+}
