@@ -51,15 +51,19 @@ function WriteOff({dataset, onChange, onClose}: HoldProps & {onClose: () => void
     const {dataset: changed} = await datasets.writeOffLedger({name: dataset.name, epsilonNanos: nanos ?? 0n, deltaAtto: atto ?? 0n}, {signal});
     if (changed !== undefined) onChange(changed);
   });
-  const isReady = (nanos !== null || told !== undefined) && atto !== null;
-  const confirm = async () => { if (isReady && await act.run()) onClose(); };
+  const [isTried, setTried] = useState(false);
+  const isReady = nanos !== null && atto !== null;
+  const confirm = async () => {
+    setTried(true);
+    if (isReady && await act.run()) onClose();
+  };
   return <Confirm title="Write off what was lost?" action="Charge it and end the hold" danger typed={idOf(dataset.name)} running={act.running} error={act.error}
     onConfirm={() => void confirm()} onClose={onClose}>
     <p>This charges the budget for entries that the ledger lost, at most all that is left, and lets jobs be charged again. It cannot be undone.
       Charge no less than was spent since the backup: what is written off too little is spent twice.</p>
     {told !== undefined && <p>The spending journal says that {costText(told)} was charged by entries that are lost.</p>}
     <div class="fields">
-      <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal" error={nanos === null && told === undefined && epsilonText !== '' ? 'A number above 0, such as 0.5.' : null}/>
+      <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal" error={nanos === null && (isTried || epsilonText !== '') ? 'A number above 0, such as 0.5.' : null}/>
       <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
     </div>
   </Confirm>;

@@ -141,8 +141,8 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
     </Form>
     <Section title="What it would cost and release">
       <Failure error={preview.error}/>
-      {preview.shown === undefined ? <Remark>Say an ε, and the daemon tells what the job would be charged and what it would release. That spends nothing.</Remark>
-        : <div class={preview.isCurrent ? '' : 'stale'} aria-live="polite"><PreviewOf preview={preview.shown} dataset={dataset} spec={spec}/></div>}
+      {spec === null || preview.shown === undefined ? preview.error === null && <Remark>Say an ε, and the daemon tells what the job would be charged and what it would release. That spends nothing.</Remark>
+        : preview.error === null && <div class={preview.isCurrent ? '' : 'stale'} aria-live="polite"><PreviewOf preview={preview.shown} dataset={dataset} spec={spec}/></div>}
     </Section>
     <Misfits dataset={dataset} algorithms={algorithms}/>
     {isAsking && spec !== null && preview.shown !== undefined && <Submit dataset={dataset} spec={spec} preview={preview.shown} names={names} onClose={() => setAsking(false)}/>}

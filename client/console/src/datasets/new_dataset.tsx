@@ -1,0 +1,116 @@
+// #/datasets/new: a schema, a budget for good, and rows.
+
+import {Composition, Neighbours, type Dataset} from 'proto/dataset_pb';
+import {useMemo, useState} from 'preact/hooks';
+import {datasets} from '../api/clients';
+import {idOf, newRequestId} from '../api/ids';
+import {useAction} from '../api/load';
+import {Form, SelectField, TextField} from '../parts/field';
+import {countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {Page, Remark, Section, Sentences} from '../parts/layout';
+import {Confirm} from '../parts/notice';
+import {Name} from '../parts/text';
+import {go, href} from '../route';
+import type {SchemaFile} from '../rows/schema_file';
+import {RowsPicker, SchemaPicker, SchemaSummary, type CheckedRows} from './check';
+import {UploadRows} from './upload_rows';
+import {pathOf} from './where';
+import {COMPOSITIONS, NEIGHBOURS} from './words';
+
+interface Terms {
+  id: string;
+  epsilonText: string;
+  deltaText: string;
+  composition: 'basic' | 'zcdp';
+  neighbours: 'row' | 'label';
+}
+
+interface Cap {
+  epsilonNanos: bigint;
+  deltaAtto: bigint;
+  composition: Composition;
+  neighbours: Neighbours;
+}
+
+const FIRST_TERMS: Terms = {id: '', epsilonText: '', deltaText: '', composition: 'basic', neighbours: 'row'};
+const ID = /^[a-z0-9_-]{1,63}$/;
+
+function capOf({epsilonText, deltaText, composition, neighbours}: Terms): Cap | string {
+  const epsilonNanos = parseEpsilon(epsilonText), deltaAtto = parseDelta(deltaText === '' ? '0' : deltaText);
+  if (epsilonNanos === null) return 'Say what ε all jobs may cost together.';
+  if (deltaAtto === null) return 'Mend the δ.';
+  if (composition === 'zcdp' && deltaAtto === 0n) return 'Zero-concentrated composition needs a δ above 0, such as 1e-6.';
+  return {epsilonNanos, deltaAtto, composition: composition === 'zcdp' ? Composition.ZERO_CONCENTRATED : Composition.BASIC,
+    neighbours: neighbours === 'label' ? Neighbours.CHANGE_LABEL : Neighbours.ADD_OR_REMOVE_ROW};
+}
+
+function CapWords({cap}: {cap: Cap}) {
+  return <Sentences texts={[
+    `All jobs together may cost ε ${epsilon(cap.epsilonNanos)}${cap.deltaAtto > 0n ? ` and δ ${delta(cap.deltaAtto)}` : ''}. Neighbouring tables differ in: ${NEIGHBOURS[cap.neighbours].word}.`,
+    NEIGHBOURS[cap.neighbours].says, COMPOSITIONS[cap.composition].says,
+    'The schema, the budget and the relation can never be changed. Creating a dataset spends nothing.',
+  ]}/>;
+}
+
+function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => void}) {
+  const set = (change: Partial<Terms>) => onTerms({...terms, ...change});
+  return <>
+    <TextField label="Name" value={terms.id} onValue={id => set({id})} placeholder="the curator's choice"
+      error={terms.id !== '' && !ID.test(terms.id) ? 'A name has 1 to 63 small letters, digits, - and _.' : null}/>
+    <div class="fields">
+      <TextField label="ε in all" value={terms.epsilonText} onValue={epsilonText => set({epsilonText})} inputMode="decimal" placeholder="such as 4" hint="What all jobs together may cost, for good. Smaller protects more."
+        error={terms.epsilonText !== '' && parseEpsilon(terms.epsilonText) === null ? 'A number above 0 with at most nine digits after the point.' : null}/>
+      <TextField label="δ in all" value={terms.deltaText} onValue={deltaText => set({deltaText})} inputMode="decimal" placeholder="0" hint="0: pure differential privacy alone. Else well below 1 / number of rows."
+        error={terms.deltaText !== '' && parseDelta(terms.deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
+      <SelectField label="What it protects" value={terms.neighbours} onValue={neighbours => set({neighbours})} hint="What neighbouring tables differ in."
+        options={[['row', 'whether a row is there at all'], ['label', 'the label of a row; features are public']]}/>
+      <SelectField label="How costs add up" value={terms.composition} onValue={composition => set({composition})} hint="Zero-concentrated allows more small jobs for a δ."
+        options={[['basic', 'basic: epsilons add up'], ['zcdp', 'zero-concentrated (zCDP)']]}/>
+    </div>
+  </>;
+}
+
+function Create({terms, cap, schema, checked, onCreated, onClose}: {
+  terms: Terms; cap: Cap; schema: SchemaFile; checked: CheckedRows; onCreated: (dataset: Dataset) => void; onClose: () => void;
+}) {
+  const requestId = useMemo(newRequestId, []);
+  const create = useAction(async signal => {
+    const {dataset} = await datasets.createDataset({requestId, datasetId: terms.id, schema: schema.schema, cap}, {signal});
+    if (dataset === undefined) throw new Error('The daemon answered without the dataset.');
+    onCreated(dataset);
+  });
+  return <Confirm title="Create this dataset?" action={`Create it and upload ${countOf(checked.rows, 'row')}`} running={create.running} error={create.error}
+    onConfirm={() => void create.run()} onClose={onClose}>
+    <p>The rows of <Name text={checked.file.name}/> go to the curator, which gets to see all of them.</p>
+    <CapWords cap={cap}/>
+  </Confirm>;
+}
+
+export function NewDataset() {
+  const [schema, setSchema] = useState<SchemaFile | null>(null);
+  const [checked, setChecked] = useState<CheckedRows | null>(null);
+  const [terms, setTerms] = useState<Terms>(FIRST_TERMS);
+  const [isAsking, setAsking] = useState(false);
+  const [created, setCreated] = useState<Dataset | null>(null);
+  const cap = capOf(terms);
+  if (created !== null && schema !== null && checked !== null) {
+    return <Page title={idOf(created.name)} kind="New dataset" kindHref={href('datasets')} lead="The dataset is made; its rows are on their way.">
+      <UploadRows name={created.name} schema={schema.schema} format={schema.format} checked={checked} onDone={() => go(...pathOf(idOf(created.name)))}/>
+    </Page>;
+  }
+  const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.' : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
+  return <Page title="New dataset" kind="Datasets" kindHref={href('datasets')}
+    lead="The curator keeps the rows, and every model that is trained on them spends a part of the budget that you set here.">
+    <Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
+      <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
+      {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>. Its bounds and values are public: never read them off private rows.</Remark> : <>
+        <SchemaSummary file={schema}/>
+        <RowsPicker schema={schema.schema} format={schema.format} label="Rows" onChecked={setChecked}
+          hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/></>}
+      <TermFields terms={terms} onTerms={setTerms}/>
+    </Form>
+    {typeof cap !== 'string' && <Section title="What that guarantees"><CapWords cap={cap}/></Section>}
+    {isAsking && schema !== null && checked !== null && typeof cap !== 'string' && <Create terms={terms} cap={cap} schema={schema} checked={checked}
+      onCreated={setCreated} onClose={() => setAsking(false)}/>}
+  </Page>;
+}

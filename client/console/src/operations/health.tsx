@@ -1,0 +1,72 @@
+// #/operations: what is wrong now and what to do, then how the daemon is.
+
+import type {GetStatusResponse} from 'proto/admin_pb';
+import {admin} from '../api/clients';
+import {connection} from '../api/connection';
+import {isUnimplemented} from '../api/errors';
+import {useLoad} from '../api/load';
+import {useStore} from '../api/store';
+import {bytes, countOf, duration} from '../parts/format';
+import {Command, Facts, Remark, Section, State, When} from '../parts/layout';
+import {Loading, Notice} from '../parts/notice';
+import {visible} from '../parts/text';
+import {datasetHref} from '../datasets/where';
+import {href} from '../route';
+import {readAlarm} from './alarms';
+import {Fleet} from './fleet';
+import {OperationsPage} from './frame';
+import {Refused} from './refused';
+
+const REFRESH_MS = 5000;
+
+const STORES: Record<string, string> = {rocksdb: 'RocksDB, in files of its own', postgresql: 'PostgreSQL', memory: 'memory: nothing is kept'};
+
+function Verdict({status}: {status: GetStatusResponse}) {
+  const {alarms, serving} = status;
+  const stopped = !serving && <Notice kind="error" title="The daemon takes no calls but this kind">
+    <p>Its health check says that it does not serve. What it is missing stands below; its log has more.</p></Notice>;
+  if (alarms.length === 0) {
+    return <>{stopped}{serving && <Notice kind="done" title="All is well"><p>The daemon serves, and nothing needs you now.</p></Notice>}</>;
+  }
+  return <>{stopped}
+    <Section title={`${countOf(alarms.length, 'thing needs', 'things need')} you now`}>
+      {alarms.map(text => {
+        const {what, advice, names} = readAlarm(text);
+        return <Notice key={text} kind="warning" title={<bdi>{visible(what)}</bdi>}
+          {...(names.length === 0 ? {} : {action: names.map(({kind, id}) => <a key={`${kind}/${id}`} class="button small" href={kind === 'datasets' ? datasetHref(id) : href(kind, id)}>{kind}/{id}</a>)})}>
+          {advice !== '' && <p><bdi>{visible(advice)}</bdi></p>}</Notice>;
+      })}
+    </Section></>;
+}
+
+function About({status}: {status: GetStatusResponse}) {
+  const uptime = Date.now() / 1000 - Number(status.startedUnixSeconds);
+  return <Section title="The daemon">
+    <Facts facts={[
+      ['Serving', status.serving ? <State tone="good">yes</State> : <State tone="bad">no</State>],
+      ['Version', visible(status.version)],
+      ['Serving since', <><When at={status.startedUnixSeconds} exact/><br/><small>{duration(uptime)}</small></>],
+      ['Store', STORES[status.store] ?? (status.store === '' ? 'not known' : visible(status.store))],
+      ['Free on its disk', status.diskFreeBytes > 0n ? bytes(status.diskFreeBytes) : status.store === 'rocksdb' ? 'not known' : 'not in files here'],
+      ['Backups', status.hasBackups ? <a href={href('operations', 'backups')}>made when asked for</a> : 'none: started without --backup-dir'],
+      ['Access policy', status.hasPolicy ? <a href={href('operations', 'tokens')}>in force</a> : <State tone="warn">none: whoever reaches it may do everything</State>],
+    ]}/>
+  </Section>;
+}
+
+export function Health() {
+  const loaded = useLoad(signal => admin.getStatus({}, {signal}), [], {everyMs: REFRESH_MS});
+  const {lost} = useStore(connection);
+  const status = loaded.data;
+  return <OperationsPage tab="health" title="Health" lead="What needs the operator now, and how the curator is. It is looked at anew every few seconds.">
+    {lost && <Notice kind="error" title="The daemon cannot be reached"><p>What stands below is as it was. Look whether coppiced runs, and at the end of its log:</p>
+      <Command text="systemctl status coppiced; journalctl -u coppiced -n 50"/></Notice>}
+    <Refused error={loaded.error} retry={loaded.reload} what="How the curator is, is"/>
+    {isUnimplemented(loaded.error) && status === undefined && <Remark>An older daemon tells its health by <code>coppice health</code> alone.</Remark>}
+    {status === undefined ? loaded.loading && <Loading/> : <>
+      <Verdict status={status}/>
+      <About status={status}/>
+      <Fleet fleet={status.fleet}/>
+    </>}
+  </OperationsPage>;
+}

@@ -1,0 +1,19 @@
+// Calls that are the operator's: what a role may not do, and what a setting has to allow first.
+
+import {Code, ConnectError} from '@connectrpc/connect';
+import {Failure, Notice} from '../parts/notice';
+import {Command} from '../parts/layout';
+import {visible} from '../parts/text';
+
+/** `needs`: the setting of the daemon without which the call is FailedPrecondition. */
+export function Refused({error, retry, needs, what}: {error: unknown; retry: () => void; needs?: string; what: string}) {
+  const failure = error === null ? null : ConnectError.from(error);
+  if (failure?.code === Code.PermissionDenied) {
+    return <Notice kind="info" title={`${what} the operator's to see`}><p>This page needs the role admin. The daemon says: <bdi>{visible(failure.rawMessage)}</bdi></p>
+      <p>Ask the operator for a token with that role, or for the answer.</p></Notice>;
+  }
+  if (failure?.code === Code.FailedPrecondition && needs !== undefined) {
+    return <Notice kind="info" title="The daemon was started without it"><p><bdi>{visible(failure.rawMessage)}</bdi></p><Command text={needs}/></Notice>;
+  }
+  return <Failure error={error} retry={retry}/>;
+}
