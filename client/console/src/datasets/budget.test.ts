@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {create} from '@bufbuild/protobuf';
 import {Composition, DatasetSchema, LedgerEntryKind, LedgerEntrySchema, Neighbours} from 'proto/dataset_pb';
-import {exactDelta, percentSpent, rho, shareOf, SpenderSums} from './budget';
+import {exactDelta, percentSpent, rho, shareOf, shortRho, SpenderSums} from './budget';
 import {csvField, LedgerCsv} from './ledger_csv';
 
 const entry = (kind: LedgerEntryKind, epsilonNanos: bigint, submitter = '', job = 'jobs/j') => create(LedgerEntrySchema, {kind, job, submitter, cost: {epsilonNanos}});
@@ -21,6 +21,7 @@ test('tiny numbers are exact', () => {
   assert.equal(exactDelta(0n), '0');
   assert.equal(rho(1_500_000_000_000n), '1.5');
   assert.equal(rho(1n), '0.000000000001');
+  assert.equal(shortRho(5_337_110_733n), '0.005337111');
 });
 
 test('sums are exact where doubles are not, and count what was given back', () => {

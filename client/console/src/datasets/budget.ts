@@ -18,6 +18,11 @@ export function rho(pico: bigint): string {
   return part === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${part}`;
 }
 
+/** The same with nine digits, rounded up: what is spent never looks smaller than it is. */
+export function shortRho(pico: bigint): string {
+  return rho((pico + 999n) / 1000n * 1000n);
+}
+
 /** "ε 0.5", "ε 0.5, δ 1e-6". */
 export function costText(cost: {epsilonNanos: bigint; deltaAtto: bigint} | undefined): string {
   if (cost === undefined) return '–';

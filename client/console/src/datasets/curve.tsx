@@ -11,6 +11,7 @@ import {countOf, decimal, delta, epsilon, parseCount, parseDelta, parseEpsilon, 
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Failure, Progress} from '../parts/notice';
 import {Table} from '../parts/table';
+import {visible} from '../parts/text';
 import {href} from '../route';
 import {readTable, toRowBlock, type Block} from '../rows/read_table';
 import type {SchemaFile} from '../rows/schema_file';
@@ -83,7 +84,7 @@ function Drawn({points, isNumbers}: {points: readonly CurvePoint[]; isNumbers: b
 function Algorithms({algorithms, isNumbers, chosen, onChosen}: {algorithms: readonly Algorithm[]; isNumbers: boolean; chosen: string[]; onChosen: (names: string[]) => void}) {
   const fitting = algorithms.filter(each => isNumbers ? each.regression : each.classification);
   return <fieldset class="choices"><legend>Algorithms, at most {MAX_ALGORITHMS}</legend>
-    {fitting.map(({name, summary}) => <CheckField key={name} label={name} hint={summary} checked={chosen.includes(name)}
+    {fitting.map(({name, summary}) => <CheckField key={name} label={name} hint={visible(summary)} checked={chosen.includes(name)}
       onChecked={checked => onChosen(checked ? [...chosen, name] : chosen.filter(each => each !== name))}/>)}</fieldset>;
 }
 

@@ -10,7 +10,7 @@ import {Failure, Loading, Notice} from '../parts/notice';
 import {Name} from '../parts/text';
 import {href} from '../route';
 import {BudgetBar} from './budget_bar';
-import {percentSpent, rho} from './budget';
+import {percentSpent, shortRho} from './budget';
 import {DeleteDataset} from './delete_dataset';
 import {HoldNotice} from './hold';
 import {JobTable} from './job_table';
@@ -27,7 +27,7 @@ function figuresOf(dataset: Dataset): Figure[] {
   const figures: Figure[] = [{name: 'ε left', value: epsilon(dataset.epsilonLeftNanos), note: isConcentrated(dataset) ? 'for one more release without δ' : `of ${epsilon(total)}`}];
   if (isConcentrated(dataset)) {
     figures.push({name: 'ε left with δ', value: epsilon(dataset.epsilonLeftAtDeltaNanos), note: 'for one more job with all of the cap\'s δ'},
-      {name: 'ρ spent', value: knowsRho(spent) ? rho(spent!.rhoPico) : '0', note: 'what adds up'},
+      {name: 'ρ spent', value: knowsRho(spent) ? shortRho(spent!.rhoPico) : '0', note: 'what adds up'},
       {name: 'ε in all', value: epsilon(total), note: `at δ ${delta(cap?.deltaAtto ?? 0n)}`});
   } else {
     figures.push({name: 'ε spent', value: epsilon(spentNanos), note: `${percentSpent(spentNanos, total)} of ${epsilon(total)}`});
@@ -41,7 +41,6 @@ function guaranteeOf(dataset: Dataset): string[] {
   const {cap} = dataset, total = epsilon(cap?.epsilonNanos ?? 0n), atDelta = (cap?.deltaAtto ?? 0n) > 0n ? ` and δ ${delta(cap!.deltaAtto)}` : '';
   return [
     `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset).word}.`,
-    neighboursOf(dataset).says,
     `${COMPOSITIONS[cap?.composition ?? 0].says} The cap, the relation and the composition never change.`,
   ];
 }

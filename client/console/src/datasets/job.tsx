@@ -2,7 +2,7 @@
 
 import {JobState, type Job} from 'proto/training_pb';
 import {useState} from 'preact/hooks';
-import {training} from '../api/clients';
+import {datasets, training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction, useLoad, useWatch} from '../api/load';
 import {delta, duration, epsilon} from '../parts/format';
@@ -14,7 +14,7 @@ import {costText} from './budget';
 import {JobStateText} from './job_table';
 import {ReleaseTable} from './releases';
 import {datasetHref} from './where';
-import {hasEnded, JOB_STATES} from './words';
+import {hasEnded, JOB_STATES, neighboursOf} from './words';
 
 function CancelJob({job}: {job: Job}) {
   const [isAsking, setAsking] = useState(false);
@@ -53,6 +53,7 @@ function Outcome({job}: {job: Job}) {
 function Planned({job}: {job: Job}) {
   const {spec} = job;
   const planned = useLoad(async signal => spec === undefined ? undefined : (await training.previewJob({spec}, {signal})).releases, [job.name]);
+  // Of a dataset that was deleted nothing is planned any more.
   if (planned.data === undefined) return null;
   return <Section title="What it releases"><ReleaseTable caption="As it was planned, and charged; the ledger and the model's certificate have what was made" releases={planned.data}/></Section>;
 }
@@ -60,6 +61,7 @@ function Planned({job}: {job: Job}) {
 function Shown({job}: {job: Job}) {
   const {spec} = job, dataset = idOf(spec?.dataset ?? '');
   const settings = Object.entries(spec?.settings ?? {});
+  const about = useLoad(async signal => (await datasets.getDataset({name: spec?.dataset ?? '', maxEntries: 1}, {signal})).dataset, [spec?.dataset]);
   return <>
     <div aria-live="polite"><Outcome job={job}/></div>
     {job.warnings.map(warning => <Notice key={warning} kind="warning" title="Known before it was submitted"><p><bdi>{visible(warning)}</bdi></p></Notice>)}
@@ -69,6 +71,7 @@ function Shown({job}: {job: Job}) {
       ['Algorithm', <Name text={spec?.algorithm ?? ''}/>],
       ['Asked for', `ε ${epsilon(spec?.epsilonNanos ?? 0n)}, δ ${delta(spec?.deltaAtto ?? 0n)}`],
       ['Charged', costText(job.cost)],
+      ['Neighbouring tables differ in', about.data === undefined ? '–' : neighboursOf(about.data).word],
       ['Submitted by', job.submitter === '' ? 'not known: no policy' : <Name text={job.submitter}/>],
       ['Queued', <When at={job.createdUnixSeconds} exact/>],
       ['Begun', <When at={job.startedUnixSeconds} exact/>],

@@ -63,8 +63,8 @@ function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => 
       <TextField label="δ in all" value={terms.deltaText} onValue={deltaText => set({deltaText})} inputMode="decimal" placeholder="0" hint="0: pure differential privacy alone. Else well below 1 / number of rows."
         error={terms.deltaText !== '' && parseDelta(terms.deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
       <SelectField label="What it protects" value={terms.neighbours} onValue={neighbours => set({neighbours})} hint="What neighbouring tables differ in."
-        options={[['row', 'whether a row is there at all'], ['label', 'the label of a row; features are public']]}/>
-      <SelectField label="How costs add up" value={terms.composition} onValue={composition => set({composition})} hint="Zero-concentrated allows more small jobs for a δ."
+        options={[['row', 'whether a row is there'], ['label', 'the label of a row']]}/>
+      <SelectField label="How costs add up" value={terms.composition} onValue={composition => set({composition})} hint="zCDP: more small jobs, for a δ."
         options={[['basic', 'basic: epsilons add up'], ['zcdp', 'zero-concentrated (zCDP)']]}/>
     </div>
   </>;
@@ -101,7 +101,7 @@ export function NewDataset() {
   const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.' : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
   return <Page title="New dataset" kind="Datasets" kindHref={href('datasets')}
     lead="The curator keeps the rows, and every model that is trained on them spends a part of the budget that you set here.">
-    <Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
+    <div class="columns"><Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
       <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
       {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>. Its bounds and values are public: never read them off private rows.</Remark> : <>
         <SchemaSummary file={schema}/>
@@ -109,7 +109,7 @@ export function NewDataset() {
           hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/></>}
       <TermFields terms={terms} onTerms={setTerms}/>
     </Form>
-    {typeof cap !== 'string' && <Section title="What that guarantees"><CapWords cap={cap}/></Section>}
+    {typeof cap !== 'string' && <Section title="What that guarantees"><CapWords cap={cap}/></Section>}</div>
     {isAsking && schema !== null && checked !== null && typeof cap !== 'string' && <Create terms={terms} cap={cap} schema={schema} checked={checked}
       onCreated={setCreated} onClose={() => setAsking(false)}/>}
   </Page>;

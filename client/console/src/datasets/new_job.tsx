@@ -29,22 +29,28 @@ interface Spec {
   settings: Record<string, string>;
 }
 
+// The daemon's descriptions begin small and end without a full stop.
+function sentence(text: string): string {
+  const shown = visible(text);
+  return `${shown.slice(0, 1).toUpperCase()}${shown.slice(1)}${/[.!?]$/.test(shown) ? '' : '.'}`;
+}
+
 function ParameterField({parameter, value, onValue}: {parameter: Parameter; value: string; onValue: (value: string) => void}) {
   const {name, type, choices, defaultValue, description} = parameter;
   if (type === ParameterType.CHOICE) {
-    const usual = defaultValue === '' ? 'the algorithm\'s choice' : `${defaultValue} (default)`;
+    const usual = defaultValue === '' ? 'the algorithm\'s choice' : defaultValue;
     const others = choices.filter(choice => choice !== defaultValue);
-    return <SelectField label={name} hint={visible(description)} value={value} onValue={onValue}
+    return <SelectField label={name} hint={<>{sentence(description)}{defaultValue !== '' && <><br/>Default: {defaultValue}.</>}</>} value={value} onValue={onValue}
       options={[['', usual] as const, ...others.map(choice => [choice, choice] as const)]}/>;
   }
   return <TextField label={name} value={value} onValue={onValue} inputMode="decimal" error={problemOf(parameter, value)}
     placeholder={defaultValue === '' ? 'chosen by the algorithm' : `${defaultValue} (default)`}
-    hint={<>{visible(description)}<br/>{rangeText(parameter)[0]!.toUpperCase() + rangeText(parameter).slice(1)}.</>}/>;
+    hint={<>{sentence(description)}<br/>{sentence(rangeText(parameter))}</>}/>;
 }
 
 function AlgorithmWords({algorithm}: {algorithm: Algorithm}) {
   return <Sentences texts={[
-    <>{visible(algorithm.summary)}.</>,
+    <>{sentence(algorithm.summary)}</>,
     <>Source: {visible(algorithm.source)}. {algorithm.delta ? 'It takes a δ; without one its guarantee is pure.' : 'Its guarantee is pure: it takes no δ.'}</>,
   ]}/>;
 }
@@ -70,7 +76,7 @@ function PreviewOf({preview, dataset, spec}: {preview: PreviewJobResponse; datas
     {!preview.fits && <Notice kind="error" title="The budget does not allow this job"><p><bdi>{visible(preview.reason)}</bdi></p></Notice>}
     {preview.warnings.map(warning => <Notice key={warning} kind="warning" title="Know this first"><p><bdi>{visible(warning)}</bdi></p></Notice>)}
     <Sentences texts={[
-      <>The job is charged {costText(cost)}{isConcentrated(dataset) && knowsRho(cost) && `, ρ ${rho(cost!.rhoPico)}`} when it is submitted. A failure, or a cancel once it runs, gives nothing back.</>,
+      <>The job would be charged {costText(cost)}{isConcentrated(dataset) && knowsRho(cost) && `, ρ ${rho(cost!.rhoPico)}`} when it is submitted. A failure, or a cancel once it runs, would give nothing back.</>,
       <>Neighbouring tables differ in: {neighboursOf(dataset).word}.</>,
       !isConcentrated(dataset) && spec !== null && cost !== undefined && preview.fits
         ? `After it, ε ${epsilon((dataset.epsilonLeftNanos > cost.epsilonNanos ? dataset.epsilonLeftNanos - cost.epsilonNanos : 0n))} is left of ${epsilon(dataset.cap?.epsilonNanos ?? 0n)}.`
@@ -90,6 +96,7 @@ function Submit({dataset, spec, preview, names, onClose}: {dataset: Dataset; spe
   return <Confirm title="Spend this on a model?" action={`Spend ${costText(preview.cost)}`} running={submit.running} error={submit.error}
     onConfirm={() => void submit.run()} onClose={onClose}>
     <p>{costText(preview.cost)} is taken out of the budget of <Name text={idOf(dataset.name)}/> now. It is given back only if the job is cancelled before it begins.</p>
+    <p>Neighbouring tables differ in: {neighboursOf(dataset).word}.</p>
     {preview.warnings.length > 0 && <p>{preview.warnings.length === 1 ? 'The warning on the page stands' : 'The warnings on the page stand'}: <bdi>{visible(preview.warnings[0]!)}</bdi></p>}
   </Confirm>;
 }
@@ -119,7 +126,7 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
   const refused = preview.error !== null ? 'The daemon refuses this: see below.' : null;
   if (fitting.length === 0) return <Remark>No algorithm of this daemon fits the dataset.</Remark>;
   return <>
-    <Form action="Submit the job" problem={held ?? problem ?? refused ?? unfit} onSubmit={() => setAsking(true)}>
+    <div class="columns"><Form action="Submit the job" problem={held ?? problem ?? refused ?? unfit} onSubmit={() => setAsking(true)}>
       <SelectField label="Algorithm" value={chosen} onValue={setChosen} options={fitting.map(({name}) => [name, name] as const)}/>
       {algorithm !== undefined && <AlgorithmWords algorithm={algorithm}/>}
       <div class="fields">
@@ -143,7 +150,7 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
       <Failure error={preview.error}/>
       {spec === null || preview.shown === undefined ? preview.error === null && <Remark>Say an ε, and the daemon tells what the job would be charged and what it would release. That spends nothing.</Remark>
         : preview.error === null && <div class={preview.isCurrent ? '' : 'stale'} aria-live="polite"><PreviewOf preview={preview.shown} dataset={dataset} spec={spec}/></div>}
-    </Section>
+    </Section></div>
     <Misfits dataset={dataset} algorithms={algorithms}/>
     {isAsking && spec !== null && preview.shown !== undefined && <Submit dataset={dataset} spec={spec} preview={preview.shown} names={names} onClose={() => setAsking(false)}/>}
   </>;

@@ -34,7 +34,7 @@ async function readPage(skipped: number, signal: AbortSignal): Promise<AuditPage
 }
 
 const SIGNATURES: Record<SignatureState, {tone: Tone; says: string}> = {
-  holds: {tone: 'good', says: 'signed by the key below'},
+  holds: {tone: 'good', says: 'signed by this key'},
   broken: {tone: 'bad', says: 'the signature does not fit: somebody changed the log or its head'},
   absent: {tone: 'warn', says: 'not signed'},
   'cannot be verified here': {tone: 'quiet', says: 'this browser cannot verify Ed25519; coppice admin audit --verify can'},

@@ -54,7 +54,7 @@ export function Backups() {
     {backups === undefined ? loaded.loading && <Loading/> : <>
       <Freshness backups={backups}/>
       <Table caption="The newest first; they share files, so that together they take less than their sum" rows={backups} rowKey={backup => backup.backupId} columns={[
-        {head: 'backup', number: true, cell: backup => backup.backupId},
+        {head: 'backup', cell: backup => backup.backupId},
         {head: 'made', cell: backup => <When at={backup.createdUnixSeconds} exact/>},
         {head: 'age', cell: backup => <When at={backup.createdUnixSeconds}/>},
         {head: 'size when restored', number: true, cell: backup => bytes(backup.bytes)},

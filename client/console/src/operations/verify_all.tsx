@@ -42,7 +42,7 @@ export function VerifyAll() {
     setVerdict(await followAll(signal, setShare));
   });
   return <>
-    <div class="actions form">
+    <div class="actions spaced">
       {verify.running ? <button type="button" onClick={verify.cancel}>Stop</button>
         : <button type="button" onClick={() => void verify.run()}>Verify the whole chain</button>}
     </div>
