@@ -47,7 +47,7 @@ function guaranteeOf(dataset: Dataset): string[] {
 
 function Actions({dataset, id}: {dataset: Dataset; id: string}) {
   if (dataset.state === DatasetState.UPLOADING) return <a class="button primary" href={datasetHref(id, 'upload')}>Upload rows</a>;
-  if (dataset.state !== DatasetState.READY) return null;
+  if (dataset.state !== DatasetState.READY || isHeld(dataset)) return null;
   return <a class="button primary" href={datasetHref(id, 'train')}>Train a model</a>;
 }
 
@@ -60,22 +60,21 @@ function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; re
       <p>{countOf(dataset.rows, 'row')} {dataset.rows === 1n ? 'is' : 'are'} on the curator's disk. Jobs can be submitted when the upload has ended.</p></Notice>}
     <Figures figures={figuresOf(dataset)}/>
     <BudgetBar dataset={dataset}/>
-    <Section title="What is guaranteed"><Sentences texts={guaranteeOf(dataset)}/></Section>
-    <Section title="Jobs" aside={dataset.state === DatasetState.READY && <a href={datasetHref(id, 'train')}>Train a model</a>}>
+    <div class="columns">
+      <Section title="What is guaranteed"><Sentences texts={guaranteeOf(dataset)}/></Section>
+      <Section title="About it"><Facts facts={[
+        ['State', <><State tone={state.tone}>{state.word}</State><br/><small>{state.says}</small></>],
+        ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner} most={80}/>],
+        ['Created', <When at={dataset.createdUnixSeconds} exact/>],
+        ['Composition', COMPOSITIONS[dataset.cap?.composition ?? 0].word],
+      ]}/></Section>
+    </div>
+    <Section title="Jobs" {...(dataset.state === DatasetState.READY && !isHeld(dataset) ? {aside: <a href={datasetHref(id, 'train')}>Train another</a>} : {})}>
       <JobTable dataset={dataset.name}/></Section>
     {dataset.rowsHidden ? <Section title="Ledger"><Remark>The ledger is the owner's{dataset.owner !== '' && <>, <Name text={dataset.owner}/></>}, and the operator's to read.</Remark></Section>
       : <Ledger dataset={dataset} total={ledgerLength(dataset)}/>}
-    <Section title="What a row looks like" aside="Public by declaration"><SchemaTable schema={dataset.schema}/></Section>
-    <Section title="About it">
-      <Facts facts={[
-        ['State', <><State tone={state.tone}>{state.word}</State><br/><small>{state.says}</small></>],
-        ['Created', <When at={dataset.createdUnixSeconds} exact/>],
-        ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner}/>],
-        ['Composition', COMPOSITIONS[dataset.cap?.composition ?? 0].word],
-        ['Entries of the ledger', dataset.rowsHidden ? 'hidden' : count(ledgerLength(dataset))],
-      ]}/>
-      {dataset.state !== DatasetState.DELETED && <DeleteDataset dataset={dataset} onDeleted={reload}/>}
-    </Section>
+    <details class="more"><summary>What a row looks like</summary><SchemaTable schema={dataset.schema}/></details>
+    {dataset.state !== DatasetState.DELETED && <DeleteDataset dataset={dataset} onDeleted={reload}/>}
   </>;
 }
 

@@ -71,18 +71,19 @@ function WriteOff({dataset, onChange, onClose}: HoldProps & {onClose: () => void
 
 export function HoldNotice({dataset, onChange}: HoldProps) {
   const [asked, setAsked] = useState<'' | 'confirm' | 'write-off'>('');
-  const id = idOf(dataset.name), close = () => setAsked('');
+  const id = idOf(dataset.name), isLost = dataset.holdLost !== undefined, close = () => setAsked('');
   if (dataset.hold === LedgerHold.CLOSED) {
     return <Notice kind="error" title="On hold for good"><p>The ledger was damaged, and no longer proves that anything is left. No job of this dataset will be charged again.
       Its models stay. To go on, upload the rows as a new dataset, with a budget that allows for all that was released of this one.</p></Notice>;
   }
   return <>
     <Notice kind="warning" title="On hold: nothing of the budget can be spent now" action={<>
-      <button type="button" class="small" onClick={() => setAsked('confirm')}>Confirm the head</button>
+      {!isLost && <button type="button" class="small" onClick={() => setAsked('confirm')}>Confirm the head</button>}
       <button type="button" class="small danger" onClick={() => setAsked('write-off')}>Write off what was lost</button></>}>
-      <p>The store was restored or mended, so entries may be missing from the end of the ledger. An admin ends the hold: by the head that was noted last, or by charging what was lost.
-        {dataset.holdLost !== undefined && ` The spending journal says that ${costText(dataset.holdLost)} was charged by entries that are lost: no head can confirm this ledger.`}</p>
-      <Command text={`coppice dataset confirm --dataset ${id} --head HASH`}/>
+      <p>The store was restored or mended, so entries may be missing from the end of the ledger. {isLost
+        ? `The spending journal says that ${costText(dataset.holdLost)} was charged by entries that are lost, so no head can confirm this ledger: an admin ends the hold by charging at least that.`
+        : 'An admin ends the hold: by the head that was noted last, or by charging what was lost.'}</p>
+      <Command text={isLost ? `coppice dataset write-off --dataset ${id} --yes` : `coppice dataset confirm --dataset ${id} --head HASH`}/>
     </Notice>
     {asked === 'confirm' && <ConfirmHead dataset={dataset} onChange={onChange} onClose={close}/>}
     {asked === 'write-off' && <WriteOff dataset={dataset} onChange={onChange} onClose={close}/>}

@@ -15,7 +15,7 @@ import {costText} from './budget';
 import {datasetHref, jobHref} from './where';
 import {JOB_STATES} from './words';
 
-const REFRESH_MS = 5000, JOBS_A_CALL = 1000, MOST_CALLS = 10, SIZE = 20;
+const REFRESH_MS = 5000, JOBS_A_CALL = 1000, MOST_CALLS = 10, SIZE = 10;
 
 /** All jobs of a dataset, or of all ('') that the caller may see, newest first; `isCut` if there are more than are read. */
 async function readJobs(dataset: string, signal: AbortSignal): Promise<{jobs: Job[]; isCut: boolean}> {

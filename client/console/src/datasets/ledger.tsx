@@ -47,7 +47,7 @@ function columnsOf(dataset: Dataset): Column<Numbered>[] {
   if ((cap?.deltaAtto ?? 0n) > 0n) columns.push({head: 'δ', number: true, cell: ({entry}) => signed(entry, delta(isOpening(entry) ? cap!.deltaAtto : entry.cost?.deltaAtto ?? 0n))});
   if (isConcentrated(dataset)) columns.push({head: 'ρ', number: true, cell: ({entry}) => knowsRho(entry.cost) ? signed(entry, rho(entry.cost!.rhoPico)) : '–'});
   columns.push({head: 'releases', cell: ({entry}) => <ReleaseList releases={entry.releases} isPlan={entry.kind === LedgerEntryKind.RESERVED}/>},
-    {head: 'hash', cell: ({entry}) => entry.hash.length === 0 ? '–' : <code title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>});
+    {head: 'hash', cell: ({entry}) => entry.hash.length === 0 ? '–' : <code class="when" title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>});
   return columns;
 }
 

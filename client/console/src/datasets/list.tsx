@@ -37,7 +37,7 @@ export function DatasetList() {
     <Failure error={pages.error} retry={pages.reload}/>
     {items === undefined ? pages.loading && <Loading/> : <>
       <Table caption="Datasets" quiet rows={items} rowKey={dataset => dataset.name} columns={[
-        {head: 'dataset', cell: dataset => <a href={datasetHref(idOf(dataset.name))}><Name text={idOf(dataset.name)} most={40}/></a>},
+        {head: 'dataset', cell: dataset => <a href={datasetHref(idOf(dataset.name))}><Name text={idOf(dataset.name)} most={28}/></a>},
         {head: 'state', cell: dataset => <StateOf dataset={dataset}/>},
         {head: 'ε left', number: true, cell: dataset => <Left dataset={dataset}/>},
         {head: 'ε in all', number: true, cell: dataset => epsilon(dataset.cap?.epsilonNanos ?? 0n)},

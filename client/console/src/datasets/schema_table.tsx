@@ -22,7 +22,7 @@ export function SchemaTable({schema}: {schema: Schema | undefined}) {
   if (schema === undefined) return null;
   const {features, target} = schema;
   return <>
-    <p>A row's label is <Name text={schema.label}/>: {target === undefined ? <>one of {schema.classes.length} classes, <Names texts={schema.classes} most={8}/></>
+    <p>All of this is public by declaration. A row's label is <Name text={schema.label}/>: {target === undefined ? <>one of {schema.classes.length} classes, <Names texts={schema.classes} most={8}/></>
       : <>a number, <Range type={target}/></>}.</p>
     <Table caption={`${features.length} ${features.length === 1 ? 'feature' : 'features'}`} rows={features.slice(first, first + ROWS)} rowKey={(_, i) => first + i} columns={[
       {head: 'feature', cell: feature => <Name text={feature.name} most={48}/>},

@@ -69,13 +69,13 @@ export function Audit() {
     {page === undefined ? loaded.loading && <Loading/> : <>
       <div aria-busy={loaded.loading}><Table caption="Entries, newest first; days are UTC, and there is no time of day" rows={page.entries} rowKey={entry => String(entry.sequence)} columns={[
         {head: 'entry', number: true, cell: entry => count(entry.sequence)},
-        {head: 'day', cell: entry => <Name text={entry.day} most={12}/>},
+        {head: 'day', cell: entry => <span class="when"><Name text={entry.day} most={12}/></span>},
         {head: 'who', cell: entry => <Name text={entry.actor} most={28}/>},
         {head: 'did what', cell: entry => <Name text={entry.action} most={48}/>},
         {head: 'to what', cell: entry => entry.resource === '' ? 'the curator' : <><Name text={entry.resource} most={40}/>{entry.related !== '' && <small><Name text={entry.related} most={40}/></small>}</>},
         {head: 'ε', number: true, cell: entry => entry.epsilonNanos === 0n ? '' : <>{epsilon(entry.epsilonNanos)}{entry.deltaAtto > 0n && <small>δ {delta(entry.deltaAtto)}</small>}</>},
         {head: 'ended', cell: entry => <State tone={outcomeTone(entry.outcome)}><Name text={entry.outcome} most={24}/></State>},
-        {head: 'hash', cell: entry => <code title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>},
+        {head: 'hash', cell: entry => <code class="when" title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>},
       ]} empty={<Remark>The log has no entry.</Remark>}/></div>
       <Pager first={skipped} size={SIZE} total={Number(page.head.entries) - page.dropped} onFirst={setSkipped} what="entries"/>
       <Head page={page}/></>}

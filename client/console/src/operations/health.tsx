@@ -9,7 +9,7 @@ import {useStore} from '../api/store';
 import {bytes, countOf, duration} from '../parts/format';
 import {Command, Facts, Remark, Section, State, When} from '../parts/layout';
 import {Loading, Notice} from '../parts/notice';
-import {visible} from '../parts/text';
+import {Name, visible} from '../parts/text';
 import {datasetHref} from '../datasets/where';
 import {href} from '../route';
 import {readAlarm} from './alarms';
@@ -23,8 +23,8 @@ const STORES: Record<string, string> = {rocksdb: 'RocksDB, in files of its own',
 
 function Verdict({status}: {status: GetStatusResponse}) {
   const {alarms, serving} = status;
-  const stopped = !serving && <Notice kind="error" title="The daemon takes no calls but this kind">
-    <p>Its health check says that it does not serve. What it is missing stands below; its log has more.</p></Notice>;
+  const stopped = !serving && <Notice kind="error" title="The daemon does not serve">
+    <p>It answers its operator alone. What it is missing stands below, and its log says more: <code>journalctl -u coppiced</code>.</p></Notice>;
   if (alarms.length === 0) {
     return <>{stopped}{serving && <Notice kind="done" title="All is well"><p>The daemon serves, and nothing needs you now.</p></Notice>}</>;
   }
@@ -32,9 +32,9 @@ function Verdict({status}: {status: GetStatusResponse}) {
     <Section title={`${countOf(alarms.length, 'thing needs', 'things need')} you now`}>
       {alarms.map(text => {
         const {what, advice, names} = readAlarm(text);
-        return <Notice key={text} kind="warning" title={<bdi>{visible(what)}</bdi>}
+        return <Notice key={text} kind="warning" title={<Name text={what} most={300}/>}
           {...(names.length === 0 ? {} : {action: names.map(({kind, id}) => <a key={`${kind}/${id}`} class="button small" href={kind === 'datasets' ? datasetHref(id) : href(kind, id)}>{kind}/{id}</a>)})}>
-          {advice !== '' && <p><bdi>{visible(advice)}</bdi></p>}</Notice>;
+          <p>{advice === '' ? 'The daemon\'s log says more; docs/operating.md says what to do.' : <Name text={advice} most={1000}/>}</p></Notice>;
       })}
     </Section></>;
 }

@@ -16,8 +16,8 @@ const REFRESH_MS = 30_000, SOON_SECONDS = 7 * 86_400;
 function Expiry({token}: {token: TokenEntry}) {
   const left = Number(token.expiresUnixSeconds) - Date.now() / 1000;
   if (token.expiresUnixSeconds === 0n) return <>never</>;
-  if (left <= 0) return <State tone="bad">expired <When at={token.expiresUnixSeconds}/></State>;
-  return left < SOON_SECONDS ? <State tone="warn"><When at={token.expiresUnixSeconds}/></State> : <When at={token.expiresUnixSeconds} exact/>;
+  if (left <= 0) return <State tone="bad">expired <When at={token.expiresUnixSeconds}/><small><When at={token.expiresUnixSeconds} exact/></small></State>;
+  return left < SOON_SECONDS ? <State tone="warn"><When at={token.expiresUnixSeconds}/><small><When at={token.expiresUnixSeconds} exact/></small></State> : <When at={token.expiresUnixSeconds} exact/>;
 }
 
 export function Tokens() {
@@ -30,10 +30,10 @@ export function Tokens() {
         {head: 'name', cell: token => <Name text={token.name} most={32}/>},
         {head: 'kind', cell: token => token.kind === TokenEntry_Kind.CERTIFICATE ? 'certificate' : 'token'},
         {head: 'roles', cell: token => <Names texts={token.roles}/>},
-        {head: 'resources', cell: token => token.resources.length === 0 ? '–' : <Names texts={token.resources} most={6}/>},
+        {head: 'resources', cell: token => token.resources.length === 0 ? '–' : <Names texts={token.resources} most={4}/>},
         {head: 'expires', cell: token => <Expiry token={token}/>},
-        {head: 'last used (UTC)', cell: token => token.lastUsedDay === '' ? 'never' : <Name text={token.lastUsedDay} most={20}/>},
-        {head: 'hash', cell: token => <code>{hex(token.sha256Prefix)}…</code>},
+        {head: 'last used (UTC)', cell: token => token.lastUsedDay === '' ? 'never' : <span class="when"><Name text={token.lastUsedDay} most={20}/></span>},
+        {head: 'hash', cell: token => <code class="when">{hex(token.sha256Prefix)}…</code>},
       ]} empty={<Remark>The policy has no entry.</Remark>}/>}
     <Section title="A new token">
       <p>Tokens are made where the daemon runs, never here: the command prints the token once, for its holder, and the line for the policy.
