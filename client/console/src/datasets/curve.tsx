@@ -1,22 +1,19 @@
 // #/datasets/curve: what epsilons buy on a table that is public.
 
-import type {Algorithm, CurvePoint, MeasureCurveResponse} from 'proto/training_pb';
+import type {Algorithm} from 'proto/training_pb';
 import {useState} from 'preact/hooks';
 import {training} from '../api/clients';
 import {useAction, useLoad} from '../api/load';
-import {Chart} from '../parts/chart';
 import {DocumentFrame} from '../parts/document_frame';
 import {CheckField, Form, TextField} from '../parts/field';
-import {countOf, decimal, delta, epsilon, parseCount, parseDelta, parseEpsilon, percent, significant} from '../parts/format';
-import {Page, Remark, Section, Sentences} from '../parts/layout';
+import {countOf, parseCount, parseDelta, parseEpsilon} from '../parts/format';
+import {Page, Remark, Section} from '../parts/layout';
 import {Failure, Progress} from '../parts/notice';
-import {Table} from '../parts/table';
 import {visible} from '../parts/text';
 import {href} from '../route';
 import {readTable, toRowBlock, type Block} from '../rows/read_table';
 import type {SchemaFile} from '../rows/schema_file';
 import {RowsPicker, SchemaPicker, SchemaSummary, type CheckedRows} from './check';
-import {NEIGHBOURS} from './words';
 import type {Rows} from './upload';
 
 const MIN_ROWS = 10, MAX_ROWS = 20_000, MAX_ALGORITHMS = 4, MAX_EPSILONS = 8, MAX_REPEATS = 20;
@@ -50,48 +47,11 @@ async function readAll(schema: SchemaFile, file: File, signal: AbortSignal): Pro
   return toRowBlock(blocks[0]!, schema.schema);
 }
 
-/** Points of one algorithm by rising epsilon; without privacy apart. */
-function seriesOf(points: readonly CurvePoint[]): {name: string; points: CurvePoint[]; plain: CurvePoint | undefined}[] {
-  const names = [...new Set(points.map(point => point.algorithm))];
-  return names.map(name => {
-    const own = points.filter(point => point.algorithm === name);
-    return {name, points: own.filter(point => point.epsilonNanos > 0n).sort((a, b) => a.epsilonNanos < b.epsilonNanos ? -1 : 1), plain: own.find(point => point.epsilonNanos === 0n)};
-  });
-}
-
-function Drawn({points, isNumbers}: {points: readonly CurvePoint[]; isNumbers: boolean}) {
-  const series = seriesOf(points);
-  const epsilons = [...new Set(points.filter(point => point.epsilonNanos > 0n).map(point => Number(point.epsilonNanos) / 1e9))].sort((a, b) => a - b);
-  const format = (value: number) => isNumbers ? significant(value) : percent(value);
-  const at = (own: readonly CurvePoint[], pick: (point: CurvePoint) => number) => epsilons.map(each => {
-    const point = own.find(({epsilonNanos}) => Number(epsilonNanos) / 1e9 === each);
-    return point === undefined ? null : pick(point);
-  });
-  return <>
-    {epsilons.length > 1 && <Chart description={`${isNumbers ? 'Error' : 'Accuracy'} on rows that were not seen, by epsilon; the table below has the numbers.`} x={epsilons} xKind="log" xLabel="ε"
-      yLabel={isNumbers ? 'root of the mean squared error' : 'accuracy'} format={format}
-      series={series.map(({name, points: own}) => ({name, values: at(own, ({mean}) => mean),
-        band: {low: at(own, ({mean, deviation}) => mean - deviation), high: at(own, ({mean, deviation}) => mean + deviation)}}))}/>}
-    <Table caption={isNumbers ? 'Root of the mean squared error on rows that were not seen: less is better' : 'Accuracy on rows that were not seen'} rows={points} rowKey={(_, i) => i} columns={[
-      {head: 'algorithm', cell: point => point.algorithm},
-      {head: 'ε', number: true, cell: point => point.epsilonNanos === 0n ? 'no privacy' : epsilon(point.epsilonNanos)},
-      {head: 'mean', number: true, cell: point => format(point.mean)},
-      {head: 'deviation', number: true, cell: point => isNumbers ? significant(point.deviation) : decimal(100 * point.deviation, 1)},
-    ]}/>
-  </>;
-}
-
 function Algorithms({algorithms, isNumbers, chosen, onChosen}: {algorithms: readonly Algorithm[]; isNumbers: boolean; chosen: string[]; onChosen: (names: string[]) => void}) {
   const fitting = algorithms.filter(each => isNumbers ? each.regression : each.classification);
   return <fieldset class="choices"><legend>Algorithms, at most {MAX_ALGORITHMS}</legend>
     {fitting.map(({name, summary}) => <CheckField key={name} label={name} hint={visible(summary)} checked={chosen.includes(name)}
       onChecked={checked => onChosen(checked ? [...chosen, name] : chosen.filter(each => each !== name))}/>)}</fieldset>;
-}
-
-/** What the epsilons are about, by algorithm. */
-function Relations({algorithms, points}: {algorithms: readonly Algorithm[]; points: readonly CurvePoint[]}) {
-  const measured = algorithms.filter(({name}) => points.some(point => point.algorithm === name));
-  return <Sentences texts={measured.map(({name, neighbours}) => `${name}: neighbouring tables differ in ${NEIGHBOURS[neighbours].word}.`)}/>;
 }
 
 export function CurvePage() {
@@ -100,22 +60,21 @@ export function CurvePage() {
   const [checked, setChecked] = useState<CheckedRows | null>(null);
   const [question, setQuestion] = useState<Question>({algorithms: ['auto'], epsilonsText: '0.1, 0.3, 1, 3', deltaText: '', repeatsText: '5'});
   const [progress, setProgress] = useState(0);
-  const [result, setResult] = useState<{answer: MeasureCurveResponse; isNumbers: boolean; deltaAtto: bigint} | null>(null);
+  const [page, setPage] = useState('');
   const set = (change: Partial<Question>) => setQuestion({...question, ...change});
   const isNumbers = schema?.schema.target !== undefined;
   const measure = useAction(async signal => {
-    setResult(null);
+    setPage('');
     setProgress(0);
     const rows = await readAll(schema!, checked!.file, signal);
-    const deltaAtto = parseDelta(question.deltaText === '' ? '0' : question.deltaText)!;
-    let last: MeasureCurveResponse | undefined;
+    let measured = '';
     for await (const answer of training.measureCurve({schema: schema!.schema, rows, algorithms: question.algorithms, epsilonNanos: parseEpsilons(question.epsilonsText)!,
-      deltaAtto, repeats: parseCount(question.repeatsText)!}, {signal})) {
-      last = answer;
+      deltaAtto: parseDelta(question.deltaText === '' ? '0' : question.deltaText)!, repeats: parseCount(question.repeatsText)!}, {signal})) {
+      measured = answer.page;
       setProgress(answer.progress);
     }
-    if (last === undefined || last.points.length === 0) throw new Error('The daemon ended the measurement without a result. Try again.');
-    setResult({answer: last, isNumbers, deltaAtto});
+    if (measured === '') throw new Error('The daemon ended the measurement without a result. Try again.');
+    setPage(measured);
   });
   return <Page title="What an epsilon buys" kind="Datasets" kindHref={href('datasets')} lead="How well algorithms predict at each epsilon, measured on a table that is public. It touches no dataset and spends no budget.">
     <Form action="Measure" running={measure.running} problem={problemOf(schema, checked, question)} onSubmit={() => void measure.run()}
@@ -132,12 +91,7 @@ export function CurvePage() {
     </Form>
     {measure.running && <Progress label="Training and predicting" share={progress}/>}
     <Failure error={measure.error ?? algorithms.error}/>
-    {result !== null && <Section title="Measured" aside={result.deltaAtto > 0n ? `δ ${delta(result.deltaAtto)} each` : 'pure ε'}>
-      <Drawn points={result.answer.points} isNumbers={result.isNumbers}/>
-      <Relations algorithms={algorithms.data ?? []} points={result.answer.points}/>
-      {result.answer.page !== '' && <details class="more"><summary>As a page to print</summary>
-        <DocumentFrame html={result.answer.page} title="What an epsilon buys" fileName="curve.html"/></details>}
-    </Section>}
-    {result === null && !measure.running && <Remark>Your own rows may behave otherwise. Rows that are like them, from a public source, tell most.</Remark>}
+    {page !== '' && <Section title="Measured"><DocumentFrame html={page} title="What an epsilon buys" fileName="curve.html"/></Section>}
+    {page === '' && !measure.running && <Remark>Your own rows may behave otherwise. Rows that are like them, from a public source, tell most.</Remark>}
   </Page>;
 }

@@ -61,7 +61,7 @@ export function Health() {
   return <OperationsPage tab="health" title="Health" lead="What needs the operator now, and how the curator is. It is looked at anew every few seconds.">
     {lost && <Notice kind="error" title="The daemon cannot be reached"><p>What stands below is as it was. Look whether coppiced runs, and at the end of its log:</p>
       <Command text="systemctl status coppiced; journalctl -u coppiced -n 50"/></Notice>}
-    <Refused error={loaded.error} retry={loaded.reload} what="How the curator is, is"/>
+    <Refused error={loaded.error} retry={loaded.reload} what="The curator's health is"/>
     {isUnimplemented(loaded.error) && status === undefined && <Remark>An older daemon tells its health by <code>coppice health</code> alone.</Remark>}
     {status === undefined ? loaded.loading && <Loading/> : <>
       <Verdict status={status}/>

@@ -9,8 +9,7 @@ import {visible} from '../parts/text';
 export function Refused({error, retry, needs, what}: {error: unknown; retry: () => void; needs?: string; what: string}) {
   const failure = error === null ? null : ConnectError.from(error);
   if (failure?.code === Code.PermissionDenied) {
-    return <Notice kind="info" title={`${what} the operator's to see`}><p>This page needs the role admin. The daemon says: <bdi>{visible(failure.rawMessage)}</bdi></p>
-      <p>Ask the operator for a token with that role, or for the answer.</p></Notice>;
+    return <Notice kind="info" title={`${what} the operator's to see`}><p>The daemon says: <bdi>{visible(failure.rawMessage)}</bdi>.</p></Notice>;
   }
   if (failure?.code === Code.FailedPrecondition && needs !== undefined) {
     return <Notice kind="info" title="The daemon was started without it"><p><bdi>{visible(failure.rawMessage)}</bdi></p><Command text={needs}/></Notice>;
