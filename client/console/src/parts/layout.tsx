@@ -87,9 +87,9 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 const MARKS: Record<Tone, string> = {good: '●', busy: '◐', warn: '▲', bad: '✕', quiet: '○'};
 
-/** A state in a word, with a mark of its own shape: colour alone says nothing. */
-export function State({tone, children}: {tone: Tone; children: ComponentChildren}) {
-  return <span class={`state ${tone}`}><span class="mark" aria-hidden="true">{MARKS[tone]}</span>{children}</span>;
+/** A state in a word, or in a `sentence`, with a mark of its own shape: colour alone says nothing. */
+export function State({tone, sentence = false, children}: {tone: Tone; sentence?: boolean; children: ComponentChildren}) {
+  return <span class={`state ${tone} ${sentence ? 'sentence' : ''}`}><span class="mark" aria-hidden="true">{MARKS[tone]}</span>{children}</span>;
 }
 
 /** Seconds since 1970 as "3 min ago", with the date in the tooltip; `exact` shows the date. "–" for 0. */

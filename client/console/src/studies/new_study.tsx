@@ -56,6 +56,7 @@ function requestOf({schema, rows, withoutRows, withoutLabels}: Draft) {
     ...(schema!.schema.target === undefined ? {publicLabels: rows?.labels ?? []} : {publicNumbers: rows?.numbers ?? []}),
     partition: {rule: SplitRule.HYBRID, criterion: Criterion.ENTROPY, maxDepth: DEPTH, minLeaf: 1, trees: ignoreLabels ? TREES_WITHOUT_LABELS : TREES,
       seed: 1n, chooseSize: true, ignoreLabels, fromSchema: withoutRows},
+    how: {case: 'chooseMechanism' as const, value: {maxPayloadBytes: 0}},
   };
 }
 
@@ -189,7 +190,7 @@ function Creation({draft, suggestion}: {draft: Draft; suggestion: bigint | null}
   const endsAt = ends === '' ? 0 : Math.floor(new Date(ends).getTime() / 1000), retentionDays = days.trim() === '' ? 0 : parseCount(days, 0, 36500);
   const create = useAction(async signal => {
     const {study} = await studies.createStudy({...requestOf(draft), requestId: requestId.current, studyId: id.trim(), epsilonNanos: nanos!,
-      how: {case: 'chooseMechanism', value: {maxPayloadBytes: 0}}, expectedDevices: BigInt(expectedDevices!),
+      expectedDevices: BigInt(expectedDevices!),
       settings: {minReports: BigInt(minReports!), expiresUnixSeconds: BigInt(endsAt), retentionDays: retentionDays!, requireSubmissionToken: withTokens}}, {signal});
     go('studies', idOf(study!.name));
   });

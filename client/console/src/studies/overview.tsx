@@ -12,7 +12,7 @@ import {Failure, Loading, Notice} from '../parts/notice';
 import {Table} from '../parts/table';
 import {visible} from '../parts/text';
 import {isOpen, type StudyProps} from './study';
-import {MECHANISMS, OUTCOMES, totalsOf} from './words';
+import {MECHANISMS, OUTCOMES, neighbouringOf, totalsOf} from './words';
 
 const HISTORY_MS = 5000, STUDY_MS = 10_000;
 
@@ -30,6 +30,7 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
       {name: isOpen(study) ? 'Ends' : 'Sealed', value: <When at={isOpen(study) ? settings?.expiresUnixSeconds ?? 0n : study.sealedUnixSeconds}/>,
         note: isOpen(study) ? settings?.expiresUnixSeconds ? '' : 'when you seal it' : study.expired ? 'its time was over' : 'by hand'},
     ]}/>
+    <p>Each report is ε = {epsilon(study.terms.epsilonNanos)} differentially private. Neighbours: {visible(neighbouringOf(study.terms))}.</p>
     <Alarms study={study}/>
     <Section title="Reports over time" aside={history.data !== undefined && `steps of ${duration(history.data.stepSeconds)}`}>
       {history.data !== undefined ? <History data={history.data} id={id}/>
@@ -90,7 +91,7 @@ function Alarms({study}: {study: StudyProps['study']}) {
   const raised = study.alarms.filter(alarm => alarm.raised);
   if (study.alarms.length === 0) return null;
   if (raised.length === 0) {
-    return <p><State tone="good">The sums look as honest devices make them: {countOf(study.alarms.length, 'check')}, no alarm.</State></p>;
+    return <State tone="good" sentence>The sums look as honest devices make them: {countOf(study.alarms.length, 'check')}, no alarm.</State>;
   }
   return <Notice kind="warning" title={`${countOf(raised.length, 'alarm')}: the sums do not look as honest devices make them`}>
     <Sentences texts={raised.map(alarm => `${alarm.text} (${significant(alarm.value, 3)} standard errors)`)}/>

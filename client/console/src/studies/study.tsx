@@ -4,7 +4,7 @@ import {StudyState, type Study} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad, type Loaded} from '../api/load';
-import {Empty, Page, SubNav} from '../parts/layout';
+import {Empty, Page, State, SubNav} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {href} from '../route';
 import {StudyAccuracy} from './accuracy';
@@ -38,7 +38,7 @@ export function StudyPage({id, part}: {id: string; part: string}) {
   }
   const props: StudyProps = {id, study: study as WholeStudy, loaded};
   return <Page title={id} kind="Study" kindHref={href('studies')} {...(part === '' || name === undefined ? {} : {part: name})}
-    lead={STATES[study.state].says} actions={<StudyActs {...props}/>}>
+    lead={<><State tone={STATES[study.state].tone}>{capital(STATES[study.state].word)}.</State> {STATES[study.state].says}</>} actions={<StudyActs {...props}/>}>
     <SubNav label={`Parts of ${id}`} links={PARTS.map(([address, title]) => [title, linkTo(id, address)])} current={linkTo(id, part)}/>
     <Failure error={loaded.error} retry={loaded.reload}/>
     {part === '' && <StudyOverview {...props}/>}
@@ -47,6 +47,10 @@ export function StudyPage({id, part}: {id: string; part: string}) {
     {part === 'terms' && <StudyTerms {...props}/>}
     {name === undefined && <Empty title="A study has no such part"/>}
   </Page>;
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 function linkTo(id: string, part: string): string {

@@ -36,17 +36,22 @@ function About({counts}: {counts: GetCountsResponse}) {
   return <>Estimates from {count(counts.treeReports)} of {count(counts.reports)} reports, which answered in this tree; ± is one standard error. To estimate costs no privacy.</>;
 }
 
-/** "≈ 310 ± 40 rows, yes 31 %". */
+/** "≈ 310 ± 40 rows, mostly yes (71 %)". */
 function Estimate({counts, classes}: {counts: NodeCounts | undefined; classes: readonly string[]}) {
   if (counts === undefined) return null;
   const {rows, margin} = counts;
-  if (rows === undefined && margin !== undefined) {
-    return <span class="sure">margin ≈ {significant(margin.estimate, 3)} ± {significant(margin.standardError, 2)}</span>;
+  if (rows === undefined) {
+    return margin === undefined ? null : <span class="sure">margin ≈ {significant(margin.estimate, 3)} ± {significant(margin.standardError, 2)}</span>;
   }
-  if (rows === undefined) return null;
-  const most = counts.classes.reduce((best, each, k) => each.estimate > (counts.classes[best]?.estimate ?? -Infinity) ? k : best, 0);
-  const total = counts.classes.reduce((sum, each) => sum + Math.max(each.estimate, 0), 0);
-  const share = total > 0 ? Math.max(counts.classes[most]?.estimate ?? 0, 0) / total : null;
-  return <span class="sure">≈ {count(Math.max(rows.estimate, 0))} ± {count(rows.standardError)} rows{share !== null && classes[most] !== undefined &&
-    <>, <Name text={classes[most]} most={20}/> {percent(share, 0)}</>}</span>;
+  const error = Math.round(rows.standardError);
+  return <span class="sure">≈ {count(Math.max(Math.round(rows.estimate), 0))}{error > 0 && ` ± ${count(error)}`} rows
+    {rows.estimate > 2 * rows.standardError && <Mostly counts={counts} classes={classes}/>}</span>;
+}
+
+/** Said only of nodes that surely hold rows: in others it would be noise. */
+function Mostly({counts, classes}: {counts: NodeCounts; classes: readonly string[]}) {
+  const estimates = counts.classes.map(each => Math.max(each.estimate, 0));
+  const total = estimates.reduce((sum, each) => sum + each, 0), most = Math.max(...estimates), name = classes[estimates.indexOf(most)];
+  if (!(total > 0) || name === undefined) return null;
+  return <>, mostly <b><Name text={name} most={20}/></b> ({percent(most / total, 0)})</>;
 }
