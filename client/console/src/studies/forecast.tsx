@@ -37,17 +37,17 @@ export function OutlookTable({forecast, withEpsilon}: {forecast: PreviewStudyRes
         {head: 'gain', number: true, cell: (outlook: Outlook) => outlook.gainInterval === undefined ? signedDecimal(outlook.gain)
           : `${signedDecimal(outlook.gain)} (${signedDecimal(outlook.gainInterval.low)} to ${signedDecimal(outlook.gainInterval.high)})`},
       ] : []),
-      {head: 'worth in public rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
-      {head: 'mechanism', cell: outlook => MECHANISMS[outlook.mechanism]},
-      {head: 'bytes a report', number: true, cell: outlook => count(outlook.payloadBytes)},
-      ...(hasReaders ? [{head: 'towards readers', number: true, cell: (outlook: Outlook) =>
+      {head: 'worth rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
+      {head: 'a report', cell: outlook => <span class="when">{MECHANISMS[outlook.mechanism]}, {countOf(outlook.payloadBytes, 'byte')}</span>},
+      ...(hasReaders ? [{head: 'readers\' epsilon', number: true, cell: (outlook: Outlook) =>
         outlook.readersEpsilonNanos === 0n ? '–' : `${significant(Number(outlook.readersEpsilonNanos) / 1e9, 3)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
     ]}/>
-    {publicOnlyOf(forecast) !== undefined && <Remark>The public labels alone, without any report: {rangeText(publicOnlyOf(forecast))}. Gain is over that.</Remark>}
+    {publicOnlyOf(forecast) !== undefined && <Remark>The public labels alone, without any report: {rangeText(publicOnlyOf(forecast))}. Gain is over that; what reports are worth is counted in labelled public rows.</Remark>}
+    {hasReaders && <Remark>Readers' epsilon is promised besides, towards whoever sees only models built after sealing (docs/threat-model.md).</Remark>}
     {forecast.publicFeatures.length > 0 && <Table caption="What it is worth that a feature is public" rows={forecast.publicFeatures} rowKey={worth => worth.name} columns={[
       {head: 'feature', cell: worth => <Name text={worth.name}/>},
       {head: 'gain', number: true, cell: worth => signedDecimal(worth.gain)},
-      {head: 'worth in public rows', number: true, cell: worth => count(Math.round(worth.equivalentRows))},
+      {head: 'worth rows', number: true, cell: worth => count(Math.round(worth.equivalentRows))},
     ]}/>}
   </>;
 }

@@ -30,7 +30,7 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
       {name: isOpen(study) ? 'Ends' : 'Sealed', value: <When at={isOpen(study) ? settings?.expiresUnixSeconds ?? 0n : study.sealedUnixSeconds}/>,
         note: isOpen(study) ? settings?.expiresUnixSeconds ? '' : 'when you seal it' : study.expired ? 'its time was over' : 'by hand'},
     ]}/>
-    <p>Each report is ε = {epsilon(study.terms.epsilonNanos)} differentially private. Neighbours: {visible(neighbouringOf(study.terms))}.</p>
+    <p>Each report is differentially private with epsilon {epsilon(study.terms.epsilonNanos)}. Neighbours: {visible(neighbouringOf(study.terms))}.</p>
     <Alarms study={study}/>
     <Section title="Reports over time" aside={history.data !== undefined && `steps of ${duration(history.data.stepSeconds)}`}>
       {history.data !== undefined ? <History data={history.data} id={id}/>
