@@ -65,6 +65,7 @@ function Navigation({current}: {current: string | undefined}) {
     {isIn && <nav aria-label="Main"><ul>{Object.entries(FAMILIES).map(([family, {name}]) =>
       <li key={family}><a href={href(family)} {...(family === current ? {'aria-current': 'page' as const} : {})}>{name}</a></li>)}</ul></nav>}
     {state === 'signed-in' && <button type="button" class="small quiet-button" onClick={() => signOut()}>Sign out</button>}
+    {state === 'open' && <button type="button" class="small quiet-button" onClick={() => signOut()}>Sign in</button>}
   </div>;
 }
 

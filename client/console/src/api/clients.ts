@@ -28,10 +28,8 @@ function noteFailure(error: ConnectError, credential: string | null): void {
   if (error.code === Code.Canceled) return;
   if (isLost(error)) return noteLost();
   noteAnswer();
-  // Not if the user has signed in anew since.
-  if (error.code === Code.Unauthenticated && credential === authorization() && session.get().state !== 'unknown') {
-    signOut(credential === null ? '' : error.rawMessage);
-  }
+  // Not if the user has signed in anew since, nor of one who never did: the page says what wants a token.
+  if (error.code === Code.Unauthenticated && session.get().state === 'signed-in' && credential === authorization()) signOut(error.rawMessage);
 }
 
 const transport = createConnectTransport({
@@ -60,11 +58,16 @@ async function tryCall(): Promise<ConnectError | null> {
   }
 }
 
+/** Whether the daemon takes calls without a token, which must have been forgotten. */
+export async function isOpen(): Promise<boolean> {
+  return await tryCall() === null;
+}
+
 /** Finds out whether a token is needed. */
 export async function beginSession(): Promise<void> {
   const failure = await tryCall();
-  if (failure === null) session.set({state: 'open', reason: ''});
-  else if (failure.code === Code.Unauthenticated) session.set({state: 'signed-out', reason: ''});
+  if (failure?.code === Code.Unauthenticated) session.set({state: 'signed-out', reason: ''});
+  else if (failure === null || !isLost(failure)) session.set({state: 'open', reason: ''});
 }
 
 /** Keeps `token` if the daemon knows it; throws its error otherwise. */

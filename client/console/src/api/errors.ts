@@ -1,6 +1,7 @@
 // What went wrong, in words: what, and what to do about it.
 
 import {Code, ConnectError} from '@connectrpc/connect';
+import {authorization} from './session';
 
 export interface Explained {
   title: string;
@@ -36,9 +37,15 @@ export function isCanceled(error: unknown): boolean {
   return ConnectError.from(error).code === Code.Canceled || (error instanceof DOMException && error.name === 'AbortError');
 }
 
+/** Messages of the daemon begin small and end without a point. */
+function asSentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) || begun === '' ? begun : `${begun}.`;
+}
+
 export function explain(error: unknown): Explained {
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError)) {
-    return {title: 'This did not work', text: error.message, advice: ''};
+    return {title: 'This did not work', text: asSentence(error.message), advice: ''};
   }
   const failure = ConnectError.from(error);
   if (isLost(failure)) {
@@ -49,7 +56,10 @@ export function explain(error: unknown): Explained {
     return {title: 'This daemon does not know the call', text: 'It is older than this console, or a part of it is turned off.',
       advice: 'Bring coppiced up to date; the rest of the console works.'};
   }
-  return {title: TITLES[failure.code] ?? 'The daemon refused', text: failure.rawMessage, advice: ADVICE[failure.code] ?? ''};
+  if (failure.code === Code.Unauthenticated && authorization() === null) {
+    return {title: 'This needs a token', text: asSentence(failure.rawMessage), advice: 'Sign in with a token of that role: the button is at the top.'};
+  }
+  return {title: TITLES[failure.code] ?? 'The daemon refused', text: asSentence(failure.rawMessage), advice: ADVICE[failure.code] ?? ''};
 }
 
 const TITLES: Partial<Record<Code, string>> = {
@@ -57,7 +67,7 @@ const TITLES: Partial<Record<Code, string>> = {
   [Code.NotFound]: 'There is no such thing',
   [Code.AlreadyExists]: 'The name is taken',
   [Code.PermissionDenied]: 'Your role does not allow this',
-  [Code.Unauthenticated]: 'The daemon wants a token',
+  [Code.Unauthenticated]: 'The daemon did not take the token',
   [Code.FailedPrecondition]: 'Not now',
   [Code.ResourceExhausted]: 'A limit is reached',
   [Code.DeadlineExceeded]: 'It took too long',

@@ -31,19 +31,26 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   const {epoch} = useStore(connection);
   const everyMs = options.everyMs ?? 0;
   const key = useRef<readonly unknown[]>(deps);
+  const isLoading = useRef(false);
   useEffect(() => {
     const abort = new AbortController();
     const isSame = key.current.length === deps.length && deps.every((each, i) => Object.is(each, key.current[i]));
     key.current = deps;
     setState(before => ({data: isSame ? before.data : undefined, error: isSame ? before.error : null, loading: true}));
-    load(abort.signal).then(
-      data => { if (!abort.signal.aborted) setState({data, error: null, loading: false}); },
-      error => { if (!abort.signal.aborted) setState(before => ({data: before.data, error, loading: false})); });
+    isLoading.current = true;
+    const end = (change: (before: typeof state) => typeof state) => {
+      if (abort.signal.aborted) return;
+      isLoading.current = false;
+      setState(change);
+    };
+    load(abort.signal).then(data => end(() => ({data, error: null, loading: false})),
+      error => end(before => ({data: before.data, error, loading: false})));
     return () => abort.abort();
   }, [...deps, round, epoch]);
   useEffect(() => {
     if (everyMs === 0) return;
-    const again = () => { if (document.visibilityState === 'visible' && !connection.get().lost) setRound(n => n + 1); };
+    // A load that takes longer than the interval is waited for, or none would ever end.
+    const again = () => { if (document.visibilityState === 'visible' && !connection.get().lost && !isLoading.current) setRound(n => n + 1); };
     const timer = setInterval(again, everyMs);
     document.addEventListener('visibilitychange', again);
     return () => {

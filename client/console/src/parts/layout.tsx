@@ -44,7 +44,9 @@ export function Page({title, part, kind, kindHref, lead, actions, children}: Pag
 
 /** Links to the pages of one thing; `current` is the address of this page. */
 export function SubNav({label, links, current}: {label: string; links: readonly (readonly [string, string])[]; current: string}) {
-  return <nav class="subnav" aria-label={label}><ul>{links.map(([name, address]) =>
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => list.current?.querySelector('[aria-current]')?.scrollIntoView({block: 'nearest', inline: 'nearest'}), [current]);
+  return <nav class="subnav" aria-label={label}><ul ref={list}>{links.map(([name, address]) =>
     <li key={address}><a href={address} {...(address === current ? {'aria-current': 'page' as const} : {})}>{name}</a></li>)}</ul></nav>;
 }
 

@@ -16,6 +16,7 @@ import {InputErrors} from '../rows/errors';
 import {noteTexts, readTable, toRows, type ReadNotes} from '../rows/read_table';
 import {readSchemaFile, type SchemaFile} from '../rows/schema_file';
 import {OutlookTable} from './forecast';
+import {neighbouringOf} from './words';
 
 interface PublicRows {
   rows: {values: number[]}[];
@@ -211,8 +212,8 @@ function Creation({draft, suggestion}: {draft: Draft; suggestion: bigint | null}
       <CheckField label="Ask for submission tokens" checked={withTokens} onChecked={setWithTokens} hint="Each token counts once: coppice study tokens --count N makes them."/>
     </Form>
     {isAsked && <Confirm title="Create this study?" action="Create the study" running={create.running} error={create.error} onConfirm={() => void create.run()} onClose={() => setAsked(false)}>
-      <p>Devices may answer from now on, once each, at epsilon {nanos === null ? '' : epsilon(nanos)}: any value of one device's row for any other is hidden behind that.
-        Its terms cannot be changed.</p>
+      <p>Devices may answer from now on, once each. A report is differentially private with epsilon {nanos === null ? '' : epsilon(nanos)}; neighbours
+        are {visible(neighbouringOf({schema: draft.schema?.schema, joinedBy: ''}))}. The terms cannot be changed.</p>
       <p>{rows > 0 ? `The partition shows the ${countOf(rows, 'public row')} almost exactly, to every device. They must be public.` : `The partition follows from the schema alone, which is public: ${visible(draft.schema?.schema.label ?? '')}.`}</p>
     </Confirm>}
   </Section>;

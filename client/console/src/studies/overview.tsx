@@ -51,18 +51,22 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
 
 /** Loads the study anew when its history shows new reports, or now and then if there is no history. */
 function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, reload: () => void): void {
-  const seen = useRef<bigint | null>(null);
-  const total = history === undefined ? null : history.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
+  const total = history?.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
+  const seen = useRef<bigint | undefined>(undefined);
+  const latest = useRef(total);
+  latest.current = total;
   useEffect(() => {
-    if (total === null) return;
-    if (seen.current !== null && seen.current !== total) reload();
-    seen.current = total;
-  }, [total]);
-  useEffect(() => {
-    if (!hasNoHistory || !open) return;
-    const timer = setInterval(() => { if (document.visibilityState === 'visible') reload(); }, STUDY_MS);
+    if (!open) return;
+    const look = () => {
+      if (document.visibilityState !== 'visible' || (!hasNoHistory && latest.current === seen.current)) return;
+      // The first history is as old as the study that is shown.
+      if (hasNoHistory || seen.current !== undefined) reload();
+      seen.current = latest.current;
+    };
+    const timer = setInterval(look, STUDY_MS);
+    look();
     return () => clearInterval(timer);
-  }, [hasNoHistory, open]);
+  }, [hasNoHistory, open, total !== undefined]);
 }
 
 const LINES: readonly (readonly [string, (outcome: ReportOutcome) => boolean])[] = [

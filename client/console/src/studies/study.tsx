@@ -14,7 +14,7 @@ import {StudyTerms} from './terms';
 import {StudyTrees} from './trees';
 import {STATES} from './words';
 
-const PARTS: readonly (readonly [string, string])[] = [['', 'Reports'], ['accuracy', 'Accuracy and models'], ['trees', 'Trees'], ['terms', 'Terms']];
+const PARTS: readonly (readonly [string, string])[] = [['', 'Reports'], ['accuracy', 'Models'], ['trees', 'Trees'], ['terms', 'Terms']];
 
 /** A study that is here: it has terms. */
 export type WholeStudy = Study & {terms: NonNullable<Study['terms']>};

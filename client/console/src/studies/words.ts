@@ -1,6 +1,7 @@
 // What a study is, in words.
 
-import {Mechanism, ReportOutcome, SplitRule, StudyState, type Terms} from 'proto/study_pb';
+import type {Schema} from 'proto/schema_pb';
+import {Mechanism, ReportOutcome, SplitRule, StudyState} from 'proto/study_pb';
 import type {Tone} from '../parts/layout';
 
 export const STATES: Record<StudyState, {word: string; tone: Tone; says: string}> = {
@@ -60,13 +61,13 @@ export const SPLIT_RULES: Record<SplitRule, string> = {
 };
 
 /** The neighbouring relation, in the words of the certificates of the study's models. */
-export function neighbouringOf(terms: Terms): string {
-  const features = terms.schema?.features ?? [];
+export function neighbouringOf({schema, joinedBy}: {schema?: Schema | undefined; joinedBy: string}): string {
+  const features = schema?.features ?? [];
   const shown = features.filter(feature => feature.isPublic).map(feature => feature.name);
   if (shown.length === 0) return 'any value of one device\'s row for any other (local)';
   const names = shown.length <= 12 ? shown.join(', ') : `${shown.slice(0, 12).join(', ')} and ${shown.length - 12} more`;
-  if (terms.joinedBy !== '') {
-    return `any label of one device for any other, its ${terms.joinedBy} and the features that the curator joins by it as they are: ${names} (local)`;
+  if (joinedBy !== '') {
+    return `any label of one device for any other, its ${joinedBy} and the features that the curator joins by it as they are: ${names} (local)`;
   }
   const hidden = shown.length === features.length ? 'any label of one device for any other' : 'any label and private features of one device for any others';
   return `${hidden}, its public features as they are: ${names} (local)`;
