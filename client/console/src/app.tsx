@@ -1,13 +1,14 @@
 // The shell: navigation, sign-in, the connection's banner, and the page of the route.
 
 import type {ComponentType} from 'preact';
-import {useEffect, useRef, useState} from 'preact/hooks';
+import {useEffect, useErrorBoundary, useRef, useState} from 'preact/hooks';
 import {askNow, connection} from './api/connection';
 import {beginSession} from './api/clients';
 import {session, signOut} from './api/session';
 import {useStore} from './api/store';
 import {Page} from './parts/layout';
-import {Failure, Loading} from './parts/notice';
+import {Failure, Loading, Notice} from './parts/notice';
+import {Name} from './parts/text';
 import {href, route} from './route';
 import {SignIn} from './sign_in';
 
@@ -42,6 +43,17 @@ function FamilyPage({family, path}: {family: string; path: readonly string[]}) {
   const Shown = loadedFamilies.get(family);
   if (Shown !== undefined) return <Shown path={path}/>;
   return error === null ? <Loading/> : <Failure error={error} retry={load}/>;
+}
+
+/** A page that cannot be drawn says so, and does not take the others with it. */
+function Guarded({family, path}: {family: string; path: readonly string[]}) {
+  const [error, reset] = useErrorBoundary(failure => console.error(failure));
+  const address = path.join('/');
+  useEffect(() => { if (error !== undefined) reset(); }, [address]);
+  if (error === undefined) return <FamilyPage family={family} path={path}/>;
+  return <Page title="This page could not be drawn" lead="It is a fault of the console, or the daemon sent something that it does not understand.">
+    <Notice kind="error" title="What happened" action={<button type="button" class="small" onClick={reset}>Try again</button>}><p><Name text={String(error)} most={1000}/></p></Notice>
+  </Page>;
 }
 
 function NotFound() {
@@ -92,7 +104,7 @@ export function App() {
   if (state === 'unknown') page = lost ? <Unreached/> : <Loading/>;
   else if (state === 'signed-out') page = <SignIn/>;
   else if (!(family in FAMILIES)) page = <NotFound/>;
-  else page = <FamilyPage key={family} family={family} path={path}/>;
+  else page = <Guarded key={family} family={family} path={path}/>;
   return <>
     <a class="skip" href="#main" onClick={event => { event.preventDefault(); main.current?.focus(); }}>Skip to the page</a>
     <Navigation current={family}/>

@@ -80,6 +80,11 @@ function OneTree({number, layout, questions, note, leaf}: {
   const id = useId();
   useEffect(() => { if (way.size > 0) setOpen(before => new Set([...before, ...way])); }, [way]);
   const nodes = useMemo(() => visibleNodes(layout, open), [layout, open]);
+  // The end of the way is what is looked for: it is brought into view.
+  useEffect(() => {
+    const last = nodes.reduce((found, node, i) => way.has(node) ? i : found, -1), shown = box.current;
+    if (last >= 0 && shown !== null) shown.scrollTop = Math.max(0, (last + 1) * ROW_PX - shown.clientHeight);
+  }, [way]);
   const place = nodes.indexOf(active);
   const height = Math.min(nodes.length * ROW_PX, MOST_SHOWN_PX);
   const begin = Math.max(0, Math.floor(top / ROW_PX) - OVERSCAN);
@@ -145,7 +150,7 @@ function TreeRow({id, top, layout, node, question, isOpen, isActive, isOnWay, no
     style={{top: `${top}px`, height: `${ROW_PX}px`, paddingLeft: `${0.5 + 1.15 * depth}rem`}} onClick={onClick}>
     <span class="twist" aria-hidden="true">{leaf ? '' : isOpen ? '▾' : '▸'}</span>
     {parent >= 0 && <span class="way">{isLeft(layout, node) ? 'yes' : 'no'}</span>}
-    {!leaf && <span class="question" title={visible(question)}><Name text={question} most={90}/></span>}
+    {!leaf && <span class="question" title={visible(question)}><Name text={question} most={220}/></span>}
     {leaf && note === undefined && <span class="sure">leaf {layout.firstLeaf[node]}</span>}
     {note}
     {!leaf && !isOpen && <span class="sure"> {countOf(hidden, 'leaf', 'leaves')}</span>}

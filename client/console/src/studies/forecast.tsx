@@ -1,7 +1,7 @@
 // Forecasts of studies: of one that is planned, and of one that exists.
 
 import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
-import {count, countOf, decimal, delta, epsilon, signedDecimal, significant} from '../parts/format';
+import {count, countOf, decimal, delta, entryOf, epsilon, signedDecimal, significant} from '../parts/format';
 import {Remark} from '../parts/layout';
 import {Table} from '../parts/table';
 import {Name} from '../parts/text';
@@ -38,7 +38,7 @@ export function OutlookTable({forecast, withEpsilon}: {forecast: PreviewStudyRes
           : `${signedDecimal(outlook.gain)} (${signedDecimal(outlook.gainInterval.low)} to ${signedDecimal(outlook.gainInterval.high)})`},
       ] : []),
       {head: 'worth rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
-      {head: 'a report', cell: outlook => <span class="when">{MECHANISMS[outlook.mechanism]}, {countOf(outlook.payloadBytes, 'byte')}</span>},
+      {head: 'a report', cell: outlook => <span class="when">{entryOf(MECHANISMS, outlook.mechanism)}, {countOf(outlook.payloadBytes, 'byte')}</span>},
       ...(hasReaders ? [{head: 'readers\' epsilon', number: true, cell: (outlook: Outlook) =>
         outlook.readersEpsilonNanos === 0n ? '–' : `${significant(Number(outlook.readersEpsilonNanos) / 1e9, 3)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
     ]}/>

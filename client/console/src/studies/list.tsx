@@ -3,7 +3,7 @@
 import {StudyState} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {idOf} from '../api/ids';
-import {count} from '../parts/format';
+import {count, entryOf} from '../parts/format';
 import {Empty, Page, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {PageButtons, Table, usePages} from '../parts/table';
@@ -26,7 +26,7 @@ export function StudyList() {
     {items === undefined ? pages.loading && <Loading/> : <>
       <Table caption="Studies" quiet rows={items} rowKey={study => study.name} columns={[
         {head: 'study', cell: study => <a href={href('studies', idOf(study.name))}><Name text={idOf(study.name)}/></a>},
-        {head: 'state', cell: study => <State tone={STATES[study.state].tone}>{STATES[study.state].word}</State>},
+        {head: 'state', cell: study => <State tone={entryOf(STATES, study.state).tone}>{entryOf(STATES, study.state).word}</State>},
         {head: 'accepted', number: true, cell: study => count(totalsOf(study.counts).accepted)},
         {head: 'rejected', number: true, cell: study => count(totalsOf(study.counts).rejected)},
         {head: 'created', cell: study => <When at={study.createdUnixSeconds}/>},

@@ -6,7 +6,7 @@ import {studies} from '../api/clients';
 import {isUnimplemented} from '../api/errors';
 import {useLoad} from '../api/load';
 import {Chart} from '../parts/chart';
-import {count, countOf, duration, epsilon, percent, significant} from '../parts/format';
+import {count, countOf, duration, entryOf, epsilon, percent, significant} from '../parts/format';
 import {Empty, Figures, Remark, Section, Sentences, State, When} from '../parts/layout';
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Table} from '../parts/table';
@@ -25,7 +25,7 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
     <Figures figures={[
       {name: 'Accepted reports', value: count(totals.accepted), note: isOpen(study) ? 'and more may come' : 'all there will be'},
       {name: 'Rejected', value: count(totals.rejected), note: countOf(totals.duplicate, 'duplicate')},
-      {name: 'Epsilon per report', value: epsilon(study.terms.epsilonNanos), note: MECHANISMS[study.terms.mechanism]},
+      {name: 'Epsilon per report', value: epsilon(study.terms.epsilonNanos), note: entryOf(MECHANISMS, study.terms.mechanism)},
       {name: 'Trees', value: count(study.terms.trees), note: countOf(study.publicRows, 'public row')},
       {name: isOpen(study) ? 'Ends' : 'Sealed', value: <When at={isOpen(study) ? settings?.expiresUnixSeconds ?? 0n : study.sealedUnixSeconds}/>,
         note: isOpen(study) ? settings?.expiresUnixSeconds ? '' : 'when you seal it' : study.expired ? 'its time was over' : 'by hand'},
@@ -39,10 +39,10 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
     </Section>
     <Section title="By outcome" aside="since the study was created">
       <Table caption="Reports by outcome" quiet rows={[...study.counts].sort((a, b) => a.outcome - b.outcome)} rowKey={({outcome}) => outcome} columns={[
-        {head: 'outcome', cell: ({outcome}) => OUTCOMES[outcome]?.word ?? `outcome ${outcome}`},
+        {head: 'outcome', cell: ({outcome}) => entryOf(OUTCOMES, outcome).word},
         {head: 'reports', number: true, cell: ({reports}) => count(reports)},
         {head: 'share', number: true, cell: ({reports}) => percent(Number(reports) / Number(totals.accepted + totals.duplicate + totals.rejected))},
-        {head: 'what it means', cell: ({outcome}) => OUTCOMES[outcome]?.says ?? ''},
+        {head: 'what it means', cell: ({outcome}) => entryOf(OUTCOMES, outcome).says},
       ]} empty={<Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
         Devices fetch the offer, randomize their row and send one report each. A rehearsal takes each row of a file through the same path.</Empty>}/>
     </Section>

@@ -4,6 +4,7 @@ import {StudyState, type Study} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad, type Loaded} from '../api/load';
+import {entryOf} from '../parts/format';
 import {Empty, Page, State, SubNav} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {href} from '../route';
@@ -26,7 +27,11 @@ export interface StudyProps {
 }
 
 export function StudyPage({id, part}: {id: string; part: string}) {
-  const loaded = useLoad(async signal => (await studies.getStudy({name: `studies/${id}`}, {signal})).study!, [id]);
+  const loaded = useLoad(async signal => {
+    const {study} = await studies.getStudy({name: `studies/${id}`}, {signal});
+    if (study?.terms === undefined) throw new Error('The daemon answered without the study. Is something between it and the browser?');
+    return study;
+  }, [id]);
   const study = loaded.data;
   const name = PARTS.find(([address]) => address === part)?.[1];
   if (study?.terms === undefined) {
@@ -36,9 +41,10 @@ export function StudyPage({id, part}: {id: string; part: string}) {
         : loaded.error !== null ? <Failure error={loaded.error} retry={loaded.reload}/> : <Loading/>}
     </Page>;
   }
+  const state = entryOf(STATES, study.state);
   const props: StudyProps = {id, study: study as WholeStudy, loaded};
   return <Page title={id} kind="Study" kindHref={href('studies')} {...(part === '' || name === undefined ? {} : {part: name})}
-    lead={<><State tone={STATES[study.state].tone}>{capital(STATES[study.state].word)}.</State> {STATES[study.state].says}</>} actions={<StudyActs {...props}/>}>
+    lead={<><State tone={state.tone}>{capital(state.word)}.</State> {state.says}</>} actions={<StudyActs {...props}/>}>
     <SubNav label={`Parts of ${id}`} links={PARTS.map(([address, title]) => [title, linkTo(id, address)])} current={linkTo(id, part)}/>
     <Failure error={loaded.error} retry={loaded.reload}/>
     {part === '' && <StudyOverview {...props}/>}

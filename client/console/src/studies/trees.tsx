@@ -8,7 +8,7 @@ import {count, percent, significant} from '../parts/format';
 import {Remark, Section} from '../parts/layout';
 import {Failure} from '../parts/notice';
 import {Name} from '../parts/text';
-import {ForestView} from '../parts/tree';
+import {ForestView, type NodeNote} from '../parts/tree';
 import {treeFeatures} from '../trees/questions';
 import type {StudyProps} from './study';
 import {totalsOf} from './words';
@@ -20,13 +20,14 @@ export function StudyTrees({id, study}: StudyProps) {
   const hasReports = totalsOf(study.counts).accepted > 0n;
   const counts = useLoad(async signal => hasReports ? studies.getCounts({name: `studies/${id}`, tree}, {signal}) : null, [id, tree, hasReports]);
   const byNode = useMemo(() => new Map(counts.data?.nodes.map(node => [node.node, node])), [counts.data]);
+  const note: NodeNote = (number, _, node) => number === tree ? <Estimate counts={byNode.get(node)} classes={schema.classes}/> : null;
   if (study.forest === undefined || study.forest.trees.length === 0) {
     return <p>The trees of this study are gone: its time of retention is over.</p>;
   }
   return <Section title="Trees" aside="A device answers in one of them, which its ticket draws.">
     <Failure error={counts.error} retry={counts.reload}/>
     <ForestView forest={study.forest} features={features} onTree={setTree}
-      note={(number, _, node) => number === tree ? <Estimate counts={byNode.get(node)} classes={schema.classes}/> : null}/>
+      {...(counts.data ? {note} : {})}/>
     <Remark>{hasReports && counts.data ? <About counts={counts.data}/>
       : 'The trees were grown from public rows alone. Once reports have come, each node says about how many rows it holds.'}</Remark>
   </Section>;

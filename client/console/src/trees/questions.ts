@@ -3,6 +3,7 @@
 import {SplitKind, type Forest} from 'proto/forest_pb';
 import type {DerivedFeature} from 'proto/model_pb';
 import type {Schema} from 'proto/schema_pb';
+import {cut} from '../parts/text';
 import {ReadableCuts, readableNumber, type NumericRange} from './cuts';
 import {missingArrives, type TreeLayout} from './layout';
 
@@ -30,6 +31,9 @@ export function treeFeatures(schema: Schema, derived: readonly DerivedFeature[] 
   return [...features, ...made];
 }
 
+// What is compared must stand within the row, however long the name is.
+const MOST_OF_NAME = 60;
+
 export class Questions {
   readonly #cuts: ReadableCuts;
 
@@ -40,16 +44,16 @@ export class Questions {
   /** "age < 37.5 years or missing". Empty for a leaf. */
   of(tree: TreeLayout, node: number): string {
     const number = tree.features[node]!, feature = this.features[number];
-    const name = feature?.name ?? `feature ${number}`;
+    const name = cut(feature?.name ?? `feature ${number}`, MOST_OF_NAME);
     switch (tree.kinds[node]) {
       case SplitKind.NUMERIC: {
-        const cut = this.#cuts.of(number, tree.thresholds[node]!);
+        const limit = this.#cuts.of(number, tree.thresholds[node]!);
         const unit = feature?.unit ? ` ${feature.unit}` : '';
-        return `${name} ${cut.inclusive ? '<=' : '<'} ${readableNumber(cut.number)}${unit}${orMissing(tree, node)}`;
+        return `${name} ${limit.inclusive ? '<=' : '<'} ${readableNumber(limit.number)}${unit}${orMissing(tree, node)}`;
       }
       case SplitKind.CATEGORY: {
         const value = feature?.values?.[tree.categories[node]!];
-        return `${name} ${value === undefined ? 'is none of the known' : `= ${value}`}${orMissing(tree, node)}`;
+        return `${name} ${value === undefined ? 'is none of the known' : `= ${cut(value, MOST_OF_NAME)}`}${orMissing(tree, node)}`;
       }
       case SplitKind.MISSING:
         return `${name} is missing`;
