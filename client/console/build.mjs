@@ -6,11 +6,12 @@
 //   --dev        serves a build that follows the sources: see dev.mjs.
 
 import {spawnSync} from 'node:child_process';
+import {createHash} from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import esbuild from 'esbuild';
-import {build, bundling, console_, generateClients, indexPage} from './tools.mjs';
+import {build, bundling, console_, facts, generateClients, indexPage, licenses} from './tools.mjs';
 
 const MOST_COMPRESSED_BYTES = 300_000; // of all files together: a console that is slow to load is not opened
 
@@ -30,6 +31,8 @@ function writeWithGzip(file, bytes) {
 
 async function buildFiles(out) {
   generateClients();
+  const texts = Buffer.from(licenses());
+  const textsName = `assets/licenses-${createHash('sha256').update(texts).digest('hex').slice(0, 8).toUpperCase()}.txt`;
   const result = await esbuild.build({
     ...bundling,
     entryPoints: ['src/main.tsx'],
@@ -39,10 +42,11 @@ async function buildFiles(out) {
     splitting: true,
     minify: true,
     write: false,
-    metafile: true,
+    define: facts(`./${textsName}`),
   });
   const files = result.outputFiles.map(file => [path.relative(out, file.path), Buffer.from(file.contents)]);
   const named = ending => `./${files.find(([name]) => name.startsWith('assets/main-') && name.endsWith(ending))[0]}`;
+  files.push([textsName, texts]);
   files.push(['index.html', Buffer.from(indexPage(named('.js'), named('.css')))]);
   fs.rmSync(out, {recursive: true, force: true});
   let total = 0;

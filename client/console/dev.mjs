@@ -8,10 +8,10 @@ import http from 'node:http';
 import https from 'node:https';
 import path from 'node:path';
 import esbuild from 'esbuild';
-import {build, bundling, generateClients, indexPage, securityHeaders} from './tools.mjs';
+import {build, bundling, facts, generateClients, indexPage, licenses, securityHeaders} from './tools.mjs';
 
 const TYPES = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
-  '.map': 'application/json', '.svg': 'image/svg+xml'};
+  '.map': 'application/json', '.svg': 'image/svg+xml', '.txt': 'text/plain; charset=utf-8'};
 
 function handOn(request, response, daemon) {
   const {origin, host, ...headers} = request.headers;
@@ -37,9 +37,10 @@ export async function serve({daemon, port, files}) {
     generateClients();
     fs.rmSync(outdir, {recursive: true, force: true});
     const context = await esbuild.context({...bundling, entryPoints: ['src/main.tsx'], outdir: path.join(outdir, 'assets'),
-      splitting: true, sourcemap: true, define: {'process.env.NODE_ENV': '"development"'}});
+      splitting: true, sourcemap: true, define: {'process.env.NODE_ENV': '"development"', ...facts('./assets/licenses.txt')}});
     rebuild = () => context.rebuild();
-    fs.mkdirSync(outdir, {recursive: true});
+    fs.mkdirSync(path.join(outdir, 'assets'), {recursive: true});
+    fs.writeFileSync(path.join(outdir, 'assets/licenses.txt'), licenses());
     fs.writeFileSync(path.join(outdir, 'index.html'), indexPage('./assets/main.js', './assets/main.css'));
   }
   const answer = async (request, response) => {

@@ -49,6 +49,31 @@ export const bundling = {
   logLevel: 'warning',
 };
 
+// The comment that a source of protobuf begins with: it asks to be handed on, and the package has no file of it.
+const BSD_SOURCE = 'node_modules/@bufbuild/protobuf/dist/esm/wire/varint.js';
+
+function licenseOf(folder, license) {
+  const file = fs.readdirSync(path.join(console_, folder)).find(name => /^licen[cs]e/i.test(name));
+  if (file !== undefined) return fs.readFileSync(path.join(console_, folder, file), 'utf8').trim();
+  const comment = BSD_SOURCE.startsWith(`${folder}/`)
+    ? fs.readFileSync(path.join(console_, BSD_SOURCE), 'utf8').match(/^(?:\/\/.*\n)+/)[0].replace(/^\/\/ ?/gm, '') : '';
+  return `Licence: ${license}. The text of Apache-2.0 stands at the end.\n\n${comment}`.trim();
+}
+
+// The licences of the packages whose code browsers get, which ask to be handed on with it.
+export function licenses() {
+  const lock = JSON.parse(fs.readFileSync(path.join(console_, 'package-lock.json'), 'utf8'));
+  const packages = Object.entries(lock.packages).filter(([folder, {dev}]) => folder !== '' && !dev).sort();
+  const texts = packages.map(([folder, {version, license}]) => `${folder.replace(/^.*node_modules\//, '')} ${version}\n\n${licenseOf(folder, license)}\n`);
+  return [...texts, fs.readFileSync(path.join(root, 'LICENSE'), 'utf8')].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+// What the shell says of itself; `file` is relative to the page.
+export function facts(file) {
+  const {version} = JSON.parse(fs.readFileSync(path.join(console_, 'package.json'), 'utf8'));
+  return {CONSOLE_VERSION: JSON.stringify(version), CONSOLE_LICENSES: JSON.stringify(file)};
+}
+
 // The index page loads one script and one style sheet, by names relative to the page's own address.
 export function indexPage(script, style) {
   return fs.readFileSync(path.join(console_, 'src/index.html'), 'utf8')

@@ -19,6 +19,10 @@ export interface FamilyProps {
 
 type Family = ComponentType<FamilyProps>;
 
+// Put in by the build.
+declare const CONSOLE_VERSION: string;
+declare const CONSOLE_LICENSES: string;
+
 // Each is loaded when it is first opened.
 const FAMILIES: Record<string, {name: string; load: () => Promise<{default: Family}>}> = {
   studies: {name: 'Studies', load: () => import('./studies/pages')},
@@ -110,5 +114,6 @@ export function App() {
     <Navigation current={family}/>
     <Banner/>
     <main id="main" tabIndex={-1} ref={main}>{page}</main>
+    <footer class="foot"><p>Coppice's console {CONSOLE_VERSION} · <a href={CONSOLE_LICENSES} target="_blank" rel="noopener">licences of its parts</a></p></footer>
   </>;
 }
