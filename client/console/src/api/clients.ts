@@ -58,15 +58,18 @@ async function tryCall(): Promise<ConnectError | null> {
   }
 }
 
-/** Whether the daemon takes calls without a token, which must have been forgotten. */
+let wantsToken = false; // as it said when it was first asked
+
+/** Whether the daemon takes calls without a token. To be called while nobody is signed in. */
 export async function isOpen(): Promise<boolean> {
-  return await tryCall() === null;
+  return !wantsToken && await tryCall() === null;
 }
 
 /** Finds out whether a token is needed. */
 export async function beginSession(): Promise<void> {
   const failure = await tryCall();
-  if (failure?.code === Code.Unauthenticated) session.set({state: 'signed-out', reason: ''});
+  wantsToken = failure?.code === Code.Unauthenticated;
+  if (wantsToken) session.set({state: 'signed-out', reason: ''});
   else if (failure === null || !isLost(failure)) session.set({state: 'open', reason: ''});
 }
 
