@@ -1,7 +1,6 @@
 // What went wrong, in words: what, and what to do about it.
 
 import {Code, ConnectError} from '@connectrpc/connect';
-import {authorization} from './session';
 
 export interface Explained {
   title: string;
@@ -56,7 +55,7 @@ export function explain(error: unknown): Explained {
     return {title: 'This daemon does not know the call', text: 'It is older than this console, or a part of it is turned off.',
       advice: 'Bring coppiced up to date; the rest of the console works.'};
   }
-  if (failure.code === Code.Unauthenticated && authorization() === null) {
+  if (failure.code === Code.Unauthenticated && /showed no token|certificate has none/.test(failure.rawMessage)) {
     return {title: 'This needs a token', text: asSentence(failure.rawMessage), advice: 'Sign in with a token of that role: the button is at the top.'};
   }
   return {title: TITLES[failure.code] ?? 'The daemon refused', text: asSentence(failure.rawMessage), advice: ADVICE[failure.code] ?? ''};
