@@ -43,7 +43,7 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
         {head: 'reports', number: true, cell: ({reports}) => count(reports)},
         {head: 'share', number: true, cell: ({reports}) => percent(Number(reports) / Number(totals.accepted + totals.duplicate + totals.rejected))},
         {head: 'what it means', cell: ({outcome}) => entryOf(OUTCOMES, outcome).says},
-      ]} empty={<Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
+      ]} empty={!isOpen(study) ? <Empty title="No report came before it was sealed"/> : <Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
         Devices fetch the offer, randomize their row and send one report each. A rehearsal takes each row of a file through the same path.</Empty>}/>
     </Section>
   </>;
