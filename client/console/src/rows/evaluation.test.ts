@@ -8,6 +8,7 @@ import {ClassEvaluation, classVerdict} from './class_evaluation';
 import {NumberEvaluation, numberVerdict} from './number_evaluation';
 import {readTable, type Block} from './read_table';
 import {parseSchemaFile} from './schema_file';
+import {ValueCounts} from './value_counts';
 import abalone from './testdata/abalone.json';
 import car from './testdata/car.json';
 import leavers from './testdata/leavers.json';
@@ -96,4 +97,17 @@ test('no row scores nothing, and does not fail', () => {
   assert.equal(scores.accuracy, 0);
   assert.equal(scores.auc, null);
   assert.deepEqual(scores.interval, {low: 0, high: 1});
+});
+
+test('ties count half in the AUC', () => {
+  const evaluation = new ClassEvaluation(2);
+  for (const [probability, label] of [[0.5, 0], [0.5, 1], [0.5, 1], [0.9, 1], [0.1, 0]] as const) evaluation.add(0, [1 - probability, probability], label);
+  assert.equal(evaluation.scores().auc, 5 / 6); // of six pairs four are right, and two are ties
+});
+
+test('more values than are kept are rounded, and it is said', () => {
+  const values = new ValueCounts(0, 1, 3);
+  for (const value of [0.1, 0.2, 0.6, 0.9, 1]) values.add(value, 0);
+  assert.equal(values.isExact, false);
+  assert.deepEqual(values.sorted(), [[0, [2, 0]], [0.5, [1, 0]], [1, [2, 0]]]);
 });

@@ -105,6 +105,12 @@ test('numbers are decimal, and one spelling each', () => {
   assert.ok(Object.is(parseFinite('-0'), 0));
 });
 
+test('halves are rounded away from zero', () => {
+  const schema = {...SCHEMA, features: [{name: 'x', type: 'numeric', min: -10, max: 10, integer: true}]};
+  const [feature] = parseSchemaFile(JSON.stringify(schema)).schema.features;
+  for (const [text, value] of [['-2.5', -3], ['2.5', 3], ['-0.4', 0]] as const) assert.deepEqual(encodeField(feature!, text), {value, note: 'rounded'});
+});
+
 test('values in words', () => {
   const {features} = parseSchemaFile(JSON.stringify(SCHEMA)).schema;
   assert.equal(valueText(features[0]!, 37), '37 years');
