@@ -107,7 +107,7 @@ export function App() {
   let page;
   if (state === 'unknown') page = lost ? <Unreached/> : <Loading/>;
   else if (state === 'signed-out') page = <SignIn/>;
-  else if (!(family in FAMILIES)) page = <NotFound/>;
+  else if (!Object.hasOwn(FAMILIES, family)) page = <NotFound/>;
   else page = <Guarded key={family} family={family} path={path}/>;
   return <>
     <a class="skip" href="#main" onClick={event => { event.preventDefault(); main.current?.focus(); }}>Skip to the page</a>
