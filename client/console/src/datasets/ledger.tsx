@@ -77,9 +77,10 @@ function WholeLedger({dataset, onPrint}: {dataset: Dataset; onPrint: (entries: N
 }
 
 /** The page of entries that begins `skipped` entries before the end. Shows what it had until the next page is there. */
-function usePage(name: string, total: number, skipped: number) {
+function usePage(dataset: Dataset, total: number, skipped: number) {
+  const {name} = dataset;
   const end = Math.max(0, total - skipped), first = Math.max(0, end - SIZE);
-  const loaded = useLoad(signal => end === first ? Promise.resolve({entries: [], first, total}) : readLedgerPage(name, first, end - first, signal), [name, first, end]);
+  const loaded = useLoad(signal => end === first ? Promise.resolve({entries: [], first, total, dataset}) : readLedgerPage(name, first, end - first, signal), [name, first, end]);
   const before = useRef<LedgerPage | undefined>(undefined);
   if (loaded.data !== undefined) before.current = loaded.data;
   return {...loaded, data: loaded.data ?? before.current};
@@ -88,7 +89,7 @@ function usePage(name: string, total: number, skipped: number) {
 export function Ledger({dataset, total}: {dataset: Dataset; total: number}) {
   const [skipped, setSkipped] = useState(0);
   const [printed, setPrinted] = useState<Numbered[] | null>(null);
-  const page = usePage(dataset.name, total, skipped);
+  const page = usePage(dataset, total, skipped);
   useEffect(() => {
     if (printed === null) return;
     const done = () => setPrinted(null);

@@ -8,12 +8,14 @@ export interface LedgerPage {
   /** Number of the first of them. */
   first: number;
   total: number;
+  /** As it was when the ledger had that many. */
+  dataset: Dataset;
 }
 
 function pageOf(dataset: Dataset, first: number, most: number): LedgerPage {
   const {ledger, ledgerEntries} = dataset;
-  if (ledgerEntries > 0n) return {entries: ledger, first, total: Number(ledgerEntries)};
-  return {entries: ledger.slice(first, first + most), first, total: ledger.length};
+  if (ledgerEntries > 0n) return {entries: ledger, first, total: Number(ledgerEntries), dataset};
+  return {entries: ledger.slice(first, first + most), first, total: ledger.length, dataset};
 }
 
 export async function readLedgerPage(name: string, first: number, most: number, signal: AbortSignal): Promise<LedgerPage> {
@@ -29,15 +31,16 @@ export function ledgerLength(dataset: Dataset): number {
 
 const ENTRIES_A_CALL = 500;
 
-/** Every entry, oldest first, a few hundred at a time. Stops at the length that the ledger had at the first call. */
-export async function readWholeLedger(name: string, signal: AbortSignal, onEntries: (entries: LedgerEntry[], share: number) => void): Promise<void> {
-  let total = Infinity;
-  for (let first = 0; first < total;) {
-    const page = await readLedgerPage(name, first, ENTRIES_A_CALL, signal);
-    total = Math.min(total, page.total);
+/** Every entry, oldest first, a few hundred at a time, up to the first call's end. Resolves to the dataset as it was then. */
+export async function readWholeLedger(name: string, signal: AbortSignal, onEntries: (entries: LedgerEntry[], share: number) => void): Promise<Dataset> {
+  let page = await readLedgerPage(name, 0, ENTRIES_A_CALL, signal);
+  const {total, dataset} = page;
+  for (let first = 0;;) {
     const entries = page.entries.slice(0, total - first);
-    if (entries.length === 0) return;
+    if (entries.length === 0) return dataset;
     first += entries.length;
     onEntries(entries, first / total);
+    if (first >= total) return dataset;
+    page = await readLedgerPage(name, first, ENTRIES_A_CALL, signal);
   }
 }

@@ -3,7 +3,7 @@
 import type {Dataset} from 'proto/dataset_pb';
 import {useState} from 'preact/hooks';
 import {useLoad} from '../api/load';
-import {count, delta, epsilon} from '../parts/format';
+import {count, countOf, delta, epsilon} from '../parts/format';
 import {Remark, Section} from '../parts/layout';
 import {Failure, Progress} from '../parts/notice';
 import {Table, type Column} from '../parts/table';
@@ -33,16 +33,15 @@ function sumOf(sums: readonly SpenderSum[], dataset: Dataset): string {
   const account = isConcentrated(dataset) ? dataset.spent?.rhoPico ?? 0n : dataset.spent?.epsilonNanos ?? 0n;
   const [name, text] = isConcentrated(dataset) ? ['ρ', rho] as const : ['ε', epsilon] as const;
   if (total === account) return `Together ${name} ${text(total)}, which is what the account says.`;
-  return `Together ${name} ${text(total)}; the account says ${name} ${text(account)}. Load the page again: if they still differ, run coppiced check.`;
+  return `Together ${name} ${text(total)}; the account says ${name} ${text(account)}. They must be equal: have the operator run coppiced check.`;
 }
 
 function Sums({dataset, total}: {dataset: Dataset; total: number}) {
   const [share, setShare] = useState(0);
   const loaded = useLoad(async signal => {
     const sums = new SpenderSums();
-    await readWholeLedger(dataset.name, signal, (entries, done) => { entries.forEach(entry => sums.add(entry)); setShare(done); });
-    // Of the same moment as the ledger, or the two would differ while jobs run.
-    return {sums: sums.sorted(), dataset, entries: sums.entries};
+    const account = await readWholeLedger(dataset.name, signal, (entries, done) => { entries.forEach(entry => sums.add(entry)); setShare(done); });
+    return {sums: sums.sorted(), account};
   }, [dataset.name, total]);
   const [before, setBefore] = useState(loaded.data);
   if (loaded.data !== undefined && loaded.data !== before) setBefore(loaded.data);
@@ -52,15 +51,17 @@ function Sums({dataset, total}: {dataset: Dataset; total: number}) {
   return <>
     <Failure error={loaded.error} retry={loaded.reload}/>
     <Table caption="By who submitted the jobs; given back: cancelled before they began" rows={shown.sums} rowKey={sum => `${sum.kind}/${sum.submitter}`} columns={columnsOf(dataset)}/>
-    {shown.entries === total && <Remark>{sumOf(shown.sums, shown.dataset)}</Remark>}
+    <Remark>{sumOf(shown.sums, shown.account)}</Remark>
   </>;
 }
 
-/** Added up at once if the ledger is short, else when asked. */
+/** Added up at once, and at each entry, if the ledger is short; else when asked. */
 export function Spenders({dataset, total}: {dataset: Dataset; total: number}) {
-  const [isAsked, setAsked] = useState(false);
+  const [asked, setAsked] = useState(0);
+  const summed = total <= MOST_UNASKED ? total : asked;
   return <Section title="Who spent it">
-    {isAsked || total <= MOST_UNASKED ? <Sums dataset={dataset} total={total}/>
-      : <p><button type="button" class="small" onClick={() => setAsked(true)}>Add up {count(total)} entries</button></p>}
+    {summed > 0 && <Sums dataset={dataset} total={summed}/>}
+    {summed < total && <p><button type="button" class="small" onClick={() => setAsked(total)}>
+      {summed === 0 ? `Add up ${countOf(total, 'entry', 'entries')}` : `Add up ${countOf(total - summed, 'entry', 'entries')} more`}</button></p>}
   </Section>;
 }
