@@ -64,9 +64,12 @@ function optionsOf(props: ChartProps, width: number, colour: Record<string, stri
     axes: [{...axis, ...(props.xLabel ? {label: props.xLabel} : {}), grid: {show: false},
       // A day before its time, as everywhere: the reader's own words for months are not ours.
       ...(xKind === 'time' ? {values: TIMES} : {})},
-    {...axis, size: 58, ...(props.yLabel ? {label: props.yLabel} : {}), ...(format ? {values: (_: uPlot, ticks: number[]) => ticks.map(format)} : {})}],
+    {...axis, size: 58, ...(steps ? {incrs: WHOLE_STEPS} : {}), ...(props.yLabel ? {label: props.yLabel} : {}), ...(format ? {values: (_: uPlot, ticks: number[]) => ticks.map(format)} : {})}],
   };
 }
+
+// Between ticks of counts.
+const WHOLE_STEPS = Array.from({length: 16}, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat();
 
 // For steps of at least: a day, an hour, a minute, a second. The second text is added where the day changes.
 const TIMES: uPlot.Axis.Values = [

@@ -49,24 +49,32 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
   </>;
 }
 
-/** Loads the study anew when its history shows new reports, or now and then if there is no history. */
+/**
+ * Loads the study anew when its history shows new reports, or now and then if there is no history. No more often
+ * than every STUDY_MS: it comes with all of its trees.
+ */
 function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, reload: () => void): void {
   const total = history?.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
-  const seen = useRef<bigint | undefined>(undefined);
+  const shown = useRef<bigint | undefined>(undefined); // the history's total when the study was loaded
   const latest = useRef(total);
+  const loadedAt = useRef(0);
   latest.current = total;
+  const look = () => {
+    if (document.visibilityState !== 'visible' || Date.now() - loadedAt.current < STUDY_MS) return;
+    if (!hasNoHistory && latest.current === shown.current) return;
+    // The first history is as old as the study that is shown.
+    if (hasNoHistory || shown.current !== undefined) {
+      reload();
+      loadedAt.current = Date.now();
+    }
+    shown.current = latest.current;
+  };
+  useEffect(() => { if (open && total !== undefined) look(); }, [open, total]);
   useEffect(() => {
     if (!open) return;
-    const look = () => {
-      if (document.visibilityState !== 'visible' || (!hasNoHistory && latest.current === seen.current)) return;
-      // The first history is as old as the study that is shown.
-      if (hasNoHistory || seen.current !== undefined) reload();
-      seen.current = latest.current;
-    };
     const timer = setInterval(look, STUDY_MS);
-    look();
     return () => clearInterval(timer);
-  }, [hasNoHistory, open, total !== undefined]);
+  }, [open, hasNoHistory]);
 }
 
 const LINES: readonly (readonly [string, (outcome: ReportOutcome) => boolean])[] = [
@@ -75,19 +83,28 @@ const LINES: readonly (readonly [string, (outcome: ReportOutcome) => boolean])[]
   ['duplicate', outcome => outcome === ReportOutcome.DUPLICATE],
 ];
 
+const FEWEST_STEPS = 30;
+
+/** The columns of the chart: the steps, unknown ones before them if they are few, and the end of the last one. */
+function columnsOf({steps, stepSeconds}: GetReportHistoryResponse) {
+  const before = Math.max(FEWEST_STEPS - steps.length, 0), begin = Number(steps[0]?.beginUnixSeconds ?? 0n);
+  const unknown = Array.from({length: before}, (_, i) => begin - stepSeconds * (before - i));
+  const times = steps.map(step => Number(step.beginUnixSeconds));
+  const counted = LINES.map(([name, belongs]) => ({name, values: steps.map(({counts}) =>
+    counts.reduce((sum, {outcome, reports}) => belongs(outcome) ? sum + Number(reports) : sum, 0))}));
+  const total = counted.map(({values}) => values.reduce((sum, n) => sum + n, 0));
+  return {begin, total, x: [...unknown, ...times, (times.at(-1) ?? 0) + stepSeconds],
+    series: counted.filter((_, i) => i === 0 || total[i]! > 0).map(({name, values}) => ({name, values: [...unknown.map(() => null), ...values, values.at(-1) ?? null]}))};
+}
+
 function History({data, id}: {data: GetReportHistoryResponse; id: string}) {
-  const {x, series, total} = useMemo(() => {
-    const counted = LINES.map(([name, belongs]) => ({name, values: data.steps.map(({counts}) =>
-      counts.reduce((sum, {outcome, reports}) => belongs(outcome) ? sum + Number(reports) : sum, 0))}));
-    return {x: data.steps.map(step => Number(step.beginUnixSeconds)), total: counted.map(({values}) => values.reduce((sum, n) => sum + n, 0)),
-      series: counted.filter(({values}, i) => i === 0 || values.some(n => n > 0))};
-  }, [data]);
-  if (x.length === 0) return <Remark>No report has come since the daemon started.</Remark>;
-  const since = <When at={x[0]!} exact/>;
+  const {begin, x, series, total} = useMemo(() => columnsOf(data), [data]);
+  const sum = total.reduce((all, n) => all + n, 0);
+  if (sum === 0) return <Remark>No report has come since the daemon began to count{begin > 0 && <>, <When at={begin} exact/></>}.</Remark>;
   return <>
-    <Chart steps xKind="time" x={x} series={series} height={200} format={value => significant(value, 4)}
+    <Chart steps xKind="time" x={x} series={series} height={200} format={count}
       description={`Reports of ${visible(id)} per ${duration(data.stepSeconds)}: ${total[0]} accepted, ${total[1]} rejected, ${total[2]} duplicates.`}/>
-    <Remark>Since the daemon started, {since}: {countOf(total[0]!, 'report')} accepted, {count(total[1]!)} rejected, {countOf(total[2]!, 'duplicate')}. The last step is not over.</Remark>
+    <Remark>Since the daemon began to count, <When at={begin} exact/>: {countOf(total[0]!, 'report')} accepted, {count(total[1]!)} rejected, {countOf(total[2]!, 'duplicate')}. The last step is not over.</Remark>
   </>;
 }
 
