@@ -1,0 +1,90 @@
+// A model at a glance: what it predicts, what it cost, what its answers hang on, who serves it.
+
+import type {DescribeModelResponse, Endpoint} from 'proto/model_pb';
+import {models} from '../api/clients';
+import {isUnimplemented} from '../api/errors';
+import {idOf} from '../api/ids';
+import {useLoad} from '../api/load';
+import {count, countOf, decimal, delta, epsilon, hex} from '../parts/format';
+import {Command, Facts, Figures, Remark, Section, Sentences} from '../parts/layout';
+import {Failure, Loading} from '../parts/notice';
+import {Name, Names, visible} from '../parts/text';
+import {BarTable} from './bars';
+import {endpointHref, SourceLink} from './links';
+import type {ModelProps} from './model';
+import {answerKind, costNote, createdText, LEAF_KINDS, mayBeNoise, neighbouringText, sizeOf, SURE_ERRORS} from './words';
+
+export function ModelOverview({id, model, described}: ModelProps) {
+  const {certificate, schema} = model, size = sizeOf(model), words = described.data;
+  const depth = words === undefined ? undefined : words.minDepth === words.maxDepth ? `depth ${words.maxDepth}` : `depth ${words.minDepth} to ${words.maxDepth}`;
+  return <>
+    <Figures figures={[
+      {name: 'Epsilon', value: epsilon(certificate?.epsilonNanos ?? 0n), note: costNote(model)},
+      ...(certificate !== undefined && certificate.deltaAtto > 0n ? [{name: 'Delta', value: delta(certificate.deltaAtto), note: 'by how much that may fail'}] : []),
+      {name: 'Predicts', value: <Name text={schema.label} most={24}/>, note: visible(answerKind(model))},
+      {name: 'Trees', value: count(size?.trees ?? 0), note: depth},
+      {name: 'Leaves', value: count(size?.leaves ?? 0), note: 'of all trees'},
+      ...(certificate !== undefined && certificate.reports > 0n ? [{name: 'Reports', value: count(certificate.reports), note: countOf(certificate.publicRows, 'public row')}] : []),
+    ]}/>
+    <p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
+      a factor of e<sup>ε</sup> at most; the certificate says what this means and what it does not cover.</p>
+    <Section title="What its answers hang on">
+      {words !== undefined ? <Importances described={words}/>
+        : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>
+          <Command text={`coppice model show --model ${id}`}/></>
+          : described.error !== null ? <Failure error={described.error} retry={described.reload}/> : <Loading/>}
+    </Section>
+    <Section title="What it is">
+      <Facts facts={[
+        ['Made by', <SourceLink model={model}/>],
+        ['Created', createdText(model)],
+        ['Estimator or algorithm', <Name text={certificate?.estimator ?? ''} most={60}/>],
+        ['Mechanism', <Name text={certificate?.mechanism ?? ''} most={120}/>],
+        schema.target === undefined && ['Classes', <Names texts={schema.classes} most={8}/>],
+        schema.target !== undefined && ['Range of the answer', `${schema.target.min} to ${schema.target.max} ${visible(schema.target.unit)}`],
+        ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={6}/></>],
+        model.derived.length > 0 && ['Derived features', `${countOf(model.derived.length, 'signed sum')} of numeric features`],
+        ['Leaves hold', LEAF_KINDS[model.leafKind]],
+        certificate !== undefined && certificate.fingerprint !== '' && ['Fingerprint of the study\'s terms', <code>{certificate.fingerprint.slice(0, 16)}…</code>],
+        ['Signed by key', model.signature === undefined ? 'nobody' : <code>{hex(model.signature.key, 8)}</code>],
+        certificate !== undefined && certificate.codeVersion !== '' && ['Version of the program', <Name text={certificate.codeVersion} most={30}/>],
+      ]}/>
+      {certificate !== undefined && certificate.publicInputs.length > 0 && <>
+        <h3>Used without protection</h3><Sentences texts={certificate.publicInputs}/></>}
+      {certificate !== undefined && certificate.diagnosis !== '' && <Remark>What the estimator found: <Name text={certificate.diagnosis} most={400}/></Remark>}
+    </Section>
+    <ServedBy name={model.name}/>
+  </>;
+}
+
+function Importances({described: {importances}}: {described: DescribeModelResponse}) {
+  if (importances.length === 0) return <Remark>No split of it decides anything: it answers every row alike.</Remark>;
+  const unsure = importances.filter(mayBeNoise).length, unknown = importances.filter(each => each.standardError === undefined).length;
+  return <>
+    <BarTable caption="Importance of each feature, as its part of the whole, which is 1; the whisker is one standard error of the noise" heads={['feature', 'importance']}
+      what="features" bars={importances.map(each => ({
+        key: each.feature, name: <Name text={each.feature} most={48}/>, value: each.importance, error: each.standardError ?? null,
+        text: <>{decimal(each.importance)} <span class="sure">± {each.standardError === undefined ? '?' : decimal(each.standardError)}</span></>,
+        ...(mayBeNoise(each) ? {note: 'may be noise'} : {}),
+      }))}/>
+    <Remark>{unsure > 0 && <>{unsure === importances.length ? 'All of them' : countOf(unsure, 'feature')} {unsure === 1 ? 'has' : 'have'} an importance
+      of less than {SURE_ERRORS} standard errors: noise alone makes as much, so it may say nothing. </>}
+      {unknown > 0 && 'Where there is no error, the noise of the leaves is not known. '}
+      An importance follows from the leaves, not from rows: it costs no privacy.</Remark>
+  </>;
+}
+
+async function endpointsOf(name: string, signal: AbortSignal): Promise<Endpoint[]> {
+  const {endpoints} = await models.listEndpoints({pageSize: 1000}, {signal});
+  return endpoints.filter(({versions}) => versions.at(-1)?.model === name);
+}
+
+function ServedBy({name}: {name: string}) {
+  const served = useLoad(signal => endpointsOf(name, signal), [name]);
+  if (served.data === undefined) return <Failure error={served.error} retry={served.reload}/>;
+  return <Section title="Served by">
+    {served.data.length === 0 ? <p>No endpoint answers with it. Programs can ask for it by its own name, <code>{visible(name)}</code>.</p>
+      : <ul class="says">{served.data.map(endpoint => <li key={endpoint.name}>
+        <a href={endpointHref(endpoint.name)}><Name text={idOf(endpoint.name)}/></a> answers with it, as version {count(endpoint.versions.at(-1)!.number)}.</li>)}</ul>}
+  </Section>;
+}

@@ -1,0 +1,34 @@
+// The trees of a model, one at a time, with what their leaves say.
+
+import type {LeafPrediction} from 'proto/model_pb';
+import {Remark, Section} from '../parts/layout';
+import {Name} from '../parts/text';
+import {ForestView, type NodeNote} from '../parts/tree';
+import {isLeaf} from '../trees/layout';
+import type {ModelProps, WholeModel} from './model';
+import {leafRemark, leafWords, prunedTo} from './words';
+
+/** What stands in a leaf's row. */
+export function leafNote(model: WholeModel): NodeNote {
+  return (tree, layout, node) => {
+    if (!isLeaf(layout, node)) return null;
+    const leaf = model.predictions[tree]?.leaves[layout.firstLeaf[node]!];
+    return leaf === undefined ? <span class="sure">nothing is known</span> : <Leaf model={model} leaf={leaf} pruned={prunedTo(layout, node, leaf)}/>;
+  };
+}
+
+function Leaf({model, leaf, pruned}: {model: WholeModel; leaf: LeafPrediction; pruned: number | null}) {
+  const {answer, sure} = leafWords(model, leaf);
+  return <><b><Name text={answer} most={40}/></b> <span class="sure">{sure}{pruned !== null && ` (pruned to depth ${pruned})`}</span></>;
+}
+
+export function ModelTrees({model, features, tried}: ModelProps) {
+  if (model.forest === undefined) return <p>The daemon sent no trees.</p>;
+  const leaves = tried.answer && new Map(tried.answer.explanation.trees.map(({tree, leaf}) => [tree, leaf]));
+  const remark = leafRemark(model);
+  return <Section title="Trees">
+    <ForestView forest={model.forest} features={features} note={leafNote(model)} way={tree => leaves?.get(tree) ?? null}/>
+    <Remark>{remark !== '' && `${remark} `}± is one standard error, of privacy noise and sampling together.
+      {leaves !== null && ' The way of the row that you tried is marked.'} To look at trees costs no privacy.</Remark>
+  </Section>;
+}

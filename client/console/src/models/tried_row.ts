@@ -1,0 +1,60 @@
+// The row that a user tries: what was typed, and what the daemon says of it.
+
+import {useState} from 'preact/hooks';
+import type {Explanation, Prediction} from 'proto/model_pb';
+import type {Feature, Schema} from 'proto/schema_pb';
+import {models} from '../api/clients';
+import {useAction, type Action} from '../api/load';
+import {encodeField, type EncodedField} from '../rows/encode';
+import {InputError} from '../rows/errors';
+
+/** What was typed of a numeric feature; of a categorical one the code as text. Empty: missing. */
+export type Fields = readonly string[];
+
+export interface Tried {
+  fields: Fields;
+  prediction: Prediction;
+  explanation: Explanation;
+  classes: readonly string[];
+}
+
+export interface TriedRow {
+  fields: Fields;
+  setField: (feature: number, text: string) => void;
+  setFields: (fields: Fields) => void;
+  /** Features whose fields cannot be read. */
+  unreadable: readonly number[];
+  predict: Action<[]>;
+  /** The last answer; it may be of other fields than those that are typed now. */
+  answer: Tried | null;
+}
+
+/** The middle of a number's bounds, the first of a category's values. */
+export function startOf({type}: Feature): string {
+  if (type.case === 'categorical') return '0';
+  if (type.case !== 'numeric') return '';
+  const {min, max, integer} = type.value, middle = min + (max - min) / 2;
+  return String(integer ? Math.round(middle) : Number(middle.toPrecision(6)));
+}
+
+/** A field as the API takes it. */
+export function encodeTyped(feature: Feature, text: string): EncodedField {
+  if (feature.type.case !== 'categorical' || text === '') return encodeField(feature, text.trim());
+  return {value: Number(text), note: 'none'};
+}
+
+export function useTriedRow(id: string, schema: Schema): TriedRow {
+  const [fields, setFields] = useState<Fields>(() => schema.features.map(startOf));
+  const [answer, setAnswer] = useState<Tried | null>(null);
+  const predict = useAction(async signal => {
+    const values = schema.features.map((feature, i) => encodeTyped(feature, fields[i]!).value);
+    const {predictions, explanations, classes} = await models.predict({name: `models/${id}`, rows: [{values}], explain: true}, {signal});
+    const prediction = predictions[0], explanation = explanations[0];
+    if (prediction === undefined || explanation === undefined) throw new InputError('The daemon answered without a prediction.');
+    setAnswer({fields, prediction, explanation, classes});
+  });
+  const unreadable: number[] = [];
+  schema.features.forEach((feature, i) => { if (encodeTyped(feature, fields[i]!).note === 'unreadable') unreadable.push(i); });
+  const setField = (feature: number, text: string) => setFields(before => before.map((each, i) => i === feature ? text : each));
+  return {fields, setField, setFields, unreadable, predict, answer};
+}

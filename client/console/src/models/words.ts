@@ -1,0 +1,134 @@
+// What a model is and what it cost, in words.
+
+import {LeafKind, type Certificate, type LeafPrediction, type Model} from 'proto/model_pb';
+import {idOf} from '../api/ids';
+import {countOf, decimal, delta, epsilon, significant, time} from '../parts/format';
+import type {TreeLayout} from '../trees/layout';
+
+/** "epsilon 2", "epsilon 1, delta 1e−6". */
+export function costText({epsilonNanos, deltaAtto}: Certificate): string {
+  return `epsilon ${epsilon(epsilonNanos)}${deltaAtto > 0n ? `, delta ${delta(deltaAtto)}` : ''}`;
+}
+
+/** Whose loss the cost is. */
+export function costNote(model: Model): string {
+  return model.study === '' ? 'of every row, in all' : 'of every device, by its one report';
+}
+
+/** The neighbouring relation; an early model may lack it. */
+export function neighbouringText(certificate: Certificate | undefined): string {
+  return certificate === undefined || certificate.neighbouring === '' ? 'not said' : certificate.neighbouring;
+}
+
+/** A job tells the day alone, by the clock of the world, not of the reader. */
+export function createdText(model: Model): string {
+  if (model.createdUnixSeconds === 0n) return '–';
+  if (model.study !== '') return time(model.createdUnixSeconds);
+  return new Date(1000 * Number(model.createdUnixSeconds)).toISOString().slice(0, 10);
+}
+
+/** "study exit", "job 3k2". */
+export function sourceText(model: Model): string {
+  if (model.study !== '') return `study ${idOf(model.study)}`;
+  return model.job === '' ? 'not said' : `job ${idOf(model.job)}`;
+}
+
+/** What the model answers: "2 classes", "a number in years". */
+export function answerKind(model: Model): string {
+  const {schema} = model;
+  if (schema === undefined) return 'not said';
+  if (schema.target === undefined) return countOf(schema.classes.length, 'class', 'classes');
+  return schema.target.unit === '' ? 'a number' : `a number in ${schema.target.unit}`;
+}
+
+export const LEAF_KINDS: Record<LeafKind, string> = {
+  [LeafKind.UNSPECIFIED]: 'probabilities: the answer is their mean over the trees',
+  [LeafKind.ADDITIVE]: 'terms of a mean: the answer is the mean over the trees, cut to what is possible',
+  [LeafKind.WEIGHTS]: 'weights: the answer is their sums over the trees, as parts of the total',
+  [LeafKind.SCORES]: 'scores: the answer follows from their sums over the trees',
+};
+
+/** Whether leaves are parts of the answer, and no answers of their own: the rule of common/tree/explain.cc. */
+export function leavesAreTerms({leafKind, forest}: Model): boolean {
+  return leafKind === LeafKind.SCORES || (leafKind === LeafKind.ADDITIVE && (forest?.trees.length ?? 0) > 1);
+}
+
+/** What a leaf adds to the answer, of whose class `label` is (1 for a number). */
+export function contributionOf(model: Model, {probabilities: numbers}: LeafPrediction, label: number): number {
+  const number = numbers[label] ?? 0, trees = model.forest?.trees.length ?? 1, target = model.schema?.target;
+  const isScores = model.leafKind === LeafKind.SCORES;
+  if (model.leafKind === LeafKind.WEIGHTS || (isScores && target === undefined)) {
+    return number - numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+  }
+  if (target === undefined) return (number - 1 / numbers.length) / trees;
+  return (target.max - target.min) * (isScores ? number : (number - 0.5) / trees);
+}
+
+function shareOf(model: Model, {probabilities: numbers}: LeafPrediction, output: number): number {
+  const number = numbers[output] ?? 0;
+  if (model.leafKind === LeafKind.ADDITIVE) return Math.min(Math.max(number, 0), 1);
+  if (model.leafKind !== LeafKind.WEIGHTS) return number;
+  const total = numbers.reduce((sum, each) => sum + Math.max(each, 0), 0);
+  return total > 0 ? Math.max(number, 0) / total : 1 / numbers.length;
+}
+
+function signed(value: number, digits: number): string {
+  return `${value >= 0 ? '+' : ''}${significant(value, digits)}`;
+}
+
+export interface LeafWords {
+  /** A class, or a number with its unit. */
+  answer: string;
+  /** How sure that is: "0.83 ± 0.02". May be empty. */
+  sure: string;
+}
+
+/** What a leaf says, as `coppice model show` draws it (common/tree/render_label.cc). */
+export function leafWords(model: Model, leaf: LeafPrediction): LeafWords {
+  const {schema} = model, target = schema?.target, terms = leavesAreTerms(model);
+  const error = Number.isFinite(leaf.standardError) ? leaf.standardError : null;
+  const isWeights = model.leafKind === LeafKind.WEIGHTS;
+  if (target !== undefined) {
+    const span = target.max - target.min, unit = target.unit === '' ? '' : ` ${target.unit}`;
+    if (terms) return {answer: signed(contributionOf(model, leaf, 1), 4) + unit, sure: ''};
+    return {answer: significant(target.min + span * shareOf(model, leaf, 1)) + unit, sure: isWeights || error === null ? '' : `± ${significant(error * span, 3)}`};
+  }
+  const answer = schema?.classes[leaf.label] ?? `class ${leaf.label}`;
+  if (terms) {
+    const isScores = model.leafKind === LeafKind.SCORES, score = leaf.probabilities[leaf.label] ?? 0;
+    return {answer, sure: isScores ? `${score >= 0 ? '+' : ''}${decimal(score)}` : signed(contributionOf(model, leaf, leaf.label), 3)};
+  }
+  const share = decimal(shareOf(model, leaf, leaf.label), 2);
+  return {answer, sure: isWeights ? share : `${share} ± ${error === null ? '?' : decimal(error, 2)}`};
+}
+
+/** The depth of the ancestor whose sums a leaf took over; null if they are its own. */
+export function prunedTo(layout: TreeLayout, node: number, leaf: LeafPrediction): number | null {
+  return leaf.sourceNode === node ? null : layout.depths[leaf.sourceNode] ?? null;
+}
+
+/** How to read leaves that are terms; empty if they are answers. */
+export function leafRemark(model: Model): string {
+  if (!leavesAreTerms(model)) return '';
+  if (model.schema?.target !== undefined) return 'A leaf adds to the number that is predicted: the answer is the sum over all trees.';
+  return model.leafKind === LeafKind.SCORES ? 'A leaf adds to the score of the class that it names: the class with the largest sum over all trees is the answer.'
+    : 'A leaf adds to the probability of the class that it names; the answer is the sum over all trees.';
+}
+
+export interface ImportanceLike {
+  importance: number;
+  standardError?: number | undefined;
+}
+
+/** Below this many standard errors from 0 an importance may be the noise of the leaves alone. */
+export const SURE_ERRORS = 2;
+
+export function mayBeNoise({importance, standardError}: ImportanceLike): boolean {
+  return standardError !== undefined && !(importance >= SURE_ERRORS * standardError);
+}
+
+/** Trees of a model, as figures. Null without a forest. */
+export function sizeOf(model: Model): {trees: number; leaves: number} | null {
+  const trees = model.forest?.trees.length ?? 0;
+  return trees === 0 ? null : {trees, leaves: model.predictions.reduce((sum, tree) => sum + tree.leaves.length, 0)};
+}
