@@ -24,7 +24,7 @@ const FORMATS: readonly Format[] = [
   {format: 'coppice', name: 'Coppice', use: 'the commands of coppice (--file) and Python; keeps the signature', models: 'all'},
   {format: 'json', name: 'JSON', use: 'programs of your own; values by name, with standard errors', models: 'all'},
   {format: 'onnx', name: 'ONNX', use: 'serving: onnxruntime, Triton, browsers', models: 'all'},
-  {format: 'xgboost', name: 'XGBoost', use: 'XGBoost and what reads its models, SHAP among it', models: 'classes by scores or probabilities, without sums of features'},
+  {format: 'xgboost', name: 'XGBoost', use: 'XGBoost and what reads its models, SHAP among it', models: 'not weights, nor trees that split sums of features'},
   {format: 'c', name: 'C header', use: 'firmware and every other program; no library, no allocation', models: 'all'},
 ];
 

@@ -28,7 +28,7 @@ export function ModelTrees({model, features, tried}: ModelProps) {
   const remark = leafRemark(model);
   return <Section title="Trees">
     <ForestView forest={model.forest} features={features} note={leafNote(model)} way={tree => leaves?.get(tree) ?? null}/>
-    <Remark>{remark !== '' && `${remark} `}± is one standard error, of privacy noise and sampling together.
+    <Remark>{remark === '' ? '± is one standard error, of privacy noise and sampling together.' : remark}
       {leaves !== null && ' The way of the row that you tried is marked.'} To look at trees costs no privacy.</Remark>
   </Section>;
 }

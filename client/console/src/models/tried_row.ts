@@ -2,11 +2,11 @@
 
 import {useState} from 'preact/hooks';
 import type {Explanation, Prediction} from 'proto/model_pb';
-import type {Feature, Schema} from 'proto/schema_pb';
+import type {Schema} from 'proto/schema_pb';
 import {models} from '../api/clients';
 import {useAction, type Action} from '../api/load';
-import {encodeField, type EncodedField} from '../rows/encode';
 import {InputError} from '../rows/errors';
+import {encodeTyped, startOf} from './typed_fields';
 
 /** What was typed of a numeric feature; of a categorical one the code as text. Empty: missing. */
 export type Fields = readonly string[];
@@ -27,20 +27,6 @@ export interface TriedRow {
   predict: Action<[]>;
   /** The last answer; it may be of other fields than those that are typed now. */
   answer: Tried | null;
-}
-
-/** The middle of a number's bounds, the first of a category's values. */
-export function startOf({type}: Feature): string {
-  if (type.case === 'categorical') return '0';
-  if (type.case !== 'numeric') return '';
-  const {min, max, integer} = type.value, middle = min + (max - min) / 2;
-  return String(integer ? Math.round(middle) : Number(middle.toPrecision(6)));
-}
-
-/** A field as the API takes it. */
-export function encodeTyped(feature: Feature, text: string): EncodedField {
-  if (feature.type.case !== 'categorical' || text === '') return encodeField(feature, text.trim());
-  return {value: Number(text), note: 'none'};
 }
 
 export function useTriedRow(id: string, schema: Schema): TriedRow {

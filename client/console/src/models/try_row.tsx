@@ -10,7 +10,8 @@ import {Pager} from '../parts/table';
 import {cut, visible} from '../parts/text';
 import {Answer} from './answer';
 import type {ModelProps} from './model';
-import {encodeTyped, startOf, type TriedRow} from './tried_row';
+import type {TriedRow} from './tried_row';
+import {encodeTyped, startOf} from './typed_fields';
 
 const FIELDS_SHOWN = 24, MOST_OPTIONS = 200, MOST_OPTION_TEXT = 60;
 

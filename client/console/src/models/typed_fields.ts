@@ -1,0 +1,18 @@
+// What is typed of a row by hand, one text a feature: a number, or the code of a category. Empty: missing.
+
+import type {Feature} from 'proto/schema_pb';
+import {encodeField, type EncodedField} from '../rows/encode';
+
+/** The middle of a number's bounds, the first of a category's values. */
+export function startOf({type}: Feature): string {
+  if (type.case === 'categorical') return '0';
+  if (type.case !== 'numeric') return '';
+  const {min, max, integer} = type.value, middle = min + (max - min) / 2;
+  return String(integer ? Math.round(middle) : Number(middle.toPrecision(6)));
+}
+
+/** A field as the API takes it. */
+export function encodeTyped(feature: Feature, text: string): EncodedField {
+  if (feature.type.case !== 'categorical' || text === '') return encodeField(feature, text.trim());
+  return {value: Number(text), note: 'none'};
+}
