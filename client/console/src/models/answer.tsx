@@ -2,7 +2,7 @@
 
 import {useState} from 'preact/hooks';
 import {ContributionUnit, LeafKind, type Prediction} from 'proto/model_pb';
-import {count, decimal, percent, significant} from '../parts/format';
+import {count, decimal, percent, plain, significant} from '../parts/format';
 import {Figures, Remark, Section, type Figure} from '../parts/layout';
 import {Name, visible} from '../parts/text';
 import {ForestView} from '../parts/tree';
@@ -31,9 +31,9 @@ export function Answer(props: ModelProps & {answer: Tried}) {
   return <>
     <section aria-label="The answer" role="status">
       <Figures figures={model.schema.target === undefined ? classFigures(model, prediction, classes) : numberFigures(model, prediction)}/>
+      <Remark>{model.leafKind === LeafKind.SCORES ? 'The interval is of what exact sums would give on the same splits: it holds the privacy noise, not the sampling.'
+        : 'The interval and the error hold privacy noise and sampling together.'} To predict costs no privacy.</Remark>
     </section>
-    <Remark>{model.leafKind === LeafKind.SCORES ? 'The interval is of what exact sums would give on the same splits: it holds the privacy noise, not the sampling.'
-      : 'The interval and the error hold privacy noise and sampling together.'} To predict costs no privacy.</Remark>
     {model.schema.target === undefined && classes.length > 2 && <Probabilities prediction={prediction} classes={classes}/>}
     <Contributions {...props}/>
     <Ways {...props}/>
@@ -60,7 +60,7 @@ function numberFigures({schema: {label, target}}: WholeModel, prediction: Predic
     {name: visible(label), value: `${significant(value, 5)}${unit}`, note: 'the answer'},
     {name: 'Standard error', value: Number.isFinite(valueError) ? `± ${significant(valueError, 3)}` : '–', note: Number.isFinite(valueError) ? '' : 'not known'},
     {name: 'Interval', value: intervalOf(prediction, bound => significant(bound, 4)), note: 'of the number, 95 %'},
-    {name: 'Bounds', value: `${target!.min} to ${target!.max}`, note: 'public; no answer is outside'},
+    {name: 'Bounds', value: `${plain(target!.min)} to ${plain(target!.max)}`, note: 'public; no answer is outside'},
   ];
 }
 
@@ -98,7 +98,7 @@ function Ways({model, features, answer: {explanation}}: ModelProps & {answer: Tr
   return <Section title="Its way through the trees" aside={trees.length > 1 ? 'Trees that add most are first.' : undefined}>
     {trees.length > 1 && <p class="actions">{named.map(path => <button key={path.tree} type="button" class="small" aria-pressed={path.tree === tree} onClick={() => setShown(path.tree)}>
       tree {path.tree} <span class="n">{signed(path.contribution)}</span></button>)}
-      {trees.length > named.length && <span class="problem">and {count(trees.length - named.length)} that add less</span>}</p>}
+      {trees.length > named.length && <span class="problem">and {count(trees.length - named.length)} more</span>}</p>}
     <ForestView key={tree} forest={model.forest} features={features} note={leafNote(model)} tree={tree} way={number => leaves.get(number) ?? null}/>
   </Section>;
 }

@@ -11,7 +11,6 @@ export interface Bar {
   /** The whisker reaches this far to both sides; null: not known. */
   error?: number | null;
   text: ComponentChildren;
-  note?: ComponentChildren;
   strong?: boolean;
 }
 
@@ -49,7 +48,7 @@ export function BarTable({caption, heads, bars, most, what}: {
         <tbody>{bars.slice(begin, begin + PAGE_SIZE).map(bar => <tr key={bar.key} class={bar.strong ? 'strong' : ''}>
           <th scope="row">{bar.name}</th>
           <td class="bar-cell"><BarCell bar={bar} low={low} high={high}/></td>
-          <td class="n">{bar.text}{bar.note !== undefined && <small>{bar.note}</small>}</td>
+          <td class="n">{bar.text}</td>
         </tr>)}</tbody>
       </table>
     </figure>

@@ -41,7 +41,7 @@ const ROWS: readonly Row[] = [
   ['neighbouring', ({model}) => <Name text={neighbouringText(model.certificate)} most={80}/>],
   ['predicts', ({model}) => <><Name text={model.schema?.label ?? ''} most={40}/> <span class="sure">{visible(answerKind(model))}</span></>],
   ['features', ({model}) => count(model.schema?.features.length ?? 0)],
-  ['reports', ({model}) => count(model.certificate?.reports ?? 0n)],
+  ['reports', ({model}) => model.study === '' ? '–' : count(model.certificate?.reports ?? 0n)],
   ['trees', ({model}) => count(sizeOf(model)?.trees ?? 0)],
   ['leaves', ({model}) => count(sizeOf(model)?.leaves ?? 0)],
   ['deepest tree', ({described}) => described === null ? '–' : count(described.maxDepth)],

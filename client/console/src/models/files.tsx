@@ -1,5 +1,6 @@
 // A model as files for other programs.
 
+import {Code, ConnectError} from '@connectrpc/connect';
 import {useState} from 'preact/hooks';
 import {models} from '../api/clients';
 import {isUnimplemented} from '../api/errors';
@@ -9,7 +10,7 @@ import {bytes} from '../parts/format';
 import {Command, Remark, Section} from '../parts/layout';
 import {Failure, Notice} from '../parts/notice';
 import {Table} from '../parts/table';
-import {Name} from '../parts/text';
+import {Name, visible} from '../parts/text';
 import type {ModelProps} from './model';
 
 interface Format {
@@ -48,10 +49,19 @@ export function ModelFiles({id, model}: ModelProps) {
         onClick={() => void save.run(format)}>{save.running && chosen === format ? 'Writing …' : 'Save'}</button>},
     ]}/>
     {saved !== null && <Notice kind="done" title={<><Name text={saved.name}/>, {bytes(saved.size)}, was handed to the browser</>}/>}
-    {save.error !== null && (isUnimplemented(save.error)
-      ? <Notice kind="warning" title="This daemon writes no files"><p>It is older than this console. The command writes the same file on your side:</p><Command text={command(chosen)}/></Notice>
-      : <><Failure error={save.error}/><Command text={command(chosen)}/></>)}
+    <SaveError error={save.error} command={command(chosen)}/>
     <Remark>A row for the formats needs no preparation but codes for categories: a category is its position in the schema's values, from 0; one that the schema
       does not list is the number of values; a missing value is NaN. docs/export.md has the details, and the format for devices.</Remark>
   </Section>;
+}
+
+function SaveError({error, command}: {error: unknown; command: string}) {
+  if (error === null) return null;
+  if (isUnimplemented(error)) {
+    return <Notice kind="warning" title="This daemon writes no files"><p>It is older than this console. The command writes the same file on your side:</p>
+      <Command text={command}/></Notice>;
+  }
+  const failure = ConnectError.from(error);
+  if (failure.code !== Code.FailedPrecondition) return <Failure error={error}/>;
+  return <Notice kind="warning" title="There is no such file of this model"><p><bdi>{visible(failure.rawMessage)}</bdi></p></Notice>;
 }

@@ -7,7 +7,7 @@ import {models} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad, type Loaded} from '../api/load';
 import {EvaluateModel} from '../parts/evaluation';
-import {Empty, Page, Remark, Section, SubNav} from '../parts/layout';
+import {Empty, Page, Section, SubNav} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {href} from '../route';
 import {treeFeatures, type TreeFeature} from '../trees/questions';
@@ -69,10 +69,9 @@ function OneModel({id, part, model, loaded, described}: {
     {part === 'try' && <TryRow {...props}/>}
     {/* Stays, so that a measurement goes on while other parts are looked at. */}
     {evaluated && <div class={part === 'evaluate' ? '' : 'gone'}><Section title="Evaluate on a table">
-      <p>Choose rows with true answers that the model has not seen. The browser reads the file, the daemon predicts block by block, and the browser compares.</p>
+      <p>Choose rows with true answers that the model has not seen. The browser reads the file, the daemon predicts block by block, and the browser
+        compares. On private rows the result is itself a release, which no budget counts: whoever learns it learns of these rows.</p>
       <EvaluateModel name={model.name} schema={model.schema}/>
-      <Remark>An accuracy is an exact function of the rows that it is measured on. Measured on private rows it is itself a release that no budget
-        counts: whoever learns it learns of these rows. Measure on public rows, or keep the figures to yourself.</Remark>
     </Section></div>}
     {part === 'certificate' && <ModelCertificate {...props}/>}
     {part === 'files' && <ModelFiles {...props}/>}

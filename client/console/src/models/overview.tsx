@@ -5,10 +5,11 @@ import {models} from '../api/clients';
 import {isUnimplemented} from '../api/errors';
 import {idOf} from '../api/ids';
 import {useLoad} from '../api/load';
-import {count, countOf, decimal, delta, epsilon, hex} from '../parts/format';
+import {count, countOf, decimal, delta, epsilon, hex, plain} from '../parts/format';
 import {Command, Facts, Figures, Remark, Section, Sentences} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {Name, Names, visible} from '../parts/text';
+import {href} from '../route';
 import {BarTable} from './bars';
 import {endpointHref, SourceLink} from './links';
 import type {ModelProps} from './model';
@@ -26,8 +27,8 @@ export function ModelOverview({id, model, described}: ModelProps) {
       {name: 'Leaves', value: count(size?.leaves ?? 0), note: 'of all trees'},
       ...(certificate !== undefined && certificate.reports > 0n ? [{name: 'Reports', value: count(certificate.reports), note: countOf(certificate.publicRows, 'public row')}] : []),
     ]}/>
-    <p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
-      a factor of e<sup>ε</sup> at most; the certificate says what this means and what it does not cover.</p>
+    <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
+      a factor of e<sup>ε</sup> at most; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p></section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>
         : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>
@@ -41,7 +42,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
         ['Estimator or algorithm', <Name text={certificate?.estimator ?? ''} most={60}/>],
         ['Mechanism', <Name text={certificate?.mechanism ?? ''} most={120}/>],
         schema.target === undefined && ['Classes', <Names texts={schema.classes} most={8}/>],
-        schema.target !== undefined && ['Range of the answer', `${schema.target.min} to ${schema.target.max} ${visible(schema.target.unit)}`],
+        schema.target !== undefined && ['Range of the answer', `${plain(schema.target.min)} to ${plain(schema.target.max)} ${visible(schema.target.unit)}`],
         ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={6}/></>],
         model.derived.length > 0 && ['Derived features', `${countOf(model.derived.length, 'signed sum')} of numeric features`],
         ['Leaves hold', LEAF_KINDS[model.leafKind]],
@@ -63,9 +64,8 @@ function Importances({described: {importances}}: {described: DescribeModelRespon
   return <>
     <BarTable caption="Importance of each feature, as its part of the whole, which is 1; the whisker is one standard error of the noise" heads={['feature', 'importance']}
       what="features" bars={importances.map(each => ({
-        key: each.feature, name: <Name text={each.feature} most={48}/>, value: each.importance, error: each.standardError ?? null,
+        key: each.feature, name: <><Name text={each.feature} most={48}/>{mayBeNoise(each) && <span class="sure"> may be noise</span>}</>, value: each.importance, error: each.standardError ?? null,
         text: <>{decimal(each.importance)} <span class="sure">± {each.standardError === undefined ? '?' : decimal(each.standardError)}</span></>,
-        ...(mayBeNoise(each) ? {note: 'may be noise'} : {}),
       }))}/>
     <Remark>{unsure > 0 && <>{unsure === importances.length ? 'All of them' : countOf(unsure, 'feature')} {unsure === 1 ? 'has' : 'have'} an importance
       of less than {SURE_ERRORS} standard errors: noise alone makes as much, so it may say nothing. </>}

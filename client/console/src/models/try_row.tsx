@@ -3,7 +3,7 @@
 import {useMemo, useState} from 'preact/hooks';
 import type {Feature} from 'proto/schema_pb';
 import {SelectField, TextField, Form} from '../parts/field';
-import {count} from '../parts/format';
+import {count, plain} from '../parts/format';
 import {Remark, Section} from '../parts/layout';
 import {Failure} from '../parts/notice';
 import {Pager} from '../parts/table';
@@ -21,13 +21,13 @@ export function TryRow(props: ModelProps) {
   const problem = unreadable.length === 0 ? null : `${visible(cut(model.schema.features[unreadable[0]!]!.name, 40))} is no number.`;
   return <>
     <Section title="The row" aside="The daemon gets to see the row, and does not keep it.">
-      <Form action="Predict" running={predict.running} problem={problem} onSubmit={() => void predict.run()} extra={<>
+      <div class="row-form"><Form action="Predict" running={predict.running} problem={problem} onSubmit={() => void predict.run()} extra={<>
         <button type="button" class="small" onClick={() => tried.setFields(model.schema.features.map(() => ''))}>All missing</button>
         <button type="button" class="small" onClick={() => tried.setFields(model.schema.features.map(startOf))}>Middle of the bounds</button>
         {answer !== null && answer.fields !== fields && !predict.running && <span class="problem">The answer below is of the row before.</span>}
       </>}>
         <RowFields {...props}/>
-      </Form>
+      </Form></div>
     </Section>
     <Failure error={predict.error}/>
     {answer === null ? <Remark>The row begins at the middle of each number's bounds. An empty field is a missing value. Each feature's bounds are public: what is
@@ -71,8 +71,8 @@ function RowField({feature, number, tried}: {feature: Feature; number: number; t
   const {note, value} = encodeTyped(feature, text);
   const range = feature.type.case === 'numeric' ? feature.type.value : null;
   const unit = range === null || range.unit === '' ? '' : ` ${visible(range.unit)}`;
-  const hint = note === 'clamped' || note === 'rounded' ? `taken as ${value}${unit}` : note === 'missing' ? 'missing'
-    : range === null ? '' : `${range.min} to ${range.max}${unit}${range.integer ? ', whole' : ''}`;
+  const hint = note === 'clamped' || note === 'rounded' ? `taken as ${plain(value)}${unit}` : note === 'missing' ? 'missing'
+    : range === null ? '' : `${plain(range.min)} to ${plain(range.max)}${unit}${range.integer ? ', whole' : ''}`;
   return <TextField label={label} value={text} onValue={onValue} inputmode="decimal" placeholder="missing" hint={hint} error={note === 'unreadable' ? 'This is no number.' : null}/>;
 }
 

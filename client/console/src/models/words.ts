@@ -12,7 +12,7 @@ export function costText({epsilonNanos, deltaAtto}: Certificate): string {
 
 /** Whose loss the cost is. */
 export function costNote(model: Model): string {
-  return model.study === '' ? 'of every row, in all' : 'of every device, by its one report';
+  return model.study === '' ? 'for each row, in all' : 'for each device, by its one report';
 }
 
 /** The neighbouring relation; an early model may lack it. */
