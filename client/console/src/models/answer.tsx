@@ -29,7 +29,7 @@ function signed(value: number): string {
 export function Answer(props: ModelProps & {answer: Tried}) {
   const {model, answer: {prediction, classes}} = props;
   return <>
-    <section aria-label="The answer" role="status">
+    <section aria-label="The answer">
       <Figures figures={model.schema.target === undefined ? classFigures(model, prediction, classes) : numberFigures(model, prediction)}/>
       <Remark>{model.leafKind === LeafKind.SCORES ? 'The interval is of what exact sums would give on the same splits: it holds the privacy noise, not the sampling.'
         : 'The interval and the error hold privacy noise and sampling together.'} To predict costs no privacy.</Remark>
@@ -38,6 +38,12 @@ export function Answer(props: ModelProps & {answer: Tried}) {
     <Contributions {...props}/>
     <Ways {...props}/>
   </>;
+}
+
+/** The answer in a few words, to be read out. */
+export function spokenAnswer({schema: {label, target}}: WholeModel, {prediction, classes}: Tried): string {
+  if (target !== undefined) return `${visible(label)}: ${significant(prediction.value, 5)} ${visible(target.unit)}`;
+  return `${visible(label)}: ${visible(classes[prediction.label] ?? '')}, probability ${decimal(prediction.probabilities[prediction.label])}`;
 }
 
 function intervalOf({low, high}: Prediction, text: (value: number) => string): string {
@@ -90,15 +96,16 @@ function Contributions({model, features, answer: {explanation, prediction, class
 
 function Ways({model, features, answer: {explanation}}: ModelProps & {answer: Tried}) {
   const {trees} = explanation;
-  const [shown, setShown] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const [inView, setInView] = useState<number | null>(null);
   if (model.forest === undefined || trees.length === 0) return null;
   const leaves = new Map(trees.map(({tree, leaf}) => [tree, leaf]));
   // A tree of one leaf adds the same to every row.
-  const tree = shown ?? (trees.find(({steps}) => steps.length > 0) ?? trees[0]!).tree, named = trees.slice(0, TREES_NAMED);
+  const tree = chosen ?? (trees.find(({steps}) => steps.length > 0) ?? trees[0]!).tree, named = trees.slice(0, TREES_NAMED);
   return <Section title="Its way through the trees" aside={trees.length > 1 ? 'Trees that add most are first.' : undefined}>
-    {trees.length > 1 && <p class="actions">{named.map(path => <button key={path.tree} type="button" class="small" aria-pressed={path.tree === tree} onClick={() => setShown(path.tree)}>
+    {trees.length > 1 && <p class="actions">{named.map(path => <button key={path.tree} type="button" class="small" aria-pressed={path.tree === (inView ?? tree)} onClick={() => { setChosen(path.tree); setInView(path.tree); }}>
       tree {path.tree} <span class="n">{signed(path.contribution)}</span></button>)}
       {trees.length > named.length && <span class="problem">and {count(trees.length - named.length)} more</span>}</p>}
-    <ForestView key={tree} forest={model.forest} features={features} note={leafNote(model)} tree={tree} way={number => leaves.get(number) ?? null}/>
+    <ForestView key={tree} forest={model.forest} features={features} note={leafNote(model)} tree={tree} onTree={setInView} way={number => leaves.get(number) ?? null}/>
   </Section>;
 }

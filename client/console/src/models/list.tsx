@@ -24,11 +24,11 @@ export function ModelList() {
     {items === undefined ? pages.loading && <Loading/> : <>
       <Table caption="Models" quiet rows={items} rowKey={model => model.name} columns={[
         {head: 'model', cell: model => <ModelLink name={model.name}/>},
-        {head: 'made by', cell: model => <SourceLink model={model}/>},
-        {head: 'estimator or algorithm', cell: model => <Name text={model.certificate?.estimator ?? ''} most={30}/>},
         {head: 'epsilon', number: true, cell: model => epsilon(model.certificate?.epsilonNanos ?? 0n)},
         {head: 'delta', number: true, cell: model => delta(model.certificate?.deltaAtto ?? 0n)},
         {head: 'neighbouring', cell: model => <Name text={neighbouringText(model.certificate)} most={60}/>},
+        {head: 'made by', cell: model => <SourceLink model={model}/>},
+        {head: 'estimator or algorithm', cell: model => <Name text={model.certificate?.estimator ?? ''} most={30}/>},
         {head: 'created', cell: model => <span class="when">{createdText(model)}</span>},
       ]} empty={<Empty title="There is no model yet" action={<a class="button" href={href('studies')}>Go to the studies</a>}
         command="coppice model build --study STUDY --model first">

@@ -1,6 +1,6 @@
 // The row that a user tries: what was typed, and what the daemon says of it.
 
-import {useState} from 'preact/hooks';
+import {useMemo, useState} from 'preact/hooks';
 import type {Explanation, Prediction} from 'proto/model_pb';
 import type {Schema} from 'proto/schema_pb';
 import {models} from '../api/clients';
@@ -39,8 +39,7 @@ export function useTriedRow(id: string, schema: Schema): TriedRow {
     if (prediction === undefined || explanation === undefined) throw new InputError('The daemon answered without a prediction.');
     setAnswer({fields, prediction, explanation, classes});
   });
-  const unreadable: number[] = [];
-  schema.features.forEach((feature, i) => { if (encodeTyped(feature, fields[i]!).note === 'unreadable') unreadable.push(i); });
+  const unreadable = useMemo(() => schema.features.flatMap((feature, i) => encodeTyped(feature, fields[i]!).note === 'unreadable' ? [i] : []), [schema, fields]);
   const setField = (feature: number, text: string) => setFields(before => before.map((each, i) => i === feature ? text : each));
   return {fields, setField, setFields, unreadable, predict, answer};
 }

@@ -8,7 +8,7 @@ import {Remark, Section} from '../parts/layout';
 import {Failure} from '../parts/notice';
 import {Pager} from '../parts/table';
 import {cut, visible} from '../parts/text';
-import {Answer} from './answer';
+import {Answer, spokenAnswer} from './answer';
 import type {ModelProps} from './model';
 import type {TriedRow} from './tried_row';
 import {encodeTyped, startOf} from './typed_fields';
@@ -30,6 +30,7 @@ export function TryRow(props: ModelProps) {
       </Form></div>
     </Section>
     <Failure error={predict.error}/>
+    <p class="hidden" role="status">{answer !== null && spokenAnswer(model, answer)}</p>
     {answer === null ? <Remark>The row begins at the middle of each number's bounds. An empty field is a missing value. Each feature's bounds are public: what is
       outside is taken as the nearest bound, as on a device.</Remark> : <Answer {...props} answer={answer}/>}
   </>;

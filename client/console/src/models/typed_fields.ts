@@ -13,6 +13,6 @@ export function startOf({type}: Feature): string {
 
 /** A field as the API takes it. */
 export function encodeTyped(feature: Feature, text: string): EncodedField {
-  if (feature.type.case !== 'categorical' || text === '') return encodeField(feature, text.trim());
-  return {value: Number(text), note: 'none'};
+  if (text === '') return {value: NaN, note: 'missing'};
+  return feature.type.case === 'categorical' ? {value: Number(text), note: 'none'} : encodeField(feature, text.trim());
 }
