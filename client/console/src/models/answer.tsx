@@ -11,6 +11,7 @@ import {BarTable} from './bars';
 import type {ModelProps, WholeModel} from './model';
 import type {Tried} from './tried_row';
 import {leafNote} from './trees';
+import {isBeyondThisConsole} from './words';
 
 const TREES_NAMED = 8;
 
@@ -79,7 +80,7 @@ function Probabilities({prediction, classes}: {prediction: Prediction; classes: 
 }
 
 function Contributions({model, features, answer: {explanation, prediction, classes}}: ModelProps & {answer: Tried}) {
-  const unit = UNITS[explanation.unit], target = model.schema.target;
+  const unit = UNITS[explanation.unit] ?? 'answer', target = model.schema.target;
   const about = target === undefined ? `the ${unit} of “${visible(classes[prediction.label] ?? '')}”` : 'the number';
   if (explanation.features.length === 0) return null;
   return <Section title="What each feature adds">
@@ -98,7 +99,7 @@ function Ways({model, features, answer: {explanation}}: ModelProps & {answer: Tr
   const {trees} = explanation;
   const [chosen, setChosen] = useState<number | null>(null);
   const [inView, setInView] = useState<number | null>(null);
-  if (model.forest === undefined || trees.length === 0) return null;
+  if (model.forest === undefined || trees.length === 0 || isBeyondThisConsole(model)) return null;
   const leaves = new Map(trees.map(({tree, leaf}) => [tree, leaf]));
   // A tree of one leaf adds the same to every row.
   const tree = chosen ?? (trees.find(({steps}) => steps.length > 0) ?? trees[0]!).tree, named = trees.slice(0, TREES_NAMED);

@@ -27,7 +27,8 @@ async function loadSide(id: string, signal: AbortSignal): Promise<Side> {
     if (isUnimplemented(error)) return null;
     throw error;
   })]);
-  return {model: model!, described};
+  if (model === undefined) throw new Error('The daemon answered without a model.');
+  return {model, described};
 }
 
 type Row = readonly [string, (side: Side) => ComponentChildren];

@@ -25,9 +25,15 @@ interface EndpointProps {
   loaded: Loaded<Endpoint>;
 }
 
+async function loadEndpoint(name: string, signal: AbortSignal): Promise<Endpoint> {
+  const {endpoint} = await models.getEndpoint({name}, {signal});
+  if (endpoint === undefined || endpoint.versions.length === 0) throw new Error('The daemon answered without the endpoint, or without its versions.');
+  return endpoint;
+}
+
 export function EndpointPage({id}: {id: string}) {
   const name = `endpoints/${id}`;
-  const loaded = useLoad(async signal => (await models.getEndpoint({name}, {signal})).endpoint!, [name], {everyMs: REFRESH_MS});
+  const loaded = useLoad(signal => loadEndpoint(name, signal), [name], {everyMs: REFRESH_MS});
   const endpoint = loaded.data, served = endpoint?.versions.at(-1);
   if (endpoint === undefined || served === undefined) {
     return <Page title={id} kind="Endpoint" kindHref={ENDPOINTS}>
@@ -79,7 +85,8 @@ function RollBack({id, to, served, onClose, onDone}: {
   const [allows, setAllows] = useState(false);
   const roll = useAction(async signal => {
     const {endpoint} = await models.rollBack({endpoint: `endpoints/${id}`, toVersion: to.number, expectedVersion: served.number, allowSchemaChange: allows}, {signal});
-    onDone(endpoint!);
+    if (endpoint === undefined) throw new Error('The daemon answered without the endpoint: load the page again.');
+    onDone(endpoint);
   });
   return <Confirm title={`Roll back to version ${to.number}?`} action="Roll back" danger running={roll.running} error={roll.error} onConfirm={() => void roll.run()} onClose={onClose}>
     <p>From then on the endpoint answers with <Name text={idOf(to.model)}/> instead of <Name text={idOf(served.model)}/>, as a new version. It costs no privacy.

@@ -36,23 +36,29 @@ export interface ModelProps {
   tried: TriedRow;
 }
 
+async function loadModel(name: string, signal: AbortSignal): Promise<WholeModel> {
+  const {model} = await models.getModel({name}, {signal});
+  if (model?.schema === undefined) throw new Error('The daemon answered without the model, or without its schema.');
+  return model as WholeModel;
+}
+
 export function ModelPage({id, part}: {id: string; part: string}) {
   const name = `models/${id}`;
-  const loaded = useLoad(async signal => (await models.getModel({name}, {signal})).model!, [name]);
+  const loaded = useLoad(signal => loadModel(name, signal), [name]);
   const described = useLoad(signal => models.describeModel({name}, {signal}), [name]);
   const model = loaded.data;
-  if (model?.schema === undefined) {
+  if (model === undefined) {
     return <Page title={id} kind="Model" kindHref={MODELS}>
       {isNotFound(loaded.error) ? <Empty title="There is no model of this name" action={<a class="button" href={MODELS}>All models</a>}>
         It may have been deleted, or you may not see it.</Empty>
         : loaded.error !== null ? <Failure error={loaded.error} retry={loaded.reload}/> : <Loading what="Loading the trees"/>}
     </Page>;
   }
-  return <OneModel id={id} part={part} model={model as WholeModel} loaded={loaded} described={described}/>;
+  return <OneModel id={id} part={part} model={model} loaded={loaded} described={described}/>;
 }
 
 function OneModel({id, part, model, loaded, described}: {
-  id: string; part: string; model: WholeModel; loaded: Loaded<Model>; described: Loaded<DescribeModelResponse>;
+  id: string; part: string; model: WholeModel; loaded: Loaded<WholeModel>; described: Loaded<DescribeModelResponse>;
 }) {
   const [evaluated, setEvaluated] = useState(part === 'evaluate');
   if (part === 'evaluate' && !evaluated) setEvaluated(true);

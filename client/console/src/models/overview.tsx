@@ -13,7 +13,7 @@ import {href} from '../route';
 import {BarTable} from './bars';
 import {endpointHref, SourceLink} from './links';
 import type {ModelProps} from './model';
-import {answerKind, costNote, createdText, LEAF_KINDS, mayBeNoise, neighbouringText, sizeOf, SURE_ERRORS} from './words';
+import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, sizeOf, SURE_ERRORS} from './words';
 
 export function ModelOverview({id, model, described}: ModelProps) {
   const {certificate, schema} = model, size = sizeOf(model), words = described.data;
@@ -45,7 +45,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
         schema.target !== undefined && ['Range of the answer', `${plain(schema.target.min)} to ${plain(schema.target.max)} ${visible(schema.target.unit)}`],
         ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={6}/></>],
         model.derived.length > 0 && ['Derived features', `${countOf(model.derived.length, 'signed sum')} of numeric features`],
-        ['Leaves hold', LEAF_KINDS[model.leafKind]],
+        ['Leaves hold', leafKindText(model.leafKind)],
         certificate !== undefined && certificate.fingerprint !== '' && ['Fingerprint of the study\'s terms', <code>{certificate.fingerprint.slice(0, 16)}…</code>],
         ['Signed by key', model.signature === undefined ? 'nobody' : <code>{hex(model.signature.key, 8)}</code>],
         certificate !== undefined && certificate.codeVersion !== '' && ['Version of the program', <Name text={certificate.codeVersion} most={30}/>],

@@ -45,8 +45,13 @@ export function ServeDialog({model, endpoint, onServed, onClose}: ServeProps) {
     if (!ID.test(typedModel)) throw new Error(`A model's name is ${ID_HINT}.`);
     // What the user saw: somebody else's change in between is refused.
     if (found.data === undefined) throw new Error('What the endpoint serves is not known yet: try again in a moment.');
-    await models.setServingModel({endpoint: `endpoints/${typedEndpoint}`, model: `models/${typedModel}`, allowSchemaChange: allows,
-      expectedVersion: served?.number ?? 0n}, {signal});
+    try {
+      await models.setServingModel({endpoint: `endpoints/${typedEndpoint}`, model: `models/${typedModel}`, allowSchemaChange: allows,
+        expectedVersion: served?.number ?? 0n}, {signal});
+    } catch (error) {
+      found.reload(); // if it was changed meanwhile, the dialog shows to what
+      throw error;
+    }
     onServed(typedEndpoint);
   });
   return <Confirm title={model === undefined ? 'Serve another model?' : 'Serve this model?'} action="Serve it" running={set.running} error={set.error ?? found.error}

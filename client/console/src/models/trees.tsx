@@ -2,11 +2,12 @@
 
 import type {LeafPrediction} from 'proto/model_pb';
 import {Remark, Section} from '../parts/layout';
+import {Notice} from '../parts/notice';
 import {Name} from '../parts/text';
 import {ForestView, type NodeNote} from '../parts/tree';
 import {isLeaf} from '../trees/layout';
 import type {ModelProps, WholeModel} from './model';
-import {leafRemark, leafWords, prunedTo} from './words';
+import {isBeyondThisConsole, leafRemark, leafWords, prunedTo} from './words';
 
 /** What stands in a leaf's row. */
 export function leafNote(model: WholeModel): NodeNote {
@@ -23,6 +24,10 @@ function Leaf({model, leaf, pruned}: {model: WholeModel; leaf: LeafPrediction; p
 }
 
 export function ModelTrees({model, features, tried}: ModelProps) {
+  if (isBeyondThisConsole(model)) {
+    return <Notice kind="warning" title="This console cannot show these trees"><p>The model is of a later format, and its leaves would be read wrongly: use the
+      console of the daemon that made it. Predictions and files are the daemon's own, and right.</p></Notice>;
+  }
   if (model.forest === undefined) return <p>The daemon sent no trees.</p>;
   const leaves = tried.answer && new Map(tried.answer.explanation.trees.map(({tree, leaf}) => [tree, leaf]));
   const remark = leafRemark(model);

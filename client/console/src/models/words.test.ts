@@ -8,7 +8,7 @@ import {LeafKind, LeafPredictionSchema, ModelSchema, type LeafPrediction, type M
 import {FeatureSchema} from 'proto/schema_pb';
 import {layOut} from '../trees/layout';
 import {encodeTyped, startOf} from './typed_fields';
-import {answerKind, contributionOf, costText, createdText, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, sizeOf} from './words';
+import {answerKind, contributionOf, costText, createdText, isBeyondThisConsole, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, sizeOf} from './words';
 
 const {LEAF, NUMERIC} = SplitKind;
 const STUMP = {kinds: [NUMERIC, LEAF, LEAF], features: [0], thresholds: [1], missingLeft: [false]};
@@ -86,6 +86,12 @@ test('a model without trees or schema is told from others', () => {
   assert.equal(sizeOf(create(ModelSchema)), null);
   assert.equal(answerKind(create(ModelSchema)), 'not said');
   assert.equal(answerKind(modelOf(LeafKind.SCORES, 1, true)), 'a number in years');
+});
+
+test('a model that would be read wrongly is told', () => {
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {minReader: 1})), false);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {minReader: 2})), true);
+  assert.equal(isBeyondThisConsole(create(ModelSchema, {leafKind: 77 as LeafKind})), true);
 });
 
 test('a row by hand begins in the middle and takes what is typed', () => {

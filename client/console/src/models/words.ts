@@ -41,12 +41,24 @@ export function answerKind(model: Model): string {
   return schema.target.unit === '' ? 'a number' : `a number in ${schema.target.unit}`;
 }
 
-export const LEAF_KINDS: Record<LeafKind, string> = {
+const LEAF_KINDS: Record<LeafKind, string> = {
   [LeafKind.UNSPECIFIED]: 'probabilities: the answer is their mean over the trees',
   [LeafKind.ADDITIVE]: 'terms of a mean: the answer is the mean over the trees, cut to what is possible',
   [LeafKind.WEIGHTS]: 'weights: the answer is their sums over the trees, as parts of the total',
   [LeafKind.SCORES]: 'scores: the answer follows from their sums over the trees',
 };
+
+export function leafKindText(kind: LeafKind): string {
+  return LEAF_KINDS[kind] ?? 'something that this console does not know';
+}
+
+/** The format of models that this console reads (kModelVersion of common/tree/model.h). */
+const MODEL_VERSION = 1;
+
+/** Whether this console would read the leaves of a later daemon's model wrongly. */
+export function isBeyondThisConsole({minReader, leafKind}: Model): boolean {
+  return minReader > MODEL_VERSION || LEAF_KINDS[leafKind] === undefined;
+}
 
 /** Whether leaves are parts of the answer, and no answers of their own: the rule of common/tree/explain.cc. */
 export function leavesAreTerms({leafKind, forest}: Model): boolean {
