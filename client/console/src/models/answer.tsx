@@ -91,7 +91,7 @@ function Contributions({model, features, answer: {explanation, prediction, class
         return {key: each.feature, value: each.contribution, text: signed(each.contribution),
           name: <><Name text={each.name || features[each.feature]?.name || ''} most={40}/> <span class="sure">= <Name text={value} most={30}/></span></>};
       })}/>
-    <Remark>Features that are not listed are on none of the row's ways. With the start they add up to the answer, before it is cut to what is possible.</Remark>
+    <Remark>Features that are not listed are on none of the row's ways. With what the model says before any split they add up to the answer, before that is cut to what is possible.</Remark>
   </Section>;
 }
 

@@ -28,7 +28,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
       ...(certificate !== undefined && certificate.reports > 0n ? [{name: 'Reports', value: count(certificate.reports), note: countOf(certificate.publicRows, 'public row')}] : []),
     ]}/>
     <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
-      a factor of e<sup>ε</sup> at most; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p></section>
+      a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p></section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>
         : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>

@@ -67,7 +67,7 @@ function RowField({feature, number, tried}: {feature: Feature; number: number; t
       return <SelectField label={label} value={text} onValue={onValue} hint={`one of ${count(values.length)}`} options={[
         ...values.map((value, code): [string, string] => [String(code), visible(cut(value, MOST_OPTION_TEXT))]), [String(values.length), 'other'], ['', 'missing']]}/>;
     }
-    return <CategoryText label={label} feature={feature} values={values} text={text} onValue={onValue}/>;
+    return <CategoryText label={label} values={values} text={text} onValue={onValue}/>;
   }
   const {note, value} = encodeTyped(feature, text);
   const range = feature.type.case === 'numeric' ? feature.type.value : null;
@@ -78,16 +78,16 @@ function RowField({feature, number, tried}: {feature: Feature; number: number; t
 }
 
 /** A vocabulary that is too long to choose from: the value is typed. */
-function CategoryText({label, feature, values, text, onValue}: {
-  label: string; feature: Feature; values: readonly string[]; text: string; onValue: (text: string) => void;
+function CategoryText({label, values, text, onValue}: {
+  label: string; values: readonly string[]; text: string; onValue: (text: string) => void;
 }) {
-  const [typed, setTyped] = useState(() => text === '' ? '' : values[Number(text)] ?? '');
+  const [typed, setTyped] = useState('');
   const type = (word: string) => {
     setTyped(word);
     const code = word === '' ? -1 : values.indexOf(word);
     onValue(word === '' ? '' : String(code < 0 ? values.length : code));
   };
-  const shown = encodeTyped(feature, text).value;
-  return <TextField label={label} value={typed} onValue={type} placeholder="missing"
-    hint={text === '' ? `one of ${count(values.length)}` : shown === values.length ? 'taken as other' : 'in the vocabulary'}/>;
+  const known = text === '' ? '' : values[Number(text)];
+  return <TextField label={label} value={known ?? typed} onValue={type} placeholder="missing"
+    hint={text === '' ? `one of ${count(values.length)}` : known === undefined ? 'taken as other' : 'in the vocabulary'}/>;
 }
