@@ -21,7 +21,7 @@ export function ModelLink({name}: {name: string}) {
 /** The study or the job that made a model. */
 export function SourceLink({model}: {model: Model}) {
   if (model.study !== '') return <>study <a href={href('studies', idOf(model.study))}><Name text={idOf(model.study)}/></a></>;
-  if (model.job !== '') return <>job <a href={href('datasets', 'jobs', idOf(model.job))}><Name text={idOf(model.job)}/></a></>;
+  if (model.job !== '') return <>job <a href={href('datasets', 'job', idOf(model.job))}><Name text={idOf(model.job)}/></a></>;
   return <>not said</>;
 }
 
