@@ -84,7 +84,7 @@ function Contributions({model, features, answer: {explanation, prediction, class
   const about = target === undefined ? `the ${unit} of “${visible(classes[prediction.label] ?? '')}”` : 'the number';
   if (explanation.features.length === 0) return null;
   return <Section title="What each feature adds">
-    <BarTable caption={`To ${about}, which is ${significant(explanation.bias)} before any split; the largest first, either way`} heads={['feature', 'adds']} what="features"
+    <BarTable caption={`To ${about}, which is ${significant(explanation.bias)} before any split; the largest first, either way`} heads={['feature', 'adds']} what="contributions"
       bars={explanation.features.map(each => {
         const feature = model.schema.features[each.feature];
         const value = feature === undefined ? significant(each.value) : valueText(feature, each.value);
