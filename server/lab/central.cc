@@ -11,7 +11,6 @@
 #include "common/data/schema_file.h"
 #include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
-#include "server/lab/epsilon_flag.h"
 #include "server/lab/report.h"
 #include "server/lab/scores.h"
 #include "server/lab/show_repetitions.h"

@@ -19,11 +19,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
+#include "common/privacy/budget.h"
 #include "server/lab/audit/audit.h"
 #include "server/lab/rows.h"
 
 namespace coppice::lab {
+
+// An --epsilon of no privacy, which experiments compare with.
+inline constexpr char kNoPrivacy[] = "inf";
+
+// Nothing for kNoPrivacy. InvalidArgument: neither that nor a budget.
+inline absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
+  if (text == kNoPrivacy) return std::optional<Budget>();
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
+  return std::optional<Budget>(epsilon);
+}
 
 // coppice-lab local: what accuracy a local study would have, on files or on the synthetic pair.
 struct LocalFlags {

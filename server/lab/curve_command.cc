@@ -22,7 +22,6 @@
 #include "server/curves/measure.h"
 #include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
-#include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
 #include "server/lab/rows.h"
 #include "server/lab/scores.h"

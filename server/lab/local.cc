@@ -11,7 +11,6 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curves/repetitions.h"
 #include "server/lab/commands.h"
-#include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
