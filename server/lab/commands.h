@@ -140,7 +140,10 @@ struct PlanFlags {
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000, 1'000'000};
   std::string mechanism = "auto";  // or "all"
   size_t max_payload = 0;
-  double accuracy = 0;  // wanted; 0: not asked
+  double accuracy = 0;          // wanted; 0: not asked
+  uint64_t min_batch = 0;       // of a relay; 0: without one
+  std::string delta;            // of its batches; empty: DefaultShuffleDelta()
+  std::string central_epsilon;  // wanted of its batches; empty: not asked
   std::string plot_file;
   std::string html_file;
   bool force = false;  // replace that file

@@ -26,6 +26,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/planning/plan_json.h"
+#include "server/lab/batch_bound.h"
 #include "server/lab/commands.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
@@ -275,6 +276,7 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
   command.AddSwitch("--force", flags.force, "replace the page if there is one");
   command.Add("--seed", flags.seed, "of partitions and of the simulation; public").ShowDefault();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
+  AddBatchFlags(command, flags);
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
@@ -283,12 +285,13 @@ absl::Status CheckPlanFlags(const PlanFlags& flags) {
     return absl::InvalidArgumentError(
         "--accuracy and --plot need public labels: without them no accuracy can be foreseen");
   }
-  return absl::OkStatus();
+  return CheckBatchFlags(flags);
 }
 
 absl::Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, *schema.schema));
+  COPPICE_RETURN_IF_ERROR(CheckBatchSchema(flags, *schema.schema));
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
   curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
@@ -316,6 +319,8 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (!takes.empty()) report["takes"] = takes;
   COPPICE_ASSIGN_OR_RETURN(const Json worths, WorthOfPublicFeatures(planner, rows.front()));
   if (!worths.empty()) report["public_features"] = worths;
+  COPPICE_ASSIGN_OR_RETURN(const Json batches, BatchJson(flags, planner, MechanismsOf(flags)));
+  if (!batches.is_null()) report["relay"] = batches;
   if (!flags.plot_file.empty()) {
     COPPICE_RETURN_IF_ERROR(PlotPlan(report, flags.plot_file));
   }
@@ -328,6 +333,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
   } else {
     PrintText(planner, rows, takes, baseline);
     for (const Json& worth : worths) std::cout << WorthText(worth, planner.predicts_numbers());
+    std::cout << BatchText(batches);
   }
   if (!std::cout.flush()) {
     return absl::UnavailableError("the plan could not be written to stdout");

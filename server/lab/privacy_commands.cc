@@ -15,6 +15,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/delta.h"
 #include "server/lab/audit/audit.h"
+#include "server/lab/batch_bound.h"
 #include "server/lab/commands.h"
 #include "server/trainers/registry.h"
 
@@ -110,22 +111,9 @@ uint64_t HonestOf(const AmplifyFlags& flags, uint64_t reports) {
                        static_cast<uint32_t>(std::ceil(flags.dishonest * kMillion - 1e-6)));
 }
 
-absl::StatusOr<uint64_t> DeltaFor(const AmplifyFlags& flags, uint64_t reports) {
-  if (flags.delta.empty()) return DefaultShuffleDelta(reports);
-  return ParseDelta(flags.delta);
-}
-
-absl::StatusOr<Budget> ParseAmplifyEpsilon(const std::string& text) {
-  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
-  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxAmplifiedNanos) {
-    return absl::InvalidArgumentError("must be from 0.01 to 20");
-  }
-  return epsilon;
-}
-
 absl::StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports,
                                      const Budget& local) {
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, DeltaFor(flags, reports));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, reports));
   COPPICE_ASSIGN_OR_RETURN(const double mass, MassAt(flags, local));
   const uint64_t honest = HonestOf(flags, reports);
   COPPICE_ASSIGN_OR_RETURN(const Budget central, EpsilonBound({honest, local, mass}, delta));
@@ -134,7 +122,7 @@ absl::StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports
 
 absl::StatusOr<AmplifyRow> LocalOf(const AmplifyFlags& flags, uint64_t reports,
                                    const Budget& central) {
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, DeltaFor(flags, reports));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, reports));
   const uint64_t honest = HonestOf(flags, reports);
   COPPICE_ASSIGN_OR_RETURN(const Budget local,
                            LargestLocalEpsilon(honest, central, delta, [&](const Budget& tried) {
@@ -147,21 +135,19 @@ absl::StatusOr<std::vector<AmplifyRow>> AllRows(const AmplifyFlags& flags) {
   std::vector<AmplifyRow> rows;
   for (const uint64_t reports : flags.reports) {
     if (!flags.central_epsilon.empty()) {
-      COPPICE_ASSIGN_OR_RETURN(const Budget central, ParseAmplifyEpsilon(flags.central_epsilon));
+      COPPICE_ASSIGN_OR_RETURN(const Budget central, ParseShuffleEpsilon(flags.central_epsilon));
       COPPICE_ASSIGN_OR_RETURN(const AmplifyRow row, LocalOf(flags, reports, central));
       rows.push_back(row);
       continue;
     }
     for (const std::string& epsilon : flags.epsilons) {
-      COPPICE_ASSIGN_OR_RETURN(const Budget local, ParseAmplifyEpsilon(epsilon));
+      COPPICE_ASSIGN_OR_RETURN(const Budget local, ParseShuffleEpsilon(epsilon));
       COPPICE_ASSIGN_OR_RETURN(const AmplifyRow row, CentralOf(flags, reports, local));
       rows.push_back(row);
     }
   }
   return rows;
 }
-
-double DeltaNumber(uint64_t delta) { return static_cast<double>(delta) / kDeltaOne; }
 
 Json AmplifyJson(const AmplifyFlags& flags, const std::vector<AmplifyRow>& rows) {
   Json report = {{"mechanism", flags.mechanism}, {"dishonest", flags.dishonest}};
@@ -273,7 +259,7 @@ absl::Status RunAuditCommand(const AuditFlags& flags) {
 
 void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
   const auto check_epsilon = [](const std::string& text) {
-    return std::string(ParseAmplifyEpsilon(text).status().message());
+    return std::string(ParseShuffleEpsilon(text).status().message());
   };
   const Command what = command.AddExactlyOneOf("what is given");
   what.Add("--epsilon0", flags.epsilons, "of one report, 0.01 to 20, several by commas")
@@ -321,12 +307,7 @@ absl::Status CheckAmplifyFlags(const AmplifyFlags& flags) {
       return absl::InvalidArgumentError(
           absl::StrCat("--dishonest: of ", reports, " reports none is left that is honest"));
     }
-    COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, DeltaFor(flags, reports));
-    if (delta == 0 || delta > kDeltaOne / 10 / reports) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--delta: must be above 0 and at most 1 / (10 reports), for ", reports, " reports ",
-          DeltaNumber(kDeltaOne / 10 / reports), "; with more the promise may fail for somebody"));
-    }
+    COPPICE_RETURN_IF_ERROR(ShuffleDelta(flags.delta, reports).status());
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,51 @@
+// What shuffled reports promise, as commands ask for it and print it; and what a relay's batches
+// would promise towards the curator, in the plan of a study.
+
+#ifndef COPPICE_SERVER_LAB_BATCH_BOUND_H_
+#define COPPICE_SERVER_LAB_BATCH_BOUND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/command_line/command_line.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
+#include "common/schema/schema.h"
+#include "server/curator/estimation/plan.h"
+#include "server/lab/commands.h"
+
+namespace coppice::lab {
+
+double DeltaNumber(uint64_t delta);
+
+// Local or central. InvalidArgument outside what the bound is computed for.
+absl::StatusOr<Budget> ParseShuffleEpsilon(const std::string& text);
+
+// The delta of a statement about `reports` reports that are dealt together, in units of 10^-18:
+// `text`, or the default if it is empty. InvalidArgument, naming --delta, unless it is above 0 and
+// at most 1 / (10 reports): with more, the promise may fail for somebody.
+absl::StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports);
+
+void AddBatchFlags(const Command& command, PlanFlags& flags);
+absl::Status CheckBatchFlags(const PlanFlags& flags);
+// A batch hides nobody who shows public features: InvalidArgument.
+absl::Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema);
+
+// The central epsilon of reports in the smallest batch, for each epsilon of the flags; and with
+// --central-epsilon for each mechanism the largest epsilon of a report: of the plan's JSON the
+// value of "relay". Mechanisms that cannot serve the forest are left out. Null if the flags ask for
+// no batches.
+absl::StatusOr<nlohmann::ordered_json> BatchJson(
+    const PlanFlags& flags, const curator::Planner& planner,
+    const std::vector<std::optional<MechanismKind>>& mechanisms);
+std::string BatchText(const nlohmann::ordered_json& batches);
+
+}  // namespace coppice::lab
+
+#endif  // COPPICE_SERVER_LAB_BATCH_BOUND_H_
