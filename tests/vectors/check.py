@@ -10,6 +10,7 @@ import sys
 
 import device
 import ed25519
+import hpke
 import journal
 from device import Refused, sha256
 from randomize import MECHANISMS, NAMES, Stream
@@ -127,12 +128,47 @@ def check_journal(file):
         yield status == case["status"] and (read is None or read[0] == case["left"]), case
 
 
+def sealing_key_id(aead, key):
+    return sha256(b"coppice.v1.sealing_key\0" + bytes([0, 0x20, 0, 1, 0, aead]) + key)[:16]
+
+
+def sealed_info(case):
+    key_id = sealing_key_id(case["aead"], hpke.public_key(data(case, "secret")))
+    return b"coppice.v1.sealed_report\0" + data(case, "fingerprint") + key_id
+
+
+def open_report(case):
+    arguments = (data(case, key) for key in ("ticket", "encapsulated", "ciphertext"))
+    opened = hpke.open_sealed(case["aead"], data(case, "secret"), sealed_info(case), *arguments)
+    if opened is None or len(opened) != 2 + case["payload_bytes"]:
+        raise Refused("INVALID_ARGUMENT", "does not open")
+    size = int.from_bytes(opened[:2], "big")
+    if size > case["payload_bytes"] or any(opened[2 + size :]):
+        raise Refused("INVALID_ARGUMENT", "is not padded so")
+    return opened[2 : 2 + size].hex()
+
+
+def check_sealed(file):
+    for case in file["keys"]:
+        key = hpke.public_key(data(case, "secret"))
+        yield key.hex() == case["public"] and sealing_key_id(case["aead"], key).hex() == case["key_id"], case
+    for case in file["sealed"]:
+        payload, key = data(case, "payload"), hpke.public_key(data(case, "secret"))
+        plaintext = len(payload).to_bytes(2, "big") + payload.ljust(case["payload_bytes"], b"\0")
+        ticket, ephemeral = data(case, "ticket"), data(case, "ephemeral")
+        made = hpke.seal(case["aead"], key, sealed_info(case), ticket, plaintext, ephemeral)
+        yield tuple(part.hex() for part in made) == (case["encapsulated"], case["ciphertext"]), case
+    for case in file["sealed"] + file["opened"]:
+        yield outcome(lambda: open_report(case)) == (case["status"], case.get("payload")), case
+
+
 CHECKS = {f"{name}.json": check_mechanism for name in NAMES} | {
     "tickets.json": check_tickets,
     "reports.json": check_reports,
     "terms.json": check_terms,
     "manifests.json": check_manifests,
     "journal.json": check_journal,
+    "sealed.json": check_sealed,
 }
 FEWEST_CASES = 15
 

@@ -37,6 +37,7 @@ VectorFile MakeReportVectors();
 VectorFile MakeTermsVectors();
 VectorFile MakeManifestVectors();
 VectorFile MakeJournalVectors();
+VectorFile MakeSealedVectors();
 
 // Lists of cases by their names, in order.
 using Lists = std::vector<std::pair<std::string, std::vector<Json>>>;

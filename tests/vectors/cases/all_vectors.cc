@@ -9,6 +9,7 @@ std::vector<VectorFile> MakeAllVectors() {
   files.push_back(MakeTermsVectors());
   files.push_back(MakeManifestVectors());
   files.push_back(MakeJournalVectors());
+  files.push_back(MakeSealedVectors());
   return files;
 }
 
