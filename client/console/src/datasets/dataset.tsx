@@ -4,7 +4,7 @@ import {DatasetState, type Dataset} from 'proto/dataset_pb';
 import {datasets} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad} from '../api/load';
-import {count, countOf, delta, epsilon} from '../parts/format';
+import {count, countOf, delta, entryOf, epsilon} from '../parts/format';
 import {Facts, Figures, Page, Remark, Section, Sentences, State, When, type Figure} from '../parts/layout';
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Name} from '../parts/text';
@@ -41,7 +41,7 @@ function guaranteeOf(dataset: Dataset): string[] {
   const {cap} = dataset, total = epsilon(cap?.epsilonNanos ?? 0n), atDelta = (cap?.deltaAtto ?? 0n) > 0n ? ` and δ ${delta(cap!.deltaAtto)}` : '';
   return [
     `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset).word}.`,
-    `${COMPOSITIONS[cap?.composition ?? 0].says} The cap, the relation and the composition never change.`,
+    `${entryOf(COMPOSITIONS, cap?.composition ?? 0).says} The cap, the relation and the composition never change.`,
   ];
 }
 
@@ -52,7 +52,7 @@ function Actions({dataset, id}: {dataset: Dataset; id: string}) {
 }
 
 function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; reload: () => void; replace: (dataset: Dataset) => void}) {
-  const state = STATES[dataset.state];
+  const state = entryOf(STATES, dataset.state);
   return <>
     {isHeld(dataset) && <HoldNotice dataset={dataset} onChange={replace}/>}
     {dataset.state === DatasetState.UPLOADING && <Notice kind="info" title="The upload has not ended"
@@ -66,7 +66,7 @@ function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; re
         ['State', <><State tone={state.tone}>{state.word}</State><br/><small>{state.says}</small></>],
         ['Owner', dataset.owner === '' ? 'nobody: the operator\'s alone' : <Name text={dataset.owner} most={80}/>],
         ['Created', <When at={dataset.createdUnixSeconds} exact/>],
-        ['Composition', COMPOSITIONS[dataset.cap?.composition ?? 0].word],
+        ['Composition', entryOf(COMPOSITIONS, dataset.cap?.composition ?? 0).word],
       ]}/></Section>
     </div>
     <Section title="Jobs" {...(dataset.state === DatasetState.READY && !isHeld(dataset) ? {aside: <a href={datasetHref(id, 'train')}>Train another</a>} : {})}>

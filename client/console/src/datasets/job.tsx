@@ -5,7 +5,7 @@ import {useState} from 'preact/hooks';
 import {datasets, training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction, useLoad, useWatch} from '../api/load';
-import {delta, duration, epsilon} from '../parts/format';
+import {delta, duration, entryOf, epsilon} from '../parts/format';
 import {Facts, Page, Section, Sentences, When} from '../parts/layout';
 import {Confirm, Failure, Loading, Notice, Progress} from '../parts/notice';
 import {Name, visible} from '../parts/text';
@@ -66,7 +66,7 @@ function Shown({job}: {job: Job}) {
     <div aria-live="polite"><Outcome job={job}/></div>
     {job.warnings.map(warning => <Notice key={warning} kind="warning" title="Known before it was submitted"><p><bdi>{visible(warning)}</bdi></p></Notice>)}
     <Facts facts={[
-      ['State', <><JobStateText job={job}/><br/><small>{JOB_STATES[job.state].says}</small></>],
+      ['State', <><JobStateText job={job}/><br/><small>{entryOf(JOB_STATES, job.state).says}</small></>],
       ['Dataset', <a href={datasetHref(dataset)}><Name text={dataset}/></a>],
       ['Algorithm', <Name text={spec?.algorithm ?? ''}/>],
       ['Asked for', `ε ${epsilon(spec?.epsilonNanos ?? 0n)}, δ ${delta(spec?.deltaAtto ?? 0n)}`],

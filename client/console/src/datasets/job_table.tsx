@@ -5,7 +5,7 @@ import {useState} from 'preact/hooks';
 import {training} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useLoad} from '../api/load';
-import {percent} from '../parts/format';
+import {entryOf, percent} from '../parts/format';
 import {Remark, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {Pager, Table} from '../parts/table';
@@ -32,7 +32,7 @@ async function readJobs(dataset: string, signal: AbortSignal): Promise<{jobs: Jo
 }
 
 export function JobStateText({job}: {job: Job}) {
-  const {tone, word} = JOB_STATES[job.state];
+  const {tone, word} = entryOf(JOB_STATES, job.state);
   return <State tone={tone}>{word}{job.state === JobState.RUNNING ? `, ${percent(job.progress, 0)}` : ''}</State>;
 }
 

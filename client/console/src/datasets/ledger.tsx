@@ -5,7 +5,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import {idOf} from '../api/ids';
 import {useAction, useLoad} from '../api/load';
 import {saveFile} from '../parts/document_frame';
-import {count, delta, epsilon, hex} from '../parts/format';
+import {count, delta, entryOf, epsilon, hex} from '../parts/format';
 import {Command, Section, When} from '../parts/layout';
 import {Failure, Loading, Progress} from '../parts/notice';
 import {Pager, Table, type Column} from '../parts/table';
@@ -39,7 +39,7 @@ function columnsOf(dataset: Dataset): Column<Numbered>[] {
   const columns: Column<Numbered>[] = [
     {head: 'entry', number: true, cell: ({number}) => count(number)},
     {head: 'time', cell: ({entry}) => <When at={entry.unixSeconds} exact/>},
-    {head: 'what', cell: ({entry}) => <span title={KINDS[entry.kind].says}>{KINDS[entry.kind].word}</span>},
+    {head: 'what', cell: ({entry}) => <span title={entryOf(KINDS, entry.kind).says}>{entryOf(KINDS, entry.kind).word}</span>},
     {head: 'job', cell: ({entry}) => entry.job === '' ? '–' : <a href={jobHref(idOf(entry.job))}><Name text={idOf(entry.job)} most={28}/></a>},
     {head: 'by', cell: ({entry}) => entry.submitter === '' ? '–' : <Name text={entry.submitter} most={24}/>},
     {head: 'ε', number: true, cell: ({entry}) => isOpening(entry) ? <>{epsilon(cap?.epsilonNanos ?? 0n)}<small>the cap</small></> : signed(entry, epsilon(entry.cost?.epsilonNanos ?? 0n))},

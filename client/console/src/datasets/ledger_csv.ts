@@ -2,7 +2,7 @@
 
 import {LedgerEntryKind, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
 import {idOf} from '../api/ids';
-import {epsilon, hex} from '../parts/format';
+import {entryOf, epsilon, hex} from '../parts/format';
 import {exactDelta, rho} from './budget';
 import {KINDS, knowsRho, neighboursOf} from './words';
 
@@ -34,7 +34,7 @@ export class LedgerCsv {
     const isOpening = entry.kind === LedgerEntryKind.OPENED;
     const cost = isOpening ? this.dataset.cap : entry.cost;
     const head = [idOf(this.dataset.name), neighboursOf(this.dataset).word, String(this.#next++),
-      new Date(1000 * Number(entry.unixSeconds)).toISOString(), KINDS[entry.kind].word, idOf(entry.job), entry.submitter];
+      new Date(1000 * Number(entry.unixSeconds)).toISOString(), entryOf(KINDS, entry.kind).word, idOf(entry.job), entry.submitter];
     const releases = entry.kind === LedgerEntryKind.SETTLED ? entry.releases : [];
     return line([...head, epsilon(cost?.epsilonNanos ?? 0n), exactDelta(cost?.deltaAtto ?? 0n),
       knowsRho(entry.cost) ? rho(entry.cost!.rhoPico) : '', '', '', '', '', '', hex(entry.hash)])

@@ -3,7 +3,7 @@
 import type {Dataset} from 'proto/dataset_pb';
 import {datasets} from '../api/clients';
 import {idOf} from '../api/ids';
-import {count, epsilon} from '../parts/format';
+import {count, entryOf, epsilon} from '../parts/format';
 import {Empty, Page, State, When} from '../parts/layout';
 import {Failure, Loading} from '../parts/notice';
 import {PageButtons, Table, usePages} from '../parts/table';
@@ -18,7 +18,7 @@ const ACTIONS = <><a class="button" href={href('datasets', 'jobs')}>All jobs</a>
 
 function StateOf({dataset}: {dataset: Dataset}) {
   if (isHeld(dataset)) return <State tone="warn">on hold</State>;
-  const {tone, word} = STATES[dataset.state];
+  const {tone, word} = entryOf(STATES, dataset.state);
   return <State tone={tone}>{word}</State>;
 }
 

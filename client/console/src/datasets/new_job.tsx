@@ -14,7 +14,7 @@ import {Name, visible} from '../parts/text';
 import {go, href} from '../route';
 import {BudgetBar} from './budget_bar';
 import {costText, rho} from './budget';
-import {hasProblem, misfitOf, problemOf, rangeText, settingsOf, type Settings} from './parameters';
+import {hasProblem, misfitOf, problemOf, rangeText, settingsOf, textOf, type Settings} from './parameters';
 import {ReleaseTable} from './releases';
 import {datasetHref} from './where';
 import {isConcentrated, isHeld, knowsRho, neighboursOf} from './words';
@@ -118,7 +118,7 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
   const [names, setNames] = useState({job: '', model: ''});
   const [isAsking, setAsking] = useState(false);
   const algorithm = algorithms.find(({name}) => name === chosen);
-  const own = texts[chosen] ?? {};
+  const own = Object.hasOwn(texts, chosen) ? texts[chosen]! : {};
   const {spec, problem} = readSpec(dataset, algorithm, epsilonText, deltaText, own);
   const preview = usePreview(spec);
   const held = isHeld(dataset) ? 'The ledger is on hold: nothing can be charged.' : null;
@@ -138,8 +138,8 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
           error={deltaText !== '' && parseDelta(deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>}
       </div>
       {algorithm !== undefined && algorithm.parameters.length > 0 && <details class="more" key={chosen}><summary>{algorithm.parameters.length} parameters, all with defaults</summary>
-        <div class="fields">{algorithm.parameters.map(parameter => <ParameterField key={`${chosen}/${parameter.name}`} parameter={parameter} value={own[parameter.name] ?? ''}
-          onValue={value => setTexts(before => ({...before, [chosen]: {...before[chosen], [parameter.name]: value}}))}/>)}</div></details>}
+        <div class="fields">{algorithm.parameters.map(parameter => <ParameterField key={`${chosen}/${parameter.name}`} parameter={parameter} value={textOf(own, parameter.name)}
+          onValue={value => setTexts(before => ({...before, [chosen]: {...own, [parameter.name]: value}}))}/>)}</div></details>}
       <details class="more"><summary>Names of the job and of its model</summary>
         <div class="fields">
           <TextField label="Job" value={names.job} onValue={job => setNames({...names, job})} placeholder="the curator's choice"/>

@@ -2,10 +2,15 @@
 
 import {type Algorithm, type Parameter, ParameterType} from 'proto/training_pb';
 import {Neighbours, type Dataset} from 'proto/dataset_pb';
-import {plain} from '../parts/format';
+import {entryOf, plain} from '../parts/format';
 import {NEIGHBOURS} from './words';
 
 export type Settings = Readonly<Record<string, string>>;
+
+/** What was typed for a parameter, whatever its name is; '' if nothing was. */
+export function textOf(texts: Settings, name: string): string {
+  return Object.hasOwn(texts, name) ? texts[name]! : '';
+}
 
 /** "a whole number from 1 to 64". */
 export function rangeText({type, min, max, choices}: Parameter): string {
@@ -28,14 +33,14 @@ export function problemOf(parameter: Parameter, text: string): string | null {
 export function settingsOf(algorithm: Algorithm, texts: Settings): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const {name} of algorithm.parameters) {
-    const text = (texts[name] ?? '').trim();
+    const text = textOf(texts, name).trim();
     if (text !== '') settings[name] = text;
   }
   return settings;
 }
 
 export function hasProblem(algorithm: Algorithm, texts: Settings): boolean {
-  return algorithm.parameters.some(parameter => problemOf(parameter, texts[parameter.name] ?? '') !== null);
+  return algorithm.parameters.some(parameter => problemOf(parameter, textOf(texts, parameter.name)) !== null);
 }
 
 /** Why an algorithm cannot be trained on a dataset, or null. */
@@ -44,6 +49,6 @@ export function misfitOf(algorithm: Algorithm, dataset: Dataset): string | null 
   if (isRegression && !algorithm.regression) return 'it predicts classes alone';
   if (!isRegression && !algorithm.classification) return 'it predicts numbers alone';
   const relation = dataset.cap?.neighbours ?? Neighbours.UNSPECIFIED;
-  if (algorithm.neighbours !== relation) return `its guarantee is about another relation: ${NEIGHBOURS[algorithm.neighbours].word}`;
+  if (algorithm.neighbours !== relation) return `its guarantee is about another relation: ${entryOf(NEIGHBOURS, algorithm.neighbours).word}`;
   return null;
 }

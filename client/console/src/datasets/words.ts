@@ -2,6 +2,7 @@
 
 import {Composition, DatasetState, LedgerEntryKind, LedgerHold, Neighbours, type Cost, type Dataset} from 'proto/dataset_pb';
 import {JobState} from 'proto/training_pb';
+import {entryOf} from '../parts/format';
 import type {Tone} from '../parts/layout';
 
 export const STATES: Record<DatasetState, {word: string; tone: Tone; says: string}> = {
@@ -56,7 +57,7 @@ export function isHeld(dataset: Dataset): boolean {
 }
 
 export function neighboursOf(dataset: Dataset): {word: string; short: string; says: string} {
-  return NEIGHBOURS[dataset.cap?.neighbours ?? Neighbours.UNSPECIFIED];
+  return entryOf(NEIGHBOURS, dataset.cap?.neighbours ?? Neighbours.UNSPECIFIED);
 }
 
 /** What the curator writes for a rho that is not known. */

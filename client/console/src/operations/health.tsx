@@ -9,7 +9,7 @@ import {useStore} from '../api/store';
 import {bytes, countOf, duration} from '../parts/format';
 import {Command, Facts, Remark, Section, State, When} from '../parts/layout';
 import {Loading, Notice} from '../parts/notice';
-import {Name, visible} from '../parts/text';
+import {Name} from '../parts/text';
 import {datasetHref} from '../datasets/where';
 import {href} from '../route';
 import {readAlarm} from './alarms';
@@ -19,7 +19,7 @@ import {Refused} from './refused';
 
 const REFRESH_MS = 5000;
 
-const STORES: Record<string, string> = {rocksdb: 'RocksDB, in files of its own', postgresql: 'PostgreSQL', memory: 'memory: nothing is kept'};
+const STORES = new Map([['rocksdb', 'RocksDB, in files of its own'], ['postgresql', 'PostgreSQL'], ['memory', 'memory: nothing is kept'], ['', 'not known']]);
 
 function Verdict({status}: {status: GetStatusResponse}) {
   const {alarms, serving} = status;
@@ -44,9 +44,9 @@ function About({status}: {status: GetStatusResponse}) {
   return <Section title="The daemon">
     <Facts facts={[
       ['Serving', status.serving ? <State tone="good">yes</State> : <State tone="bad">no</State>],
-      ['Version', visible(status.version)],
+      ['Version', <Name text={status.version} most={40}/>],
       ['Serving since', <><When at={status.startedUnixSeconds} exact/><br/><small>{duration(uptime)}</small></>],
-      ['Store', STORES[status.store] ?? (status.store === '' ? 'not known' : visible(status.store))],
+      ['Store', STORES.get(status.store) ?? <Name text={status.store} most={40}/>],
       ['Free on its disk', status.diskFreeBytes > 0n ? bytes(status.diskFreeBytes) : status.store === 'rocksdb' ? 'not known' : 'not in files here'],
       ['Backups', status.hasBackups ? <a href={href('operations', 'backups')}>made when asked for</a> : 'none: started without --backup-dir'],
       ['Access policy', status.hasPolicy ? <a href={href('operations', 'tokens')}>in force</a> : <State tone="warn">none: whoever reaches it may do everything</State>],
