@@ -8,7 +8,7 @@ import {Failure, Loading} from '../parts/notice';
 import {Table} from '../parts/table';
 import {Name, visible} from '../parts/text';
 import type {ModelProps} from './model';
-import {costNote, costText, neighbouringText} from './words';
+import {costNote, costText, neighbouringText, readersText} from './words';
 
 export function ModelCertificate(props: ModelProps) {
   const {id, described} = props;
@@ -35,7 +35,7 @@ function PlainCertificate({model}: ModelProps) {
       <Facts facts={[
         ['In all', `${costText(certificate)}, ${costNote(model)}`],
         ['Neighbouring', <Name text={neighbouringText(certificate)} most={200}/>],
-        readers !== undefined && ['Towards readers of models alone', `epsilon ${epsilon(readers.epsilonNanos)}, delta ${delta(readers.deltaAtto)}, if ${count(readers.honestReports)} reports are honest`],
+        readers !== undefined && ['Towards readers of models alone', readersText(readers)],
       ]}/>
     </Section>
     <Section title="Releases">

@@ -13,7 +13,7 @@ import {href} from '../route';
 import {BarTable} from './bars';
 import {endpointHref, SourceLink} from './links';
 import type {ModelProps} from './model';
-import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, sizeOf, SURE_ERRORS} from './words';
+import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, readersText, sizeOf, SURE_ERRORS} from './words';
 
 export function ModelOverview({id, model, described}: ModelProps) {
   const {certificate, schema} = model, size = sizeOf(model), words = described.data;
@@ -28,7 +28,8 @@ export function ModelOverview({id, model, described}: ModelProps) {
       ...(certificate !== undefined && certificate.reports > 0n ? [{name: 'Reports', value: count(certificate.reports), note: countOf(certificate.publicRows, 'public row')}] : []),
     ]}/>
     <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
-      a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p></section>
+      a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p>
+      {certificate?.readers !== undefined && <p>Towards whoever sees models alone: {readersText(certificate.readers)}.</p>}</section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>
         : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>

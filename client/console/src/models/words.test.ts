@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {create} from '@bufbuild/protobuf';
 import {SplitKind} from 'proto/forest_pb';
-import {LeafKind, LeafPredictionSchema, ModelSchema, type LeafPrediction, type Model} from 'proto/model_pb';
+import {CertificateSchema, LeafKind, LeafPredictionSchema, ModelSchema, type LeafPrediction, type Model} from 'proto/model_pb';
 import {FeatureSchema} from 'proto/schema_pb';
 import {layOut} from '../trees/layout';
 import {encodeTyped, startOf} from './typed_fields';
-import {answerKind, contributionOf, costText, createdText, isBeyondThisConsole, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, sizeOf} from './words';
+import {answerKind, contributionOf, costText, createdText, isBeyondThisConsole, leafRemark, leafWords, leavesAreTerms, mayBeNoise, prunedTo, readersText, sizeOf} from './words';
 
 const {LEAF, NUMERIC} = SplitKind;
 const STUMP = {kinds: [NUMERIC, LEAF, LEAF], features: [0], thresholds: [1], missingLeft: [false]};
@@ -68,6 +68,11 @@ test('a leaf that took over an ancestor\'s sums says so', () => {
 test('what a model cost is exact', () => {
   const {certificate} = create(ModelSchema, {certificate: {epsilonNanos: 1_000_000_001n, deltaAtto: 10n ** 12n}});
   assert.equal(costText(certificate!), 'epsilon 1.000000001, delta 1e−6');
+});
+
+test('what is promised towards readers has its condition', () => {
+  const {readers} = create(CertificateSchema, {readers: {epsilonNanos: 250_000_000n, deltaAtto: 10n ** 10n, honestReports: 9000n, dishonestMillionths: 100_000}});
+  assert.equal(readersText(readers!), 'epsilon 0.25, delta 1e−8, of models built after the study was sealed, if at least 9,000 reports of it are honest (10.0 % were assumed not to be)');
 });
 
 test('a job tells the day alone', () => {

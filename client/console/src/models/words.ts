@@ -1,8 +1,8 @@
 // What a model is and what it cost, in words.
 
-import {LeafKind, type Certificate, type LeafPrediction, type Model} from 'proto/model_pb';
+import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound} from 'proto/model_pb';
 import {idOf} from '../api/ids';
-import {countOf, decimal, delta, epsilon, significant, time} from '../parts/format';
+import {countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
 /** "epsilon 2", "epsilon 1, delta 1e−6". */
@@ -13,6 +13,12 @@ export function costText({epsilonNanos, deltaAtto}: Certificate): string {
 /** Whose loss the cost is. */
 export function costNote(model: Model): string {
   return model.study === '' ? 'for each row, in all' : 'for each device, by its one report';
+}
+
+/** What else is promised, and on what condition (ReadersBound in model.proto). */
+export function readersText({epsilonNanos, deltaAtto, honestReports, dishonestMillionths}: ReadersBound): string {
+  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, of models built after the study was sealed, if at least ${countOf(honestReports, 'report')} `
+    + `of it ${honestReports === 1n ? 'is' : 'are'} honest (${percent(dishonestMillionths / 1e6)} were assumed not to be)`;
 }
 
 /** The neighbouring relation; an early model may lack it. */
