@@ -35,7 +35,7 @@ function PlainCertificate({model}: ModelProps) {
       <Facts facts={[
         ['In all', `${costText(certificate)}, ${costNote(model)}`],
         ['Neighbouring', <Name text={neighbouringText(certificate)} most={200}/>],
-        readers !== undefined && ['Towards readers of models alone', readersText(readers)],
+        readers !== undefined && ['Towards whoever sees only models from after the sealing', readersText(readers)],
       ]}/>
     </Section>
     <Section title="Releases">

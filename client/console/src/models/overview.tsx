@@ -29,7 +29,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
     ]}/>
     <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
       a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p>
-      {certificate?.readers !== undefined && <p>Towards whoever sees models alone: {readersText(certificate.readers)}.</p>}</section>
+      {certificate?.readers !== undefined && <p>Towards whoever sees only models that were built after the study was sealed: {readersText(certificate.readers)}.</p>}</section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>
         : isUnimplemented(described.error) ? <><Remark>This daemon tells no importances: it is older than this console. The command does:</Remark>

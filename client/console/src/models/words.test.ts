@@ -72,7 +72,8 @@ test('what a model cost is exact', () => {
 
 test('what is promised towards readers has its condition', () => {
   const {readers} = create(CertificateSchema, {readers: {epsilonNanos: 250_000_000n, deltaAtto: 10n ** 10n, honestReports: 9000n, dishonestMillionths: 100_000}});
-  assert.equal(readersText(readers!), 'epsilon 0.25, delta 1e−8, of models built after the study was sealed, if at least 9,000 reports of it are honest (10.0 % were assumed not to be)');
+  assert.equal(readersText(readers!), 'epsilon 0.25, delta 1e−8, if at least 9,000 of its reports are honest (10.0 % were assumed not to be) '
+    + 'and nobody was shown tickets, arrival times, or anything from before');
 });
 
 test('a job tells the day alone', () => {

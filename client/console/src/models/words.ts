@@ -2,7 +2,7 @@
 
 import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound} from 'proto/model_pb';
 import {idOf} from '../api/ids';
-import {countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
+import {count, countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
 /** "epsilon 2", "epsilon 1, delta 1e−6". */
@@ -17,8 +17,8 @@ export function costNote(model: Model): string {
 
 /** What else is promised, and on what condition (ReadersBound in model.proto). */
 export function readersText({epsilonNanos, deltaAtto, honestReports, dishonestMillionths}: ReadersBound): string {
-  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, of models built after the study was sealed, if at least ${countOf(honestReports, 'report')} `
-    + `of it ${honestReports === 1n ? 'is' : 'are'} honest (${percent(dishonestMillionths / 1e6)} were assumed not to be)`;
+  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if at least ${count(honestReports)} of its reports are honest (${percent(dishonestMillionths / 1e6)} `
+    + 'were assumed not to be) and nobody was shown tickets, arrival times, or anything from before';
 }
 
 /** The neighbouring relation; an early model may lack it. */
