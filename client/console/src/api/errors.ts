@@ -1,6 +1,7 @@
 // What went wrong, in words: what, and what to do about it.
 
 import {Code, ConnectError} from '@connectrpc/connect';
+import {InputError} from '../rows/errors';
 
 export interface Explained {
   title: string;
@@ -43,6 +44,7 @@ function asSentence(text: string): string {
 }
 
 export function explain(error: unknown): Explained {
+  if (error instanceof InputError) return {title: '1 thing is wrong with the table', text: asSentence(error.message), advice: ''};
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError)) {
     return {title: 'This did not work', text: asSentence(error.message), advice: ''};
   }

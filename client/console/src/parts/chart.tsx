@@ -58,7 +58,7 @@ function optionsOf(props: ChartProps, width: number, colour: Record<string, stri
     }
   });
   return {
-    width, height: props.height ?? 240, series, bands, legend: {show: false}, cursor: {show: true, drag: {x: false, y: false}, points: {size: 6}},
+    width, height: props.height ?? 240, series, bands, legend: {show: false}, padding: [8, 30, 0, 0], cursor: {show: true, drag: {x: false, y: false}, points: {size: 6}},
     scales: {x: {time: xKind === 'time', ...(xKind === 'log' ? {distr: 3 as const} : {})},
       y: {range: props.yRange ?? ((_, low, high) => steps ? [0, Math.max(high, 1) * 1.05] : uPlot.rangeNum(low, high, 0.1, false))}},
     axes: [{...axis, ...(props.xLabel ? {label: props.xLabel} : {}), grid: {show: false},

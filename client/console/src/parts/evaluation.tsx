@@ -6,7 +6,6 @@ import type {Schema} from 'proto/schema_pb';
 import {models} from '../api/clients';
 import {useAction} from '../api/load';
 import {ClassEvaluation, classVerdict, type ClassScores, type Interval} from '../rows/class_evaluation';
-import {InputError} from '../rows/errors';
 import {NumberEvaluation, numberVerdict, type NumberScores} from '../rows/number_evaluation';
 import {noteTexts, readTable, toRows, type Block, type ReadNotes} from '../rows/read_table';
 import {FilePicker, Form, TextField} from './field';
@@ -39,7 +38,7 @@ export async function evaluateFile(name: string, schema: Schema, file: File, mis
     onProgress: read => { share = read; },
     onBlock: async block => {
       const {predictions} = await models.predict({name, rows: toRows(block)}, {signal});
-      if (predictions.length !== block.rows) throw new InputError(`the daemon predicted ${predictions.length} rows where ${block.rows} were sent`);
+      if (predictions.length !== block.rows) throw new Error(`the daemon predicted ${predictions.length} rows where ${block.rows} were sent`);
       predictions.forEach((prediction, row) => add(block, row, prediction));
       onRows(block.firstRow + block.rows, share);
     }});

@@ -38,7 +38,7 @@ export function StudyActs({id, study, loaded}: StudyProps) {
     {asked === 'delete' && <Confirm title="Delete this study?" action="Delete the study" danger typed={id} running={remove.running} error={remove.error}
       onConfirm={() => void remove.run()} onClose={() => setAsked(null)}>
       <p>Its sums of {countOf(accepted, 'report')}, its spent tickets, joined rows and models are deleted, for good. What its devices have spent
-        stays spent: they do not answer for it again.</p>
+        stays spent: they do not answer for it again. Its name is never used again.</p>
     </Confirm>}
   </>;
 }
