@@ -1,6 +1,7 @@
 // #/datasets/ID: what a dataset protects, what is left of its budget, and who spent what on what.
 
 import {DatasetState, type Dataset} from 'proto/dataset_pb';
+import type {ComponentChildren} from 'preact';
 import {datasets} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad} from '../api/load';
@@ -22,15 +23,20 @@ import {COMPOSITIONS, isConcentrated, isHeld, knowsRho, neighboursOf, STATES} fr
 
 const REFRESH_MS = 5000;
 
+// All digits of a budget count, so long ones are set smaller.
+function long(text: string): ComponentChildren {
+  return text.length > 9 ? <small>{text}</small> : text;
+}
+
 function figuresOf(dataset: Dataset): Figure[] {
   const {cap, spent} = dataset, total = cap?.epsilonNanos ?? 0n, spentNanos = spent?.epsilonNanos ?? 0n;
-  const figures: Figure[] = [{name: 'ε left', value: epsilon(dataset.epsilonLeftNanos), note: isConcentrated(dataset) ? 'for one more release without δ' : `of ${epsilon(total)}`}];
+  const figures: Figure[] = [{name: 'ε left', value: long(epsilon(dataset.epsilonLeftNanos)), note: isConcentrated(dataset) ? 'for one more release without δ' : `of ${epsilon(total)}`}];
   if (isConcentrated(dataset)) {
-    figures.push({name: 'ε left with δ', value: epsilon(dataset.epsilonLeftAtDeltaNanos), note: 'for one more job with all of the cap\'s δ'},
-      {name: 'ρ spent', value: knowsRho(spent) ? shortRho(spent!.rhoPico) : '0', note: 'what adds up'},
+    figures.push({name: 'ε left with δ', value: long(epsilon(dataset.epsilonLeftAtDeltaNanos)), note: 'for one more job with all of the cap\'s δ'},
+      {name: 'ρ spent', value: long(knowsRho(spent) ? shortRho(spent!.rhoPico) : '0'), note: 'what adds up'},
       {name: 'ε in all', value: epsilon(total), note: `at δ ${delta(cap?.deltaAtto ?? 0n)}`});
   } else {
-    figures.push({name: 'ε spent', value: epsilon(spentNanos), note: `${percentSpent(spentNanos, total)} of ${epsilon(total)}`});
+    figures.push({name: 'ε spent', value: long(epsilon(spentNanos)), note: `${percentSpent(spentNanos, total)} of ${epsilon(total)}`});
     if ((cap?.deltaAtto ?? 0n) > 0n) figures.push({name: 'δ in all', value: delta(cap!.deltaAtto), note: `${delta(spent?.deltaAtto ?? 0n)} spent`});
   }
   figures.push({name: 'Rows', value: dataset.rowsHidden ? 'hidden' : count(dataset.rows), note: dataset.rowsHidden ? 'they are the owner\'s to see' : 'not to be published'});

@@ -34,7 +34,8 @@ function signed(entry: LedgerEntry, text: string): string {
   return entry.kind === LedgerEntryKind.RETURNED && text !== '0' ? `−${text}` : text;
 }
 
-function columnsOf(dataset: Dataset): Column<Numbered>[] {
+/** `isPaper`: what a click would open is open. */
+function columnsOf(dataset: Dataset, isPaper: boolean): Column<Numbered>[] {
   const {cap} = dataset, isOpening = ({kind}: LedgerEntry) => kind === LedgerEntryKind.OPENED;
   const columns: Column<Numbered>[] = [
     {head: 'entry', number: true, cell: ({number}) => count(number)},
@@ -46,7 +47,8 @@ function columnsOf(dataset: Dataset): Column<Numbered>[] {
   ];
   if ((cap?.deltaAtto ?? 0n) > 0n) columns.push({head: 'δ', number: true, cell: ({entry}) => signed(entry, delta(isOpening(entry) ? cap!.deltaAtto : entry.cost?.deltaAtto ?? 0n))});
   if (isConcentrated(dataset)) columns.push({head: 'ρ', number: true, cell: ({entry}) => knowsRho(entry.cost) ? signed(entry, rho(entry.cost!.rhoPico)) : '–'});
-  columns.push({head: 'releases', cell: ({entry}) => <ReleaseList releases={entry.releases} isPlan={entry.kind === LedgerEntryKind.RESERVED}/>},
+  columns.push({head: 'releases', cell: ({entry}) => <ReleaseList releases={entry.releases} isPlan={entry.kind === LedgerEntryKind.RESERVED}
+    isOpen={isPaper && entry.kind === LedgerEntryKind.SETTLED}/>},
     {head: 'hash', cell: ({entry}) => entry.hash.length === 0 ? '–' : <code class="when" title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>});
   return columns;
 }
@@ -104,7 +106,7 @@ export function Ledger({dataset, total}: {dataset: Dataset; total: number}) {
       <Failure error={page.error} retry={page.reload}/>
       {page.data === undefined ? page.loading && <Loading/> : <div aria-busy={page.loading}>
         <Table caption={printed === null ? 'Entries of the ledger, newest first' : 'All entries of the ledger, oldest first'} quiet={printed === null}
-          rows={printed ?? newestFirst(page.data)} rowKey={({number}) => number} columns={columnsOf(dataset)}/>
+          rows={printed ?? newestFirst(page.data)} rowKey={({number}) => number} columns={columnsOf(dataset, printed !== null)}/>
       </div>}
       <Pager first={skipped} size={SIZE} total={total} onFirst={setSkipped} what="entries"/>
       <WholeLedger dataset={dataset} onPrint={setPrinted}/>

@@ -14,9 +14,9 @@ function costOf(release: Release): string {
 }
 
 /** In a table's cell: how many, and which on demand. */
-export function ReleaseList({releases, isPlan}: {releases: readonly Release[]; isPlan: boolean}) {
+export function ReleaseList({releases, isPlan, isOpen}: {releases: readonly Release[]; isPlan: boolean; isOpen: boolean}) {
   if (releases.length === 0) return <>–</>;
-  return <details class="releases"><summary>{countOf(timesOf(releases), 'release')}{isPlan ? ' planned' : ' made'}</summary>
+  return <details class="releases" open={isOpen}><summary>{countOf(timesOf(releases), 'release')}{isPlan ? ' planned' : ' made'}</summary>
     <ul>{releases.map((release, i) => <li key={i}>{count(release.times)} × <Name text={release.what} most={120}/>
       <small><Name text={release.mechanism} most={60}/>, ε {costOf(release)} each, of {release.part === '' ? 'all rows' : <Name text={release.part} most={60}/>}</small></li>)}</ul>
   </details>;
