@@ -102,7 +102,7 @@ export function Ledger({dataset, total}: {dataset: Dataset; total: number}) {
   const head = skipped === 0 ? page.data?.entries.at(-1)?.hash : undefined;
   return <>
     <Spenders dataset={dataset} total={total}/>
-    <Section title="Ledger" aside="Every charge, newest first">
+    <Section title="Ledger" aside="Every charge, with all that was released for it">
       <Failure error={page.error} retry={page.reload}/>
       {page.data === undefined ? page.loading && <Loading/> : <div aria-busy={page.loading}>
         <Table caption={printed === null ? 'Entries of the ledger, newest first' : 'All entries of the ledger, oldest first'} quiet={printed === null}
