@@ -39,10 +39,10 @@ std::string WhoSigned(const std::string& pin, bool is_pinned) {
     return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
            "was made.";
   }
-  return absl::StrCat("The model and this certificate are as the holder of the key ", pin,
-                      " signed them, ",
-                      is_pinned ? "which is the given key or one that it leads to."
-                                : "whoever that is: --curator-key FILE says whose it must be.");
+  return absl::StrCat(
+      "The model and this certificate are as the holder of the key ", pin, " signed them, ",
+      is_pinned ? "which is the curator's key that it was checked with, or one that this leads to."
+                : "whoever that is: --curator-key FILE says whose it must be.");
 }
 
 // Says who signed the model. Returns why it is refused because of that.
