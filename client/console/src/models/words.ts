@@ -1,7 +1,6 @@
 // What a model is and what it cost, in words.
 
 import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound} from 'proto/model_pb';
-import {idOf} from '../api/ids';
 import {count, countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
@@ -31,12 +30,6 @@ export function createdText(model: Model): string {
   if (model.createdUnixSeconds === 0n) return '–';
   if (model.study !== '') return time(model.createdUnixSeconds);
   return new Date(1000 * Number(model.createdUnixSeconds)).toISOString().slice(0, 10);
-}
-
-/** "study exit", "job 3k2". */
-export function sourceText(model: Model): string {
-  if (model.study !== '') return `study ${idOf(model.study)}`;
-  return model.job === '' ? 'not said' : `job ${idOf(model.job)}`;
 }
 
 /** What the model answers: "2 classes", "a number in years". */
