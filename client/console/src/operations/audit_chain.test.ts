@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import {createHash, generateKeyPairSync, sign, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
-import {create} from '@bufbuild/protobuf';
-import {AuditEntrySchema, AuditHeadSchema, type AuditEntry} from 'proto/admin_pb';
+import {create, fromJson, type JsonValue} from '@bufbuild/protobuf';
+import {AuditEntrySchema, AuditHeadSchema, ReadAuditLogResponseSchema, type AuditEntry} from 'proto/admin_pb';
+import log from './testdata/audit_log.json';
 import {AuditChain, canonicalBytes, hashOf, verifyHead} from './audit_chain';
 
 // Node 18 has it under another name.
@@ -54,4 +55,13 @@ test('a head is signed by its key, or is not', async () => {
   assert.equal(await verifyHead(head), 'holds');
   assert.equal(await verifyHead({...head, entries: 13n}), 'broken');
   assert.equal(await verifyHead(create(AuditHeadSchema, {entries: 12n, hash})), 'absent');
+});
+
+// Read off a daemon: charges with links to ledgers, with and without a delta.
+test('the log of a daemon holds, with the signature of its head', async () => {
+  const {entries, head} = fromJson(ReadAuditLogResponseSchema, log as JsonValue);
+  const chain = new AuditChain(START);
+  for (const entry of entries) assert.equal(await chain.add(entry), null);
+  assert.ok(chain.reaches(head!));
+  assert.equal(await verifyHead(head!), 'holds');
 });
