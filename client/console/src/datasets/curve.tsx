@@ -76,16 +76,19 @@ export function CurvePage() {
     if (measured === '') throw new Error('The daemon ended the measurement without a result. Try again.');
     setPage(measured);
   });
-  return <Page title="What an epsilon buys" kind="Datasets" kindHref={href('datasets')} lead="How well algorithms predict at each epsilon, measured on a table that is public. It touches no dataset and spends no budget.">
+  return <Page title="What an epsilon buys" kind="Datasets" kindHref={href('datasets')}
+    lead="How well algorithms predict at each epsilon, measured on a table that is public. It touches no dataset and spends no budget.">
     <Form action="Measure" running={measure.running} problem={problemOf(schema, checked, question)} onSubmit={() => void measure.run()}
       extra={measure.running && <button type="button" onClick={measure.cancel}>Stop</button>}>
       <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); }} hint="JSON, of a table like yours (docs/schema.md)."/>
       {schema !== null && <><SchemaSummary file={schema}/>
-        <RowsPicker schema={schema.schema} format={schema.format} label="Public rows" onChecked={setChecked} hint="CSV with 10 to 20,000 rows. Never private ones: what is measured is shown without noise."/></>}
+        <RowsPicker schema={schema.schema} format={schema.format} label="Public rows" onChecked={setChecked}
+          hint="CSV with 10 to 20,000 rows. Never private ones: what is measured is shown without noise."/></>}
       <div class="fields">
         <TextField label="Epsilons" value={question.epsilonsText} onValue={epsilonsText => set({epsilonsText})} hint={`1 to ${MAX_EPSILONS}, by commas.`}/>
         <TextField label="δ of each model" value={question.deltaText} onValue={deltaText => set({deltaText})} placeholder="0" hint="0: pure."/>
-        <TextField label="Repeats" value={question.repeatsText} onValue={repeatsText => set({repeatsText})} inputMode="numeric" hint={`Random splits into rows to train on and rows to predict, 1 to ${MAX_REPEATS}.`}/>
+        <TextField label="Repeats" value={question.repeatsText} onValue={repeatsText => set({repeatsText})} inputMode="numeric"
+          hint={`Random splits into rows to train on and rows to predict, 1 to ${MAX_REPEATS}.`}/>
       </div>
       {algorithms.data !== undefined && <Algorithms algorithms={algorithms.data} isNumbers={isNumbers} chosen={question.algorithms} onChosen={names => set({algorithms: names})}/>}
     </Form>

@@ -63,7 +63,8 @@ function WriteOff({dataset, onChange, onClose}: HoldProps & {onClose: () => void
       Charge no less than was spent since the backup: what is written off too little is spent twice.</p>
     {told !== undefined && <p>The spending journal says that {costText(told)} was charged by entries that are lost.</p>}
     <div class="fields">
-      <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal" error={nanos === null && (isTried || epsilonText !== '') ? 'A number above 0, such as 0.5.' : null}/>
+      <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal"
+        error={nanos === null && (isTried || epsilonText !== '') ? 'A number above 0, such as 0.5.' : null}/>
       <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
     </div>
   </Confirm>;

@@ -41,7 +41,8 @@ function Outcome({job}: {job: Job}) {
       return <Notice kind="done" title="The model is there" action={<a class="button primary small" href={href('models', model)}>Go to the model</a>}>
         <p>It is <Name text={model}/>, with a certificate that says what it cost and what it protects.</p></Notice>;
     case JobState.FAILED:
-      return <Notice kind="error" title="The job failed"><p><bdi>{visible(job.reason)}</bdi></p><p>{costText(job.cost)} stays spent: noise may have been drawn. Submit another job to try again.</p></Notice>;
+      return <Notice kind="error" title="The job failed"><p><bdi>{visible(job.reason)}</bdi></p>
+        <p>{costText(job.cost)} stays spent: noise may have been drawn. Submit another job to try again.</p></Notice>;
     case JobState.CANCELLED:
       return <Notice kind="info" title="The job was cancelled"><p><bdi>{visible(job.reason)}</bdi></p>
         <p>{job.startedUnixSeconds === 0n ? `It had not begun: ${costText(job.cost)} was given back.` : `It had begun: ${costText(job.cost)} stays spent.`}</p></Notice>;

@@ -58,9 +58,11 @@ function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => 
     <TextField label="Name" value={terms.id} onValue={id => set({id})} placeholder="the curator's choice"
       error={terms.id !== '' && !ID.test(terms.id) ? 'A name has 1 to 63 small letters, digits, - and _.' : null}/>
     <div class="fields">
-      <TextField label="ε in all" value={terms.epsilonText} onValue={epsilonText => set({epsilonText})} inputMode="decimal" placeholder="such as 4" hint="What all jobs together may cost, for good. Smaller protects more."
+      <TextField label="ε in all" value={terms.epsilonText} onValue={epsilonText => set({epsilonText})} inputMode="decimal" placeholder="such as 4"
+        hint="What all jobs together may cost, for good. Smaller protects more."
         error={terms.epsilonText !== '' && parseEpsilon(terms.epsilonText) === null ? 'A number above 0 with at most nine digits after the point.' : null}/>
-      <TextField label="δ in all" value={terms.deltaText} onValue={deltaText => set({deltaText})} inputMode="decimal" placeholder="0" hint="0: pure differential privacy alone. Else well below 1 / number of rows."
+      <TextField label="δ in all" value={terms.deltaText} onValue={deltaText => set({deltaText})} inputMode="decimal" placeholder="0"
+        hint="0: pure differential privacy alone. Else well below 1 / number of rows."
         error={terms.deltaText !== '' && parseDelta(terms.deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
       <SelectField label="What it protects" value={terms.neighbours} onValue={neighbours => set({neighbours})} hint="What neighbouring tables differ in."
         options={[['row', 'whether a row is there'], ['label', 'the label of a row']]}/>
@@ -98,12 +100,14 @@ export function NewDataset() {
       <UploadRows name={created.name} schema={schema.schema} format={schema.format} checked={checked} onDone={() => go(...pathOf(idOf(created.name)))}/>
     </Page>;
   }
-  const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.' : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
+  const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.'
+    : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
   return <Page title="New dataset" kind="Datasets" kindHref={href('datasets')}
     lead="The curator keeps the rows, and every model that is trained on them spends a part of the budget that you set here.">
     <div class="columns"><Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
       <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
-      {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>. Its bounds and values are public: never read them off private rows.</Remark> : <>
+      {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>.
+        Its bounds and values are public: never read them off private rows.</Remark> : <>
         <SchemaSummary file={schema}/>
         <RowsPicker schema={schema.schema} format={schema.format} label="Rows" onChecked={setChecked}
           hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/></>}

@@ -72,15 +72,17 @@ function usePreview(spec: Spec | null) {
 
 function PreviewOf({preview, dataset, spec}: {preview: PreviewJobResponse; dataset: Dataset; spec: Spec | null}) {
   const cost = preview.cost;
+  const withDelta = isConcentrated(dataset) ? `, or ε ${epsilon(dataset.epsilonLeftAtDeltaNanos)} with all of the cap's δ` : '';
   return <>
     {!preview.fits && <Notice kind="error" title="The budget does not allow this job"><p><bdi>{visible(preview.reason)}</bdi></p></Notice>}
     {preview.warnings.map(warning => <Notice key={warning} kind="warning" title="Know this first"><p><bdi>{visible(warning)}</bdi></p></Notice>)}
     <Sentences texts={[
-      <>The job would be charged {costText(cost)}{isConcentrated(dataset) && knowsRho(cost) && `, ρ ${rho(cost!.rhoPico)}`} when it is submitted. A failure, or a cancel once it runs, would give nothing back.</>,
+      <>The job would be charged {costText(cost)}{isConcentrated(dataset) && knowsRho(cost) && `, ρ ${rho(cost!.rhoPico)}`} when it is submitted.
+        A failure, or a cancel once it runs, would give nothing back.</>,
       <>Neighbouring tables differ in: {neighboursOf(dataset).word}.</>,
       !isConcentrated(dataset) && spec !== null && cost !== undefined && preview.fits
         ? `After it, ε ${epsilon((dataset.epsilonLeftNanos > cost.epsilonNanos ? dataset.epsilonLeftNanos - cost.epsilonNanos : 0n))} is left of ${epsilon(dataset.cap?.epsilonNanos ?? 0n)}.`
-        : `Before it, ε ${epsilon(dataset.epsilonLeftNanos)} is left for one release without δ${isConcentrated(dataset) ? `, or ε ${epsilon(dataset.epsilonLeftAtDeltaNanos)} with all of the cap's δ` : ''}.`,
+        : `Before it, ε ${epsilon(dataset.epsilonLeftNanos)} is left for one release without δ${withDelta}.`,
     ]}/>
     <BudgetBar dataset={dataset} more={cost?.epsilonNanos ?? 0n}/>
     <ReleaseTable caption="Everything that it would release" releases={preview.releases}/>
@@ -148,7 +150,8 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
     </Form>
     <Section title="What it would cost and release">
       <Failure error={preview.error}/>
-      {spec === null || preview.shown === undefined ? preview.error === null && <Remark>Say an ε, and the daemon tells what the job would be charged and what it would release. That spends nothing.</Remark>
+      {spec === null || preview.shown === undefined ? preview.error === null && <Remark>Say an ε,
+        and the daemon tells what the job would be charged and what it would release. That spends nothing.</Remark>
         : preview.error === null && <div class={preview.isCurrent ? '' : 'stale'} aria-live="polite"><PreviewOf preview={preview.shown} dataset={dataset} spec={spec}/></div>}
     </Section></div>
     <Misfits dataset={dataset} algorithms={algorithms}/>

@@ -54,7 +54,8 @@ function Head({page}: {page: AuditPage}) {
     ]}/>
     <Command text={hex(page.head.hash)}/>
     <VerifyAll/>
-    <Remark>Who can change the daemon can also change what it answers here. Have another machine keep the head, each day: <code>coppice admin audit --verify --head audit.head --curator-key curator.pem</code>.</Remark>
+    <Remark>Who can change the daemon can also change what it answers here. Have another machine keep the head, each day:
+      {' '}<code>coppice admin audit --verify --head audit.head --curator-key curator.pem</code>.</Remark>
   </Section>;
 }
 
@@ -72,7 +73,8 @@ export function Audit() {
         {head: 'day', cell: entry => <span class="when"><Name text={entry.day} most={12}/></span>},
         {head: 'who', cell: entry => <Name text={entry.actor} most={28}/>},
         {head: 'did what', cell: entry => <Name text={entry.action} most={48}/>},
-        {head: 'to what', cell: entry => entry.resource === '' ? 'the curator' : <><Name text={entry.resource} most={40}/>{entry.related !== '' && <small><Name text={entry.related} most={40}/></small>}</>},
+        {head: 'to what', cell: entry => entry.resource === '' ? 'the curator' : <><Name text={entry.resource} most={40}/>
+          {entry.related !== '' && <small><Name text={entry.related} most={40}/></small>}</>},
         {head: 'ε', number: true, cell: entry => entry.epsilonNanos === 0n ? '' : <>{epsilon(entry.epsilonNanos)}{entry.deltaAtto > 0n && <small>δ {delta(entry.deltaAtto)}</small>}</>},
         {head: 'ended', cell: entry => <State tone={outcomeTone(entry.outcome)}><Name text={entry.outcome} most={24}/></State>},
         {head: 'hash', cell: entry => <code class="when" title={hex(entry.hash)}>{hex(entry.hash, 4)}</code>},

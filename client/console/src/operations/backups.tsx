@@ -50,7 +50,8 @@ export function Backups() {
     {make.running && <><Progress label="Writing the backup" note={`${bytes(written)} written`}/>
       <div class="actions"><button type="button" onClick={make.cancel}>Stop it</button></div></>}
     <Failure error={make.error}/>
-    {done !== null && !make.running && <Notice kind="done" title={`Backup ${done.backupId} is whole, and on disk`}><p>Restoring it takes {bytes(done.bytes)}, in {count(done.files)} files.</p></Notice>}
+    {done !== null && !make.running && <Notice kind="done" title={`Backup ${done.backupId} is whole, and on disk`}>
+      <p>Restoring it takes {bytes(done.bytes)}, in {count(done.files)} files.</p></Notice>}
     {backups === undefined ? loaded.loading && <Loading/> : <>
       <Freshness backups={backups}/>
       <Table caption="The newest first; they share files, so that together they take less than their sum" rows={backups} rowKey={backup => backup.backupId} columns={[

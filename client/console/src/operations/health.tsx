@@ -32,8 +32,9 @@ function Verdict({status}: {status: GetStatusResponse}) {
     <Section title={`${countOf(alarms.length, 'thing needs', 'things need')} you now`}>
       {alarms.map(text => {
         const {what, advice, names} = readAlarm(text);
-        return <Notice key={text} kind="warning" title={<Name text={what} most={300}/>}
-          {...(names.length === 0 ? {} : {action: names.map(({kind, id}) => <a key={`${kind}/${id}`} class="button small" href={kind === 'datasets' ? datasetHref(id) : href(kind, id)}>{kind}/{id}</a>)})}>
+        const links = names.map(({kind, id}) =>
+          <a key={`${kind}/${id}`} class="button small" href={kind === 'datasets' ? datasetHref(id) : href(kind, id)}>{kind}/{id}</a>);
+        return <Notice key={text} kind="warning" title={<Name text={what} most={300}/>} {...(links.length === 0 ? {} : {action: links})}>
           <p>{advice === '' ? 'The daemon\'s log says more; docs/operating.md says what to do.' : <Name text={advice} most={1000}/>}</p></Notice>;
       })}
     </Section></>;

@@ -49,7 +49,9 @@ export function VerifyAll() {
     {verify.running && <Progress label="Following the chain in this browser" share={share}/>}
     <Failure error={verify.error}/>
     {verdict !== null && (verdict.fault === null
-      ? <Notice kind="done" title="The chain holds"><p>{countOf(verdict.entries, 'entry', 'entries')} from the first that is kept to the head: none was changed, removed or added since it was written.</p></Notice>
-      : <Notice kind="error" title="The chain does not hold"><p>{verdict.fault}</p><p>After {count(verdict.entries)} that do. Keep a copy of the store before anything else, and find out who or what changed it (docs/operating.md).</p></Notice>)}
+      ? <Notice kind="done" title="The chain holds">
+        <p>{countOf(verdict.entries, 'entry', 'entries')} from the first that is kept to the head: none was changed, removed or added since it was written.</p></Notice>
+      : <Notice kind="error" title="The chain does not hold"><p>{verdict.fault}</p>
+        <p>After {count(verdict.entries)} that do. Keep a copy of the store before anything else, and find out who or what changed it (docs/operating.md).</p></Notice>)}
   </>;
 }
