@@ -55,6 +55,18 @@ TEST(RequestParserTest, ReadsARequestHoweverItIsCut) {
   }
 }
 
+TEST(RequestParserTest, WhatABrowserSendsOnceIsAListIfItIsThereTwice) {
+  RequestParser parser({});
+  FeedAll(parser,
+          absl::StrCat(kPost, "Origin: https://a\r\nOrigin: https://b\r\n",
+                       "Sec-Fetch-Site: same-origin\r\nsec-fetch-site: cross-site\r\n",
+                       "Accept-Encoding: br\r\nAccept-Encoding: gzip\r\n\r\n"),
+          1000);
+  EXPECT_EQ(parser.head().origin, "https://a, https://b");
+  EXPECT_EQ(parser.head().fetch_site, "same-origin, cross-site");
+  EXPECT_EQ(parser.head().accept_encoding, "br, gzip");
+}
+
 TEST(RequestParserTest, ChunksAreJoinedAndTrailersDropped) {
   const std::string request =
       absl::StrCat(kPost, "Transfer-Encoding: chunked\r\n\r\n",
