@@ -25,9 +25,9 @@ constexpr absl::string_view kMoreHeaders =
     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
 // What gRPC sends behind a call.
-std::vector<Trailer> TrailersOf(calls::CallRecord* record, const absl::Status& status) {
+std::vector<Trailer> TrailersOf(const std::string& request_id, const absl::Status& status) {
   std::vector<Trailer> trailers;
-  if (record != nullptr) trailers.push_back({calls::kRequestIdKey, record->id()});
+  if (!request_id.empty()) trailers.push_back({calls::kRequestIdKey, request_id});
   if (const auto wait = service::WaitOf(status)) {
     trailers.push_back({"grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(*wait))});
   }
@@ -53,15 +53,16 @@ std::string HeadOf(CallKind kind, const absl::Status& status,
 }
 
 // A status that ends a call, in the form of its kind. Streams say it in their last message.
-Response ErrorResponse(CallKind kind, const absl::Status& status, calls::CallRecord* record) {
-  const std::vector<Trailer> trailers = TrailersOf(record, status);
+Response ErrorResponse(CallKind kind, const absl::Status& status,
+                       const std::string& request_id = "") {
+  const std::vector<Trailer> trailers = TrailersOf(request_id, status);
   return {.status = kind.is_stream ? 200 : HttpStatusOf(status.code()),
           .head = HeadOf(kind, status, trailers),
           .body = kind.is_stream ? EndOfStream(status, trailers) : ErrorBody(status)};
 }
 
 Response PlainError(int http_status, const absl::Status& status) {
-  Response response = ErrorResponse({}, status, nullptr);
+  Response response = ErrorResponse({}, status);
   response.status = http_status;
   return response;
 }
@@ -73,8 +74,13 @@ struct CallBasis {
   CallKind kind;
   access::Credentials credentials;
   absl::Duration deadline;
+  std::string request_id;                     // empty: it has none
   std::unique_ptr<calls::CallRecord> record;  // null: there is no log
   OpenCalls& open_calls;
+
+  SentCall AsSent() const {
+    return {method.path, method.response, credentials, request_id, deadline};
+  }
 };
 
 class CallBase : public Call {
@@ -85,9 +91,8 @@ class CallBase : public Call {
   bool is_stream() const override { return basis_.kind.is_stream; }
   Response Refuse(const absl::Status& status) override {
     if (!Win()) return {};
-    Response response = ErrorResponse(basis_.kind, status, basis_.record.get());
     EndRecord(status);
-    return response;
+    return ErrorResponse(basis_.kind, status, basis_.request_id);
   }
 
  protected:
@@ -98,7 +103,9 @@ class CallBase : public Call {
     if (basis_.record != nullptr) basis_.record->End(status.code());
   }
   absl::Status MayAnswer() const { return service::MayAnswer(basis_.served.may_answer); }
-  service::WorkerPool* lane() const { return basis_.served.lanes.Of(basis_.method.path); }
+  service::WorkerPool* lane() const {
+    return basis_.served.lanes ? basis_.served.lanes->Of(basis_.method.path) : nullptr;
+  }
   service::Caller FindCaller() const {
     return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
   }
@@ -123,11 +130,16 @@ class UnaryHttpCall final : public CallBase,
     const absl::Status parsed = ParseMessage(basis_.kind.encoding, body, *request);
     if (!parsed.ok()) return Fail(parsed);
     std::string().swap(body);
+    if (basis_.served.sender != nullptr) {
+      cancel_ = basis_.served.sender->Send(basis_.AsSent(), *request, shared_from_this());
+      return;
+    }
     service::RunUnaryCall(basis_.method, lane(), FindCaller(), std::move(request),
                           shared_from_this());
   }
   void Cancel(const absl::Status& why) override {
     unwanted_.store(true);
+    if (cancel_ != nullptr) cancel_();
     if (!Win()) return;
     if (absl::IsDeadlineExceeded(why)) return Send(why, {}, {});
     EndRecord(why);
@@ -165,17 +177,18 @@ class UnaryHttpCall final : public CallBase,
     if (!allowed.ok()) status = allowed;
     Response response;
     if (status.ok()) {
-      response.head = HeadOf(basis_.kind, status, TrailersOf(basis_.record.get(), status));
+      response.head = HeadOf(basis_.kind, status, TrailersOf(basis_.request_id, status));
       response.body = std::move(body);
       response.held = std::move(held);
     } else {
-      response = ErrorResponse(basis_.kind, status, basis_.record.get());
+      response = ErrorResponse(basis_.kind, status, basis_.request_id);
     }
     EndRecord(status);
     std::exchange(carrier_, nullptr)->Respond(std::move(response));
   }
 
   std::atomic<bool> unwanted_{false};
+  std::function<void()> cancel_{};  // of a call that was sent on
 };
 
 // The handler writes one message at a time, so that no more than one waits for a slow reader.
@@ -220,7 +233,7 @@ class StreamHttpCall final : public CallBase,
     if (end.ok()) {
       end = is_late_.load() ? absl::DeadlineExceededError("the call's time is over") : status;
     }
-    const std::string last = EndOfStream(end, TrailersOf(basis_.record.get(), end));
+    const std::string last = EndOfStream(end, TrailersOf(basis_.request_id, end));
     EndRecord(end);
     carrier_->Write(last, /*is_last=*/true);
   }
@@ -236,6 +249,11 @@ class StreamHttpCall final : public CallBase,
     COPPICE_ASSIGN_OR_RETURN(const absl::string_view bytes, MessageIn(body));
     const std::unique_ptr<Message> request(basis_.method.request->New());
     COPPICE_RETURN_IF_ERROR(ParseMessage(basis_.kind.encoding, bytes, *request));
+    if (basis_.served.sender != nullptr) {
+      COPPICE_ASSIGN_OR_RETURN(handler_,
+                               basis_.served.sender->SendStream(basis_.AsSent(), *request, *this));
+      return absl::OkStatus();
+    }
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
     COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
     return absl::OkStatus();
@@ -280,7 +298,7 @@ Router::Router(const ServedCalls& served, Origins origins, std::shared_ptr<const
       origins_(std::move(origins)),
       console_(std::move(console)),
       max_message_bytes_(max_message_bytes) {
-  for (const RegisteredMethod& method : served_.registry.methods()) {
+  for (const RegisteredMethod& method : served_.methods) {
     methods_.emplace(method.path, &method);
   }
 }
@@ -329,11 +347,18 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view pa
   return {.response = std::move(response)};
 }
 
+// That of the log's line, here or where the call is sent on to; empty if there is no log.
+std::string Router::IdOf(calls::CallRecord* record, const RequestHead& head) const {
+  if (record != nullptr) return record->id();
+  if (served_.sender == nullptr) return "";
+  return calls::IsRequestId(head.request_id) ? head.request_id : calls::MakeRequestId();
+}
+
 Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path,
                                  const std::optional<Sha256Digest>& certificate) {
   const std::optional<CallKind> kind = KindOf(head.content_type);
   const auto refuse = [&](const absl::Status& status) {
-    return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status, nullptr)};
+    return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status)};
   };
   if (head.authorizations.size() > 1) {
     return refuse(served_.gate.RefuseSeveralAuthorizations(path));
@@ -355,10 +380,11 @@ Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path
                                                           absl::string_view(method.path).substr(1),
                                                           method.descriptor->server_streaming());
   if (record != nullptr) record->TakeId(head.request_id);
+  std::string request_id = IdOf(record.get(), head);
   absl::Duration deadline;
   const absl::Status checked = CheckHeaders(head, method, kind, deadline);
   if (!checked.ok()) {
-    Response response = ErrorResponse(kind.value_or(CallKind()), checked, record.get());
+    Response response = ErrorResponse(kind.value_or(CallKind()), checked, request_id);
     if (record != nullptr) record->End(checked.code());
     if (!kind.has_value()) response.status = 415;
     return {.response = std::move(response)};
@@ -368,6 +394,7 @@ Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path
                   .kind = *kind,
                   .credentials = std::move(credentials),
                   .deadline = deadline,
+                  .request_id = std::move(request_id),
                   .record = std::move(record),
                   .open_calls = open_calls_};
   if (kind->is_stream) return {.call = std::make_shared<StreamHttpCall>(std::move(basis))};

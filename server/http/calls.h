@@ -3,6 +3,9 @@
 #ifndef COPPICE_SERVER_HTTP_CALLS_H_
 #define COPPICE_SERVER_HTTP_CALLS_H_
 
+#include <google/protobuf/message.h>
+
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
@@ -24,18 +28,46 @@
 #include "server/http/request_parser.h"
 #include "server/service/calls/answer_check.h"
 #include "server/service/calls/handler_registry.h"
+#include "server/service/calls/stream_call.h"
+#include "server/service/calls/unary_call.h"
 #include "server/service/calls/worker_pool.h"
 
 namespace coppice::http {
 
+// A call that is sent on, with what its client showed.
+struct SentCall {
+  absl::string_view path;
+  const google::protobuf::Message* response;  // to make others from; it outlives the call
+  access::Credentials credentials;
+  std::string request_id;
+  absl::Duration deadline;
+};
+
+// Runs calls in another place, instead of their handlers here.
+//
+// Threads    safe to share. What follows a call may come on any thread, also before it returns.
+class CallSender {
+ public:
+  virtual ~CallSender() = default;
+
+  // Returns what cancels the call; it may be called at any time.
+  virtual std::function<void()> Send(const SentCall& call, const google::protobuf::Message& request,
+                                     std::shared_ptr<service::UnaryExchange> exchange) = 0;
+  // A call of one request and a stream of answers.
+  virtual absl::StatusOr<service::StreamHandlerPtr> SendStream(
+      const SentCall& call, const google::protobuf::Message& request,
+      service::StreamCall& answers) = 0;
+};
+
 // What is served, as gRPC's services do. All of it must outlive the server.
 struct ServedCalls {
-  const service::HandlerRegistry& registry;
-  service::Lanes lanes;
+  const std::deque<service::RegisteredMethod>& methods;
+  std::optional<service::Lanes> lanes{};  // none: `sender` runs the calls
   calls::AccessGate& gate;
-  calls::CallObservers observers;
+  calls::CallObservers observers{};
   calls::ByteLoad& answers;
   service::AnswerCheck may_answer{};  // null: all leave
+  CallSender* sender = nullptr;       // null: the methods' handlers run them
 };
 
 // Bytes that are given back when this goes.
@@ -161,6 +193,7 @@ class Router {
                      const std::optional<Sha256Digest>& certificate);
   Judged JudgePost(const RequestHead& head, absl::string_view path,
                    const std::optional<Sha256Digest>& certificate);
+  std::string IdOf(calls::CallRecord* record, const RequestHead& head) const;
   absl::Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
                             const std::optional<CallKind>& kind, absl::Duration& deadline) const;
 

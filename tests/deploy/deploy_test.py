@@ -200,8 +200,8 @@ class DeployTest(unittest.TestCase):
         toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "full.toml"), flags=re.MULTILINE)
         for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
-        # Either folders, or a fleet, which takes no calls by HTTP.
-        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir|http-[\w-]+|console"):
+        # Either folders, or a fleet.
+        for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir"):
             with self.subTest("without " + other):
                 self.assert_good(re.sub(rf"^(?:{other}) = .*\n", "", toml, flags=re.MULTILINE))
 

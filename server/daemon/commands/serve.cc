@@ -109,13 +109,14 @@ absl::Status ServeAlone(const DaemonProcess& process) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LoadedCurator> curator,
                            LoadCurator(process, *store));
   if (flags.self_test) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ServingCurator> serving,
-                           ServingCurator::Start({.flags = flags,
-                                                  .listen = flags.listen,
-                                                  .certificates = process.files.certificates.get(),
-                                                  .access = process.files.access.get(),
-                                                  .console = process.files.console},
-                                                 *curator, process.log));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ServingCurator> serving,
+      ServingCurator::Start({.flags = flags,
+                             .listen = flags.listen,
+                             .certificates = process.files.certificates.get(),
+                             .access = process.files.access.get(),
+                             .http = HttpOptionsOf(flags, process.files.console)},
+                            *curator, process.log));
   const absl::Status told = TellPort(flags, serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);

@@ -17,6 +17,7 @@
 #include "server/daemon/fleet/front.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/serving_curator.h"
+#include "server/daemon/transport/console.h"
 #include "server/service/calls/retry_after.h"
 #include "server/storage/postgres/lease.h"
 #include "server/storage/store_location.h"
@@ -214,12 +215,14 @@ absl::Status ServeInFleet(const DaemonProcess& process) {
   }
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Front> front,
                            Front::Start({.listen = flags.listen,
+                                         .http = HttpOptionsOf(flags, process.files.console),
                                          .certificates = process.files.certificates.get(),
                                          .limits = flags.limits,
                                          .peer_ca_pem = peers.client_ca,
                                          .certificate_pem = peers.certificate,
                                          .key_pem = peers.key,
                                          .log = &process.log}));
+  TellHttp(flags, front->http_port(), process.log);
   COPPICE_RETURN_IF_ERROR(TellPort(flags, front->port(), process.log));
   std::optional<Certificates> certificates;
   if (!flags.insecure) certificates.emplace(std::move(peers));

@@ -117,10 +117,6 @@ absl::Status CheckFleetFlags(const DaemonFlags& flags) {
         "--peer-listen wants --peer-cert, --peer-key and --peer-ca, by which the curators of a "
         "fleet know each other; make an authority for them alone");
   }
-  if (!flags.http_listen.empty()) {
-    return absl::InvalidArgumentError(
-        "--http-listen wants no --peer-listen: a fleet takes calls by gRPC alone");
-  }
   if (flags.self_test) {
     return absl::InvalidArgumentError(
         "--self-test wants no --peer-listen: the curator that leads works on the store");

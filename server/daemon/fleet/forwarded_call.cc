@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/access/bearer_token.h"
 #include "server/calls/byte_load.h"
 #include "server/calls/call_record.h"
 #include "server/daemon/fleet/leader_gate.h"
@@ -22,11 +23,7 @@ constexpr absl::Duration kAfterBrokenConnection = absl::Milliseconds(500);
 constexpr absl::Duration kAfterMuchToRead = absl::Seconds(1);
 
 // Instead of an authorization that cannot be sent, and so is none that the daemon knows.
-const char kNoToken[] = "unprintable";
-
-bool IsSendable(const std::string& value) {
-  return !value.empty() && std::all_of(value.begin(), value.end(), absl::ascii_isprint);
-}
+constexpr char kNoToken[] = "unprintable";
 
 constexpr char kStatusDetailsKey[] = "grpc-status-details-bin";  // gRPC writes it of a status
 
@@ -44,9 +41,20 @@ bool MayBeTheConnections(const grpc::Status& status) {
 
 }  // namespace
 
+std::string SendableAuthorization(std::string value) {
+  const bool is_sendable =
+      !value.empty() && std::all_of(value.begin(), value.end(), absl::ascii_isprint);
+  return is_sendable ? std::move(value) : std::string(kNoToken);
+}
+
 ForwardedCall::ForwardedCall(LeaderGate& gate, CallBounds& bounds,
-                             grpc::GenericCallbackServerContext& context)
-    : gate_(gate), bounds_(bounds), context_(context), method_(context.method().c_str()) {}
+                             grpc::GenericCallbackServerContext& context,
+                             const std::optional<Sha256Digest>& http_secret)
+    : gate_(gate),
+      bounds_(bounds),
+      context_(context),
+      http_secret_(http_secret),
+      method_(context.method().c_str()) {}
 
 void ForwardedCall::Start(std::shared_ptr<grpc::Channel> leader) {
   leader_ = std::move(leader);
@@ -66,7 +74,17 @@ void ForwardedCall::Refuse(const grpc::Status& status, absl::Duration retry_afte
   Finish(status);
 }
 
-// gRPC takes header values from clients that it refuses, with the whole process, to send.
+// Of a call by HTTP this process has said what certificate its connection showed (http_sender.h).
+std::optional<Sha256Digest> ForwardedCall::FindCertificate() const {
+  const auto& metadata = context_.client_metadata();
+  const auto secret = metadata.find(kHttpSecretKey);
+  if (secret != metadata.end() && http_secret_.has_value() &&
+      access::HashOfToken(StringOf(secret->second)) == *http_secret_) {
+    return ForwardedCertificate(metadata);
+  }
+  return CertificateOf(*context_.auth_context());
+}
+
 void ForwardedCall::AddClientMetadata() {
   const auto add = [this](absl::string_view key, const auto& change) {
     const auto [begin, end] =
@@ -76,11 +94,10 @@ void ForwardedCall::AddClientMetadata() {
       if (!value.empty()) leader_context_.AddMetadata(std::string(key), value);
     }
   };
-  add("authorization",
-      [](const std::string& value) { return IsSendable(value) ? value : std::string(kNoToken); });
+  add("authorization", SendableAuthorization);
   add(calls::kRequestIdKey,
       [](const std::string& value) { return calls::IsRequestId(value) ? value : std::string(); });
-  if (const auto digest = CertificateOf(*context_.auth_context())) {
+  if (const auto digest = FindCertificate()) {
     leader_context_.AddMetadata(
         kClientCertificateKey,
         std::string(reinterpret_cast<const char*>(digest->data()), digest->size()));

@@ -19,11 +19,19 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/study/sha256.h"
 #include "server/daemon/transport/bounds.h"
 
 namespace coppice::daemon {
 
 class LeaderGate;
+
+// What shows that a call comes from this process, which read it over HTTP.
+inline constexpr char kHttpSecretKey[] = "coppice-http-secret";
+
+// The value of an authorization as it may be sent on: gRPC takes header values from clients that it
+// refuses, with the whole process, to send.
+std::string SendableAuthorization(std::string value);
 
 // It reads a message from one side once the one before was written to the other, so whoever writes
 // feels how slow the reader is. It belongs to gRPC, and is gone when both sides are done.
@@ -32,8 +40,10 @@ class LeaderGate;
 //            gRPC's.
 class ForwardedCall final : public grpc::ServerGenericBidiReactor {
  public:
-  // Both must outlive the server of `context`.
-  ForwardedCall(LeaderGate& gate, CallBounds& bounds, grpc::GenericCallbackServerContext& context);
+  // All must outlive the server of `context`. Whoever knows the secret of this hash is believed
+  // what certificate a client showed.
+  ForwardedCall(LeaderGate& gate, CallBounds& bounds, grpc::GenericCallbackServerContext& context,
+                const std::optional<Sha256Digest>& http_secret);
 
   // Nothing of the call may be used after either.
   void Start(std::shared_ptr<grpc::Channel> leader);
@@ -65,6 +75,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor {
   enum class Requests : uint8_t { kReading, kSending, kEnded };
   enum class Metadata : uint8_t { kAwaited, kNone, kReceived };
 
+  std::optional<Sha256Digest> FindCertificate() const;
   void AddClientMetadata();
   void OnLeaderMetadata(bool ok);
   void OnAnswer(bool ok);
@@ -80,6 +91,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor {
   LeaderGate& gate_;
   CallBounds& bounds_;
   grpc::GenericCallbackServerContext& context_;
+  const std::optional<Sha256Digest>& http_secret_;
   const std::string method_;  // up to a zero, as far as it is sent on
   std::shared_ptr<grpc::Channel> leader_;
   grpc::ClientContext leader_context_;

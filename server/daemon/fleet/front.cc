@@ -8,6 +8,9 @@
 #include <grpcpp/impl/server_builder_plugin.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,13 +19,18 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "server/access/bearer_token.h"
 #include "server/access/method_table.h"
+#include "server/calls/access_gate.h"
 #include "server/calls/byte_load.h"
 #include "server/daemon/fleet/forwarded_call.h"
+#include "server/daemon/fleet/http_sender.h"
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/fleet/leader_link.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/connections.h"
+#include "server/http/server.h"
 
 namespace coppice::daemon {
 namespace {
@@ -55,6 +63,10 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
             MakePeerCredentials(options.peer_ca_pem, options.certificate_pem, options.key_pem)) {}
 
   absl::Status Listen(const FrontOptions& options) {
+    if (!options.http.listen.empty()) {
+      COPPICE_ASSIGN_OR_RETURN(http_secret_, access::MakeBearerToken());
+      http_secret_hash_ = access::HashOfToken(http_secret_);
+    }
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     // Without this two processes would share a port, and each would see half of the calls.
@@ -75,10 +87,11 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
                        "of another machine? Port 0 takes a free port"));
     }
     SetReady(false);
-    return absl::OkStatus();
+    return options.http.listen.empty() ? absl::OkStatus() : ListenToHttp(options);
   }
 
   int port() const override { return port_; }
+  int http_port() const override { return http_ == nullptr ? 0 : http_->port(); }
 
   void SetLeader(const std::string& address) override {
     const MutexLock lock(mutex_);
@@ -104,16 +117,32 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
 
   void Stop(absl::Duration grace) override {
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    if (http_ != nullptr) http_->Drain();
     gate_.Stop();
     // Else it would wait for connections, too: an idle client may take 5 s to agree to close its.
     if (!gate_.has_calls()) grace = std::min(grace, kIdleGrace);
-    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    const absl::Time last = absl::Now() + grace;
+    server_->Shutdown(absl::ToChronoTime(last));
+    if (http_ != nullptr) http_->Stop(last);
   }
 
  private:
+  absl::Status ListenToHttp(const FrontOptions& options) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetMaxSendMessageSize(-1);
+    sender_ = std::make_unique<HttpSender>(server_->InProcessChannel(arguments), http_secret_);
+    COPPICE_ASSIGN_OR_RETURN(http_, StartHttp(options.http, options.certificates, limits_,
+                                              {.methods = methods_,
+                                               .gate = open_gate_,
+                                               .answers = answers_,
+                                               .sender = sender_.get()}));
+    return absl::OkStatus();
+  }
+
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    auto* const call = new ForwardedCall(gate_, bounds_, *context);
+    auto* const call = new ForwardedCall(gate_, bounds_, *context, http_secret_hash_);
     gate_.Admit(*call);
     return call;
   }
@@ -130,7 +159,15 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
   Mutex mutex_;
   std::string leader_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::ChannelCredentials> credentials_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
+  // For calls by HTTP. The leader alone judges access.
+  std::string http_secret_;
+  std::optional<Sha256Digest> http_secret_hash_;
+  const std::deque<service::RegisteredMethod> methods_ = MethodsWithoutHandlers();
+  calls::AccessGate open_gate_{nullptr};
+  std::unique_ptr<HttpSender> sender_;
+  // The first to go: their calls use all of the above.
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<http::Server> http_;
   int port_ = 0;
 };
 

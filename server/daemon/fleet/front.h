@@ -7,6 +7,9 @@
 // sends beside its messages. Back come metadata and status as the leader gave them. Health is the
 // front's own: "" is alive, "ready" as it is told.
 //
+// Calls by HTTP are read by this process and sent as gRPC to the front itself (http_sender.h); the
+// leader learns of them what it learns of any other.
+//
 // A call that comes while no leader can be reached waits for one, for kLeaderPatience or until its
 // deadline.
 //
@@ -29,6 +32,7 @@
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
 #include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/server.h"
 
 namespace coppice::daemon {
 
@@ -37,6 +41,7 @@ inline constexpr size_t kMaxWaitingCalls = 1024;  // for a leader; more are refu
 
 struct FrontOptions {
   std::string listen;
+  HttpOptions http{};                    // the same certificates; calls go on as gRPC
   Certificates* certificates = nullptr;  // null: no TLS; must outlive the front
   DaemonLimits limits{};
   std::string peer_ca_pem;               // the one authority of leaders; empty: no TLS to them
@@ -52,6 +57,7 @@ class Front {
   static absl::StatusOr<std::unique_ptr<Front>> Start(const FrontOptions& options);
 
   virtual int port() const = 0;
+  virtual int http_port() const = 0;  // 0: there is none
 
   // Where calls that come from now on go, HOST:PORT; empty: nobody leads. Calls under way go on
   // where they are.

@@ -45,10 +45,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
   COPPICE_ASSIGN_OR_RETURN(
       serving->server_,
       DaemonServer::Start({.listen = options.listen,
-                           .http = {.listen = options.flags.http_listen,
-                                    .allowed_origins = options.flags.http_allow_origin,
-                                    .console = options.console,
-                                    .max_connections = options.flags.http_connections},
+                           .http = options.http,
                            .certificates = options.certificates,
                            .access = options.access,
                            .ticket_limits = options.flags.ticket_limits,
@@ -60,12 +57,7 @@ absl::StatusOr<std::unique_ptr<ServingCurator>> ServingCurator::Start(const Serv
                            .peers = &serving->peers_,
                            .status = [status = &serving->status_] { return status->Read(); }},
                           curator.parts()));
-  if (serving->server_->http_port() != 0) {
-    log.Info("http",
-             {{"listen", options.flags.http_listen},
-              {"console", options.console == nullptr ? "none" : ConsoleFolder(options.flags)},
-              {"port", absl::StrCat(serving->server_->http_port())}});
-  }
+  TellHttp(options.flags, serving->server_->http_port(), log);
   serving->readiness_ = std::make_unique<Readiness>(
       ReadinessChecks(serving->daemon_), kBetweenChecks, log,
       [server = serving->server_.get(), tell = options.tell_ready](bool ready) {

@@ -32,13 +32,13 @@ namespace coppice::daemon {
 struct ServingOptions {
   const DaemonFlags& flags;
   std::string listen;
-  Certificates* certificates = nullptr;            // null: no TLS
-  const access::AccessControl* access = nullptr;   // null: whoever reaches it may call everything
-  std::shared_ptr<const http::Console> console{};  // null: none
-  bool behind_fronts = false;                      // as in ServerOptions
-  rpc::AnswerCheck may_answer{};                   // likewise
-  std::function<void(bool ready)> tell_ready{};    // besides health checks
-  std::optional<FleetLead> lead{};                 // none: it is in no fleet
+  Certificates* certificates = nullptr;           // null: no TLS
+  const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  HttpOptions http{};                             // by default none
+  bool behind_fronts = false;                     // as in ServerOptions
+  rpc::AnswerCheck may_answer{};                  // likewise
+  std::function<void(bool ready)> tell_ready{};   // besides health checks
+  std::optional<FleetLead> lead{};                // none: it is in no fleet
 };
 
 // The server of a curator, with its upkeep, its readiness and its page of metrics.

@@ -39,4 +39,19 @@ absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFla
   return std::make_shared<const http::Console>(*std::move(files), report::StyleHash());
 }
 
+HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console) {
+  return {.listen = flags.http_listen,
+          .allowed_origins = flags.http_allow_origin,
+          .console = std::move(console),
+          .max_connections = flags.http_connections};
+}
+
+void TellHttp(const DaemonFlags& flags, int port, const Log& log) {
+  if (port == 0) return;
+  const std::string console = ConsoleFolder(flags);
+  log.Info("http", {{"listen", flags.http_listen},
+                    {"console", console.empty() ? kNoConsole : console},
+                    {"port", absl::StrCat(port)}});
+}
+
 }  // namespace coppice::daemon

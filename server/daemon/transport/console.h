@@ -1,4 +1,4 @@
-// The console that the flags ask for.
+// The HTTP listener that the flags ask for, and its console.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
@@ -8,10 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "server/daemon/config/flags.h"
-
-namespace coppice::http {
-class Console;
-}
+#include "server/daemon/config/log.h"
+#include "server/daemon/transport/server.h"
 
 namespace coppice::daemon {
 
@@ -21,6 +19,11 @@ std::string ConsoleFolder(const DaemonFlags& flags);
 
 // Null if there is none. InvalidArgument or NotFound that names the file which cannot be served.
 absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
+
+HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console);
+
+// Logs where it is served, and which console; nothing for port 0, which is none.
+void TellHttp(const DaemonFlags& flags, int port, const Log& log);
 
 }  // namespace coppice::daemon
 

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status_macros.h"
 #include "server/access/method_table.h"
 #include "server/calls/byte_load.h"
 #include "server/calls/token_use.h"
@@ -130,26 +131,13 @@ class CuratorServer final : public DaemonServer {
 
  private:
   absl::Status ListenToHttp(const ServerOptions& options) {
-    http::ServerOptions http{.listen = options.http.listen,
-                             .allowed_origins = options.http.allowed_origins,
-                             .console = options.http.console,
-                             .max_message_bytes = limits_.max_message_bytes,
-                             .max_request_bytes = limits_.max_transport_bytes,
-                             .max_connections = options.http.max_connections,
-                             .max_connection_age = absl::Seconds(limits_.max_connection_age)};
-    if (options.certificates != nullptr) {
-      http.tls = MakeTlsSource(*options.certificates);
-      if (http.tls() == nullptr) return absl::InternalError("OpenSSL refuses the certificate");
-    }
-    absl::StatusOr<std::unique_ptr<http::Server>> started =
-        http::Server::Start(http, {.registry = registry_,
-                                   .lanes = lanes_,
-                                   .gate = gate_,
-                                   .observers = observers_,
-                                   .answers = answers_,
-                                   .may_answer = may_answer_});
-    if (!started.ok()) return started.status();
-    http_ = *std::move(started);
+    COPPICE_ASSIGN_OR_RETURN(http_, StartHttp(options.http, options.certificates, limits_,
+                                              {.methods = registry_.methods(),
+                                               .lanes = lanes_,
+                                               .gate = gate_,
+                                               .observers = observers_,
+                                               .answers = answers_,
+                                               .may_answer = may_answer_}));
     return absl::OkStatus();
   }
 
@@ -235,6 +223,24 @@ class CuratorServer final : public DaemonServer {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
+                                                        const Certificates* certificates,
+                                                        const DaemonLimits& limits,
+                                                        const http::ServedCalls& served) {
+  http::ServerOptions http{.listen = options.listen,
+                           .allowed_origins = options.allowed_origins,
+                           .console = options.console,
+                           .max_message_bytes = limits.max_message_bytes,
+                           .max_request_bytes = limits.max_transport_bytes,
+                           .max_connections = options.max_connections,
+                           .max_connection_age = absl::Seconds(limits.max_connection_age)};
+  if (certificates != nullptr) {
+    http.tls = MakeTlsSource(*certificates);
+    if (http.tls() == nullptr) return absl::InternalError("OpenSSL refuses the certificate");
+  }
+  return http::Server::Start(http, served);
+}
 
 absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                                   const Curator& curator) {

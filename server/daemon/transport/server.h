@@ -31,7 +31,9 @@
 
 namespace coppice::http {
 class Console;
-}
+class Server;
+struct ServedCalls;
+}  // namespace coppice::http
 
 namespace coppice::daemon {
 
@@ -70,6 +72,13 @@ struct ServerOptions {
   PeerCalls* peers = nullptr;      // told of fronts that call; null: nobody is
   service::StatusReader status{};  // what GetStatus answers; null: nothing is told
 };
+
+// A listener for `served`. `certificates`, null for none, must outlive it. Unavailable if the
+// address cannot be had.
+absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
+                                                        const Certificates* certificates,
+                                                        const DaemonLimits& limits,
+                                                        const http::ServedCalls& served);
 
 class DaemonServer {
  public:

@@ -152,7 +152,6 @@ TEST(CheckFlagsTest, AFleetSharesADatabaseAndKnowsItsCurators) {
       {[](DaemonFlags& flags) { flags.peer_address.clear(); }, "--peer-address is missing"},
       {[](DaemonFlags& flags) { flags.peer_listen = "0.0.0.0:8443"; }, "want different ports"},
       {[](DaemonFlags& flags) { flags.peer_key.clear(); }, "wants --peer-cert, --peer-key"},
-      {[](DaemonFlags& flags) { flags.http_listen = "127.0.0.1:1"; }, "--http-listen wants no"},
       {[](DaemonFlags& flags) { flags.self_test = true; }, "--self-test wants no --peer-listen"},
   };
   for (const auto& one : cases) {

@@ -175,8 +175,8 @@ class ConsoleServerTest : public ::testing::Test {
     const auto console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE");
     server_ = *Server::Start(
         {.listen = "127.0.0.1:0", .allowed_origins = {"https://lab.example"}, .console = console},
-        {.registry = registry_,
-         .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
+        {.methods = registry_.methods(),
+         .lanes = service::Lanes{pool_, pool_, pool_},
          .gate = gate_,
          .observers = {},
          .answers = answers_});
@@ -336,13 +336,14 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
       *Server::Start({.listen = "127.0.0.1:0",
                       .console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE"),
                       .max_connections = 2},
-                     {.registry = registry_,
-                      .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
+                     {.methods = registry_.methods(),
+                      .lanes = service::Lanes{pool_, pool_, pool_},
                       .gate = gate_,
                       .observers = {},
                       .answers = answers_});
-  const std::string ask = absl::StrCat(
-      "GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(), "\r\nConnection: close\r\n\r\n");
+  const std::string ask =
+      absl::StrCat("GET /assets/large-3c.js HTTP/1.1\r\nHost: localhost:", small->port(),
+                   "\r\nConnection: close\r\n\r\n");
   HttpClient first(small->port(), nullptr), second(small->port(), nullptr),
       third(small->port(), nullptr);
   for (HttpClient* slow : {&first, &second}) {
@@ -360,12 +361,12 @@ TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
 }
 
 TEST_F(ConsoleServerTest, ADaemonWithoutItSaysHowToHaveIt) {
-  const auto without = *Server::Start({.listen = "127.0.0.1:0"},
-                                      {.registry = registry_,
-                                       .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
-                                       .gate = gate_,
-                                       .observers = {},
-                                       .answers = answers_});
+  const auto without =
+      *Server::Start({.listen = "127.0.0.1:0"}, {.methods = registry_.methods(),
+                                                 .lanes = service::Lanes{pool_, pool_, pool_},
+                                                 .gate = gate_,
+                                                 .observers = {},
+                                                 .answers = answers_});
   HttpClient client(without->port(), nullptr);
   const HttpResponse refused = client.Send("GET", "/", {}, "");
   EXPECT_EQ(refused.status, 404);

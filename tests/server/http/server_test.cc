@@ -67,8 +67,8 @@ class HttpServerTest : public ::testing::Test {
     registry_.Add(handlers_, &Handlers::Preview);
     registry_.Add(handlers_, &Handlers::Watch);
     server_ = *Server::Start({.listen = "127.0.0.1:0"},
-                             {.registry = registry_,
-                              .lanes = {.pool = pool_, .builds = pool_, .previews = pool_},
+                             {.methods = registry_.methods(),
+                              .lanes = service::Lanes{pool_, pool_, pool_},
                               .gate = gate_,
                               .observers = {},
                               .answers = answers_,
