@@ -93,7 +93,7 @@ export function RowsPicker({schema, format, label, hint, onChecked}: {
 function RowNotes({checked: {rows, notes}}: {checked: CheckedRows}) {
   const texts = noteTexts(notes);
   const isChanged = notes.clamped + notes.rounded + notes.unknown + notes.clampedTargets > 0;
-  return <Notice kind={isChanged ? 'warning' : 'done'} title={`${countOf(rows, 'row')} ${rows === 1 ? 'fits' : 'fit'} the schema${isChanged ? ', some with changes' : ''}`}>
+  return <Notice kind={isChanged ? 'warning' : 'info'} title={`${countOf(rows, 'row')} ${rows === 1 ? 'fits' : 'fit'} the schema${isChanged ? ', some with changes' : ''}`}>
     {texts.length === 0 ? <p>Nothing has to be clamped, and nothing is missing.</p> : <p>{texts.join('; ')}.</p>}
     {isChanged && <p>Nothing was sent yet. If these are many, look at the bounds and values of the schema first.</p>}
   </Notice>;

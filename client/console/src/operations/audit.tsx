@@ -34,9 +34,9 @@ async function readPage(skipped: number, signal: AbortSignal): Promise<AuditPage
 }
 
 const SIGNATURES: Record<SignatureState, {tone: Tone; says: string}> = {
-  holds: {tone: 'good', says: 'signed by this key'},
-  broken: {tone: 'bad', says: 'the signature does not fit: somebody changed the log or its head'},
-  absent: {tone: 'warn', says: 'not signed'},
+  holds: {tone: 'good', says: 'the key beside has signed it'},
+  broken: {tone: 'bad', says: 'somebody changed the log or its head'},
+  absent: {tone: 'warn', says: 'the daemon sent no signature'},
   'cannot be verified here': {tone: 'quiet', says: 'this browser cannot verify Ed25519; coppice admin audit --verify can'},
 };
 
@@ -49,7 +49,7 @@ function Head({page}: {page: AuditPage}) {
   return <Section title="Head of the log" aside="It stands for all entries before it">
     <Facts facts={[
       ['Entries', <>{count(page.head.entries)}{page.dropped > 0 && <small>{count(page.dropped)} of them dropped by age</small>}</>],
-      ['Signature', <State tone={tone}>{says}</State>],
+      ['Signature', <><State tone={tone}>{page.signature}</State><small>{says}</small></>],
       ['Key', page.key === null ? '–' : <code>{hex(page.key)}</code>],
     ]}/>
     <Command text={hex(page.head.hash)}/>

@@ -26,7 +26,7 @@ function Verdict({status}: {status: GetStatusResponse}) {
   const stopped = !serving && <Notice kind="error" title="The daemon does not serve">
     <p>It answers its operator alone. What it is missing stands below, and its log says more: <code>journalctl -u coppiced</code>.</p></Notice>;
   if (alarms.length === 0) {
-    return <>{stopped}{serving && <Notice kind="done" title="All is well"><p>The daemon serves, and nothing needs you now.</p></Notice>}</>;
+    return <>{stopped}{serving && <p class="lead" role="status"><State tone="good">All is well.</State> The daemon serves, and nothing needs you now.</p>}</>;
   }
   return <>{stopped}
     <Section title={`${countOf(alarms.length, 'thing needs', 'things need')} you now`}>
@@ -50,7 +50,7 @@ function About({status}: {status: GetStatusResponse}) {
       ['Store', STORES.get(status.store) ?? <Name text={status.store} most={40}/>],
       ['Free on its disk', status.diskFreeBytes > 0n ? bytes(status.diskFreeBytes) : status.store === 'rocksdb' ? 'not known' : 'not in files here'],
       ['Backups', status.hasBackups ? <a href={href('operations', 'backups')}>made when asked for</a> : 'none: started without --backup-dir'],
-      ['Access policy', status.hasPolicy ? <a href={href('operations', 'tokens')}>in force</a> : <State tone="warn">none: whoever reaches it may do everything</State>],
+      ['Access policy', status.hasPolicy ? <a href={href('operations', 'tokens')}>in force</a> : <><State tone="warn">none</State><small>Whoever reaches it may do everything.</small></>],
     ]}/>
   </Section>;
 }
