@@ -25,7 +25,7 @@ export function ReleaseList({releases, isPlan, isOpen}: {releases: readonly Rele
 /** As a table of its own. */
 export function ReleaseTable({caption, releases}: {caption: string; releases: readonly Release[]}) {
   return <Table caption={caption} rows={releases} rowKey={(_, i) => i} columns={[
-    {head: 'what', cell: release => <Name text={release.what} most={120}/>},
+    {head: 'what', cell: release => <span class="release"><Name text={release.what} most={120}/></span>},
     {head: 'mechanism', cell: release => <Name text={release.mechanism} most={60}/>},
     {head: 'ε each', number: true, cell: release => costOf(release)},
     {head: 'times', number: true, cell: release => count(release.times)},
