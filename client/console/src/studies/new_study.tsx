@@ -1,6 +1,6 @@
 // #/studies/~new: from a schema and public rows to a forecast, and to a study.
 
-import {useMemo, useRef, useState} from 'preact/hooks';
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {Criterion, SplitRule, type PreviewStudyResponse} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {idOf, newRequestId} from '../api/ids';
@@ -30,10 +30,10 @@ const MOST_PUBLIC_BYTES = 48 << 20;
 const TREES = 64, TREES_WITHOUT_LABELS = 256, DEPTH = 6; // as coppice study create
 const MIN_EPSILON = 10_000_000n, MAX_EPSILON = 20_000_000_000n;
 
-async function readPublicRows(file: File, {schema, format}: SchemaFile, withLabels: boolean): Promise<PublicRows> {
+async function readPublicRows(file: File, {schema, format}: SchemaFile, withLabels: boolean, signal: AbortSignal): Promise<PublicRows> {
   const found: PublicRows = {rows: [], labels: [], numbers: [], notes: {clamped: 0, rounded: 0, unknown: 0, missing: 0, clampedTargets: 0}};
   const maxRows = Math.max(1, Math.floor(MOST_PUBLIC_BYTES / (8 * schema.features.length + 8)));
-  const {notes} = await readTable(file, schema, {labels: withLabels ? 'required' : 'ignored', format, maxRows, onBlock: block => {
+  const {notes} = await readTable(file, schema, {labels: withLabels ? 'required' : 'ignored', format, maxRows, signal, onBlock: block => {
     for (const row of toRows(block)) found.rows.push(row);
     for (const label of block.labels) found.labels.push(withLabels ? label : 0);
     for (const number of block.targets) found.numbers.push(withLabels ? number : schema.target!.min);
@@ -81,33 +81,51 @@ export function NewStudy() {
   </Page>;
 }
 
-function Inputs({draft, onDraft}: {draft: Draft; onDraft: (draft: Draft) => void}) {
+interface Reading {
+  running: boolean;
+  error: unknown;
+}
+
+const NOT_READING: Reading = {running: false, error: null};
+
+/** `onDraft` is told how the draft changes: files are read while others may be chosen. */
+function Inputs({draft, onDraft}: {draft: Draft; onDraft: (change: (before: Draft) => Draft) => void}) {
   const [schemaName, setSchemaName] = useState<File | null>(null);
   const [rowsFile, setRowsFile] = useState<File | null>(null);
-  const read = useAction(async (_signal, file: File, next: Draft) => {
-    onDraft({...next, rows: await readPublicRows(file, next.schema!, !next.withoutLabels)});
-  });
+  const [read, setRead] = useState<Reading>(NOT_READING);
   const [schemaErrors, setSchemaErrors] = useState<readonly string[]>([]);
-  const again = (next: Draft, file = rowsFile) => {
-    onDraft({...next, rows: null});
-    read.clear();
-    if (file !== null && next.schema !== null && !next.withoutRows) void read.run(file, next);
-  };
+  const chosenSchema = useRef<File | null>(null);
+  const again = (change: Partial<Draft>) => onDraft(before => ({...before, ...change, rows: null}));
   const takeSchema = async (file: File | null) => {
+    chosenSchema.current = file;
     setSchemaName(file);
     setSchemaErrors([]);
-    if (file === null) return again({...draft, schema: null});
+    again({schema: null});
+    if (file === null) return;
     try {
-      again({...draft, schema: await readSchemaFile(file)});
+      const schema = await readSchemaFile(file);
+      if (chosenSchema.current === file) again({schema});
     } catch (error) {
-      setSchemaErrors(error instanceof InputErrors ? error.errors : [String(error)]);
-      again({...draft, schema: null});
+      if (chosenSchema.current === file) setSchemaErrors(error instanceof InputErrors ? error.errors : [String(error)]);
     }
   };
   const takeRows = (file: File | null) => {
     setRowsFile(file);
-    again(draft, file);
+    again({});
   };
+  // Rows are of the file that is shown, under the schema that is shown: what was being read before is dropped.
+  useEffect(() => {
+    setRead(NOT_READING);
+    if (rowsFile === null || draft.schema === null || draft.withoutRows) return;
+    const abort = new AbortController();
+    setRead({running: true, error: null});
+    readPublicRows(rowsFile, draft.schema, !draft.withoutLabels, abort.signal).then(rows => {
+      if (abort.signal.aborted) return;
+      setRead(NOT_READING);
+      onDraft(before => ({...before, rows}));
+    }, error => { if (!abort.signal.aborted) setRead({running: false, error}); });
+    return () => abort.abort();
+  }, [rowsFile, draft.schema, draft.withoutRows, draft.withoutLabels]);
   return <Section title="What is public">
     <div class="form wide"><div class="fields">
       <FilePicker label="Schema" accept=".json,application/json" file={schemaName} onFile={file => void takeSchema(file)}
@@ -115,10 +133,10 @@ function Inputs({draft, onDraft}: {draft: Draft; onDraft: (draft: Draft) => void
       {!draft.withoutRows && <FilePicker label="Public rows" accept=".csv,.tsv,.txt,text/csv" file={rowsFile} onFile={takeRows}
         hint="CSV. Every device gets to see the partition made from them, which shows them almost exactly: never private rows."/>}
     </div>
-    <CheckField label="There are no public rows" checked={draft.withoutRows} onChecked={withoutRows => again({...draft, withoutRows})}
+    <CheckField label="There are no public rows" checked={draft.withoutRows} onChecked={withoutRows => again({withoutRows})}
       hint="The partition is then spread over the schema's bounds."/>
     {!draft.withoutRows && <CheckField label="The public labels are missing or not to be trusted" checked={draft.withoutLabels}
-      onChecked={withoutLabels => again({...draft, withoutLabels})} hint="The partition comes from the features alone, and private labels decide."/>}
+      onChecked={withoutLabels => again({withoutLabels})} hint="The partition comes from the features alone, and private labels decide."/>}
     </div>
     {schemaErrors.length > 0 && <Notice kind="error" title={`${countOf(schemaErrors.length, 'thing is', 'things are')} wrong with the schema`}>
       <Sentences texts={schemaErrors.slice(0, 20)}/>{schemaErrors.length > 20 && <p>And {schemaErrors.length - 20} more.</p>}</Notice>}
