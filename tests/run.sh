@@ -6,7 +6,7 @@
 #   tests/run.sh fast        leaves out the tests labelled slow
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
 #   tests/run.sh long        what takes longer than everything else together has time for
-#   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
+#   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
 #   tests/run.sh fleet       curators, a database with a standby and a balancer that are killed and cut off, which
 #                            everything includes
@@ -64,8 +64,9 @@ case "${1:-all}" in
     ctest --preset release -j2 -LE 'slow|mutation|python|runtimes|long'
     ;;
   browser)
-    "$root/deploy/build.sh" release
-    ctest --preset release -L browser
+    command -v npm >/dev/null || "$root/deploy/install-packages.sh" deploy/console/packages.txt
+    "$root/deploy/build.sh" release all console
+    ctest --preset release -j2 -L browser
     ;;
   runtimes)
     "$root/deploy/build.sh" release
