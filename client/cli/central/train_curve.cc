@@ -23,7 +23,7 @@
 namespace coppice::cli {
 namespace {
 
-constexpr size_t kMaxRows = 20'000;
+constexpr size_t kMaxCurveRows = 20'000;
 // Longer than the curator measures, so that it is the one to say so.
 constexpr absl::Duration kLongestCurve = absl::Hours(2);
 
@@ -47,11 +47,11 @@ absl::StatusOr<Table> ReadPublicTable(const CurveFlags& flags, const SchemaFile&
       ReadTable(path, schema.schema, {.strict = flags.strict, .format = schema.format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
-  if (file.table.num_rows() <= kMaxRows) return std::move(file.table);
-  return absl::InvalidArgumentError(
-      absl::StrCat("--data: ", flags.data_file, " has ", file.table.num_rows(),
-                   " rows, and a curve takes at most ", kMaxRows, ": `coppice data split --parts ",
-                   "sample=", kMaxRows, ",others=rest` draws as many at random"));
+  if (file.table.num_rows() <= kMaxCurveRows) return std::move(file.table);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--data: ", flags.data_file, " has ", file.table.num_rows(),
+      " rows, and a curve takes at most ", kMaxCurveRows, ": `coppice data split --parts ",
+      "sample=", kMaxCurveRows, ",others=rest` draws as many at random"));
 }
 
 absl::StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
