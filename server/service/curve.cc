@@ -111,7 +111,7 @@ absl::StatusOr<CurveRequest> Check(const central::Jobs& jobs,
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> TableOf(const v1::MeasureCurveRequest& request) {
-  absl::StatusOr<Schema> schema = FromProto(request.schema());
+  absl::StatusOr<Schema> schema = coppice::FromProto(request.schema());
   if (!schema.ok()) return InField("schema", schema.status());
   COPPICE_ASSIGN_OR_RETURN(
       Table rows,
