@@ -14,7 +14,7 @@
 namespace coppice::service {
 namespace {
 
-v1::BackupDone ToProto(const storage::StoreBackup& backup) {
+v1::BackupDone MakeBackupDone(const storage::StoreBackup& backup) {
   v1::BackupDone proto;
   proto.set_backup_id(backup.id);
   proto.set_created_unix_seconds(backup.unix_seconds);
@@ -33,7 +33,7 @@ absl::Status CheckHasFolder(const BackupSettings& backups) {
 std::unique_ptr<v1::BackupResponse> DoneOf(const absl::StatusOr<storage::StoreBackup>& made) {
   if (!made.ok()) return nullptr;
   auto response = std::make_unique<v1::BackupResponse>();
-  *response->mutable_done() = ToProto(*made);
+  *response->mutable_done() = MakeBackupDone(*made);
   return response;
 }
 
@@ -77,7 +77,7 @@ absl::Status AdminHandlers::ListBackups(const Caller& /*caller*/,
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> oldest_first,
                            store_.ListBackups(backups_.folder));
   for (auto it = oldest_first.rbegin(); it != oldest_first.rend(); ++it) {
-    *response->add_backups() = ToProto(*it);
+    *response->add_backups() = MakeBackupDone(*it);
   }
   return absl::OkStatus();
 }
