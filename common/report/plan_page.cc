@@ -1,6 +1,9 @@
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/report/chart.h"
@@ -10,20 +13,44 @@
 namespace coppice::report {
 namespace {
 
-constexpr char kPerReport[] = "ε of one report";
+// What the points of a drawing lie over: epsilons, with a line for each number of devices; or, of a
+// plan with one epsilon, the numbers of devices.
+struct Axis {
+  bool is_devices = false;
+  std::string name, label, lines;
+};
 
-// A line for each number of devices; `point` makes one of a study.
+Axis AxisOf(const Json& plan) {
+  const Json& studies = plan["studies"];
+  const auto has_first_epsilon = [&](const Json& study) {
+    return study["epsilon"] == studies.front()["epsilon"];
+  };
+  if (studies.size() > 1 && absl::c_all_of(studies, has_first_epsilon)) {
+    return {
+        .is_devices = true, .name = "devices", .label = "devices that answer", .lines = "One line"};
+  }
+  return {
+      .name = "epsilon", .label = "ε of one report", .lines = "A line for each number of devices"};
+}
+
+// `point` makes one of a study, all but its x.
 template <typename PointOf>
-std::vector<ChartLine> LinesByDevices(const Json& studies, PointOf point) {
+std::vector<ChartLine> LinesOf(const Json& studies, const Axis& axis, PointOf point) {
   std::map<uint64_t, ChartLine> lines;
   for (const Json& study : studies) {
     const auto devices = study["devices"].get<uint64_t>();
-    ChartLine& line = lines[devices];
-    line.name = absl::StrCat(devices, " devices");
+    ChartLine& line = lines[axis.is_devices ? 0 : devices];
+    line.name = axis.is_devices ? absl::StrCat("ε = ", Plain(study["epsilon"]))
+                                : absl::StrCat(devices, " devices");
     line.points.push_back(point(study));
+    line.points.back().x =
+        axis.is_devices ? static_cast<double>(devices) : study["epsilon"].get<double>();
   }
   std::vector<ChartLine> result;
-  for (auto& [devices, line] : lines) result.push_back(std::move(line));
+  for (auto& [devices, line] : lines) {
+    absl::c_sort(line.points, [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    result.push_back(std::move(line));
+  }
   return result;
 }
 
@@ -43,15 +70,15 @@ std::string MajorityName(const Json& plan) {
 }
 
 std::string Levels(const Json& plan) {
-  Chart chart{.title = "Accuracy to expect over epsilon",
-              .description = "A line for each number of devices, with its 90 % interval.",
-              .x_label = kPerReport,
+  const Axis axis = AxisOf(plan);
+  Chart chart{.title = absl::StrCat("Accuracy to expect over ", axis.name),
+              .description = absl::StrCat(axis.lines, ", with its 90 % interval."),
+              .x_label = axis.label,
               .y_label = "accuracy to expect",
               .log_x = true,
-              .lines = LinesByDevices(plan["studies"], [](const Json& study) {
+              .lines = LinesOf(plan["studies"], axis, [](const Json& study) {
                 const Json& accuracy = study["accuracy"];
-                return ChartPoint{.x = study["epsilon"].get<double>(),
-                                  .y = accuracy["mean"].get<double>(),
+                return ChartPoint{.y = accuracy["mean"].get<double>(),
                                   .low = accuracy["low"].get<double>(),
                                   .high = accuracy["high"].get<double>()};
               })};
@@ -69,24 +96,23 @@ std::string Levels(const Json& plan) {
 }
 
 std::string Gains(const Json& plan) {
-  Chart chart{
-      .title = "Gain over public labels alone, over epsilon",
-      .description = "A line for each number of devices, with the gain's own 90 % interval.",
-      .x_label = kPerReport,
-      .y_label = "gain over public labels alone",
-      .log_x = true,
-      .lines = LinesByDevices(plan["studies"],
-                              [](const Json& study) {
-                                ChartPoint point{.x = study["epsilon"].get<double>(),
-                                                 .y = study["gain"].get<double>()};
-                                point.low = point.high = point.y;
-                                if (!IntervalOf(study, "gain_interval").empty()) {
-                                  point.low = study["gain_interval"][0].get<double>();
-                                  point.high = study["gain_interval"][1].get<double>();
-                                }
-                                return point;
-                              }),
-      .levels = {{"no gain", 0}}};
+  const Axis axis = AxisOf(plan);
+  Chart chart{.title = absl::StrCat("Gain over public labels alone, over ", axis.name),
+              .description = absl::StrCat(axis.lines, ", with the gain's own 90 % interval."),
+              .x_label = axis.label,
+              .y_label = "gain over public labels alone",
+              .log_x = true,
+              .lines = LinesOf(plan["studies"], axis,
+                               [](const Json& study) {
+                                 ChartPoint point{.y = study["gain"].get<double>()};
+                                 point.low = point.high = point.y;
+                                 if (!IntervalOf(study, "gain_interval").empty()) {
+                                   point.low = study["gain_interval"][0].get<double>();
+                                   point.high = study["gain_interval"][1].get<double>();
+                                 }
+                                 return point;
+                               }),
+              .levels = {{"no gain", 0}}};
   return Section("What reports add", DrawChart(chart, ChartUse::kPart));
 }
 

@@ -184,6 +184,21 @@ TEST(PagesTest, APlanShowsTheGainWithItsOwnBand) {
   EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"band")).size() - 1, 4u);
 }
 
+TEST(PagesTest, APlanOfOneEpsilonIsDrawnOverTheDevices) {
+  Json plan = SamplePlan();
+  Json studies = Json::array();
+  for (const Json& study : plan["studies"]) {
+    if (study["epsilon"] == 1.0) studies.push_back(study);
+  }
+  ASSERT_EQ(studies.size(), 2u);
+  plan["studies"] = studies;
+  const std::string page = PlanPage(plan);
+  EXPECT_THAT(page, HasSubstr("devices that answer"));
+  EXPECT_THAT(page, HasSubstr(">ε = 1</text>"));
+  EXPECT_THAT(page, Not(HasSubstr("over epsilon")));
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"band")).size() - 1, 2u);
+}
+
 TEST(PagesTest, APlanSaysWhatAnAccuracyTakes) {
   const std::string page = PlanPage(SamplePlan());
   EXPECT_THAT(page, HasSubstr("<td>1000 devices</td><td>more than was looked at</td>"));
