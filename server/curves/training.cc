@@ -30,11 +30,12 @@ ClassScores EvaluateClasses(const Model& model, const Table& test) {
 
 absl::StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share) {
   const size_t all = rows->num_rows();
-  const auto held_out = static_cast<size_t>(std::ceil(share * static_cast<double>(all)));
-  if (!(share > 0) || held_out >= all) {
+  const double part = std::ceil(share * static_cast<double>(all));
+  if (!(share > 0) || part >= static_cast<double>(all)) {
     return absl::InvalidArgumentError(
         "the holdout must be above 0 and leave at least one private row to train on");
   }
+  const auto held_out = static_cast<size_t>(part);
   return [rows = std::move(rows), all, held_out](uint64_t seed) {
     curator::PublicRandom random(seed);
     std::vector<size_t> order(all);
