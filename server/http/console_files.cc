@@ -78,7 +78,7 @@ class Descriptor {
   int fd_;
 };
 
-// Whoever can write what browsers run can read the tokens of those who sign in.
+// A user who can write what browsers run can read the tokens of those who sign in.
 absl::Status CheckWriters(const struct stat& status, const std::string& path) {
   if ((status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
   return WrongFile(path, "everybody on this machine may change it: chmod o-w it");

@@ -65,6 +65,7 @@ class Runner {
         if (options_.shrink > 0) ShrinkIt(schedule, seed);
         if (!options_.keep_going || result.violation == "interrupted") break;
       } else if (result.tally.longest_gap > kLongGap) {
+        has_long_gaps_ = true;
         Print(absl::StrCat("seed ", seed, ": no report for ",
                            absl::FormatDuration(result.tally.longest_gap), "\n  ", ToText(schedule),
                            "\n  logs in ", LogFolder(seed)));
@@ -77,6 +78,9 @@ class Runner {
                        tally.ToText()));
     return failures == 0 ? 0 : 1;
   }
+
+  // Whether a schedule that held is worth a look: its logs stay.
+  bool has_long_gaps() const { return has_long_gaps_; }
 
  private:
   std::string LogFolder(uint64_t seed) const { return absl::StrCat(folder_, "/seed", seed); }
@@ -123,6 +127,7 @@ class Runner {
   const Options options_;
   const std::string folder_;
   std::unique_ptr<Database> database_;
+  bool has_long_gaps_ = false;
 };
 
 }  // namespace
@@ -147,7 +152,8 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, [](int) { coppice::fleet_faults::Interrupt(); });
   std::string folder = options.folder + "/coppice_fleet_XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return std::perror("fleet_fault_run: --folder"), 2;
-  const int code = coppice::fleet_faults::Runner(options, folder).Run();
-  if (code == 0 && !options.keep) std::filesystem::remove_all(folder);
+  coppice::fleet_faults::Runner runner(options, folder);
+  const int code = runner.Run();
+  if (code == 0 && !options.keep && !runner.has_long_gaps()) std::filesystem::remove_all(folder);
   return code;
 }

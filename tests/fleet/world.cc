@@ -83,7 +83,7 @@ class World {
   void Do(const Step& step) {
     const auto& numbers = step.numbers;
     if (IsOfDatabase(step.kind)) met_database_fault_ = true;
-    // Whoever loads the store just then cannot.
+    // A curator that loads the store just then may fail to.
     if (met_database_fault_ || step.kind == StepKind::kEndSession) curators_.ExcuseFailedStarts();
     switch (step.kind) {
       case StepKind::kRest:

@@ -74,7 +74,7 @@ void ForwardedCall::Refuse(const grpc::Status& status, absl::Duration retry_afte
   Finish(status);
 }
 
-// Of a call by HTTP this process has said what certificate its connection showed (http_sender.h).
+// For a call by HTTP, this process says what certificate the connection showed (http_sender.h).
 std::optional<Sha256Digest> ForwardedCall::FindCertificate() const {
   const auto& metadata = context_.client_metadata();
   const auto secret = metadata.find(kHttpSecretKey);

@@ -57,7 +57,7 @@ std::optional<std::string> StudyAlarms(const curator::Studies& studies) {
         raised.push_back(absl::StrCat("studies/", study.id, " (", absl::StrJoin(names, ", "), ")"));
       });
   if (raised.empty()) return std::nullopt;
-  return absl::StrCat("Studies raise alarms, so not all of their devices are honest: ",
+  return absl::StrCat("Studies raise alarms, which honest devices alone seldom do: ",
                       ListOf(raised), ". coppice study show says what is seen.");
 }
 

@@ -158,7 +158,8 @@ TEST(ReportHistoryTest, AStudyHasWhatItsCountsHaveUntilItIsDeletedOrReopened) {
   EXPECT_EQ(SumOf(anew), 0u);
   EXPECT_THAT(anew.steps, SizeIs(1));
   ASSERT_OK(studies->Delete("one"));
-  EXPECT_THAT(studies->ReportsOverTime("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(studies->ReportsOverTime("one"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
 }
 
 }  // namespace
