@@ -52,8 +52,8 @@ class ReportSealer {
   Sender sender_;
 };
 
-// Guarantee  a payload is returned only if a device sealed it for this ticket, study and key, and
-//            there is one plaintext for each payload.
+// Guarantee  a payload is returned only if it was sealed for this ticket, study and key, by
+//            whomever, and there is one plaintext for each payload.
 // Errors     InvalidArgument: it does not open, or has another length than the study's reports, or
 //            is not padded as ReportSealer pads. Internal: OpenSSL fails; the report may be good.
 // Threads    one at a time.

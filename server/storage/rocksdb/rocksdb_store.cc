@@ -166,8 +166,8 @@ class RocksDbStore final : public Store {
   }
 
   absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const override {
-    // A backup may be removed between being found and being read, as one that is being made
-    // removes old ones, fails the list. Waiting for that backup would take as long as its disk.
+    // The list fails if a backup is removed between being found and being read: one that is being
+    // made removes old ones. Waiting for that one would take as long as its disk.
     absl::StatusOr<std::vector<StoreBackup>> backups = storage::ListBackups(folder);
     for (int i = 0; i < kListTries && absl::IsUnavailable(backups.status()); ++i) {
       absl::SleepFor(absl::Milliseconds(10));
