@@ -209,6 +209,7 @@ def describe_dataset(dataset: dataset_pb2.Dataset) -> Description:
     if dataset.ledger and dataset.ledger[-1].hash:
         described["ledger_head"] = dataset.ledger[-1].hash.hex()
     described["schema"] = _describe_schema(dataset.schema)
+    described["ledger_entries"] = dataset.ledger_entries
     described["ledger"] = [
         describe_entry(entry, with_rho=is_zero_concentrated(dataset)) for entry in dataset.ledger
     ]
@@ -236,6 +237,8 @@ def describe_entry(entry: dataset_pb2.LedgerEntry, *, with_rho: bool) -> Descrip
         "entry": enum_text(dataset_pb2.LedgerEntryKind, entry.kind, "LEDGER_ENTRY_KIND_"),
         "job": id_of(entry.job),
     }
+    if entry.submitter:
+        described["submitter"] = entry.submitter
     described.update(describe_cost(entry.cost))
     if not with_rho:
         described.pop("rho", None)
@@ -284,6 +287,8 @@ def describe_job(job: training_pb2.Job) -> Description:
         "started": time_text(job.started_unix_seconds),
         "ended": time_text(job.ended_unix_seconds),
     }
+    if job.submitter:
+        described["submitter"] = job.submitter
     if job.reason:
         described["reason"] = job.reason
     described["warnings"] = list(job.warnings)
