@@ -17,6 +17,25 @@ bool ExpiresLater(const Manifest& before, const Manifest& now) {
   return now.expires_unix_seconds == 0 || now.expires_unix_seconds > before.expires_unix_seconds;
 }
 
+absl::Status ValidateSealing(const ManifestSealing& sealing) {
+  if (sealing.suite != 1 && sealing.suite != 3) {
+    return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+  }
+  if (sealing.min_batch == 0) return absl::InvalidArgumentError("min_batch: must be at least 1");
+  if (sealing.payload_bytes == 0 || sealing.payload_bytes > kMaxSealedPayloadBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("sealed_payload_bytes: must be 1 to ",
+                                                   kMaxSealedPayloadBytes, ", is ",
+                                                   sealing.payload_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// What of the sealing must stay as it was.
+bool SealsAlike(const std::optional<ManifestSealing>& a, const std::optional<ManifestSealing>& b) {
+  if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
+  return a->suite == b->suite && a->payload_bytes == b->payload_bytes;
+}
+
 }  // namespace
 
 absl::Status ValidateManifest(const Manifest& manifest) {
@@ -38,6 +57,7 @@ absl::Status ValidateManifest(const Manifest& manifest) {
         "expires_unix_seconds, issued_unix_seconds: are not negative");
   }
   if (manifest.sequence == 0) return absl::InvalidArgumentError("sequence: must be at least 1");
+  if (manifest.sealing.has_value()) return ValidateSealing(*manifest.sealing);
   return absl::OkStatus();
 }
 
@@ -59,6 +79,12 @@ absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.epsilon > before.epsilon) return Loosened(now, "has a greater epsilon");
   if (now.min_reports < before.min_reports) return Loosened(now, "asks for fewer reports");
   if (ExpiresLater(before, now)) return Loosened(now, "expires later");
+  if (!SealsAlike(before.sealing, now.sealing)) {
+    return Loosened(now, "sends reports in another way");
+  }
+  if (now.sealing.has_value() && now.sealing->min_batch < before.sealing->min_batch) {
+    return Loosened(now, "takes smaller batches");
+  }
   if (now.sequence < before.sequence) return Loosened(now, "is older");
   Manifest same = now;
   same.key = before.key;

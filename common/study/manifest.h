@@ -8,8 +8,10 @@
 #ifndef COPPICE_COMMON_STUDY_MANIFEST_H_
 #define COPPICE_COMMON_STUDY_MANIFEST_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,6 +25,18 @@ namespace coppice {
 // No manifest that ValidateManifest() accepts takes more as a message.
 inline constexpr size_t kMaxManifestBytes = 256;
 
+inline constexpr uint32_t kMaxSealedPayloadBytes = 65535;
+
+// How reports are sealed where they go to the curator through a relay (common/seal).
+struct ManifestSealing {
+  uint16_t suite = 0;             // number of the AEAD in RFC 9180: 1 or 3
+  std::array<uint8_t, 32> key{};  // the curator's, X25519
+  uint64_t min_batch = 0;         // it takes no smaller batch; at least 1
+  uint32_t payload_bytes = 0;     // every report is sealed as if its payload were as long
+
+  friend bool operator==(const ManifestSealing&, const ManifestSealing&) = default;
+};
+
 struct Manifest {
   std::string study;  // its id
   Fingerprint fingerprint{};
@@ -34,6 +48,8 @@ struct Manifest {
   int64_t issued_unix_seconds = 0;   // when this sequence was made
   KeyId key{};                       // that signs it
   uint32_t public_features = 0;      // how many the device sends in the clear
+  // Set: reports go through a relay, and in no other way.
+  std::optional<ManifestSealing> sealing{};
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -46,8 +62,9 @@ absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
                                const Fingerprint& fingerprint);
 
 // FailedPrecondition if `now` takes back anything that `before`, of the same study, promised:
-// another fingerprint or mechanism, a greater epsilon, fewer reports, a later expiry, an older
-// sequence, or the same sequence with another content (but for the key).
+// another fingerprint or mechanism, a greater epsilon, fewer reports, a later expiry, reports that
+// go another way or are sealed otherwise (but for the key), smaller batches, an older sequence, or
+// the same sequence with another content (but for the key that signs).
 absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now);
 
 // A manifest as it travels. Not checked.

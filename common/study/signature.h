@@ -32,6 +32,9 @@ inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
 // A challenge that the caller draws, so that the answer proves who has the key.
 inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);
 inline constexpr absl::string_view kAuditDomain("coppice.v1.audit\0", 17);
+// What a relay signs: what it promises to devices, and the batches that it hands over.
+inline constexpr absl::string_view kRelayDomain("coppice.v1.relay\0", 17);
+inline constexpr absl::string_view kBatchDomain("coppice.v1.batch\0", 17);
 inline constexpr size_t kChallengeBytes = 32;
 
 // Secret. Wiped when it goes.

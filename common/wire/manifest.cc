@@ -1,6 +1,9 @@
 #include "common/wire/manifest.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +23,21 @@ absl::Status ReadBytes(absl::string_view field, absl::string_view from, Bytes& t
   return absl::OkStatus();
 }
 
+// Nothing if the manifest has none of its fields.
+absl::StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& proto) {
+  const bool sealed = proto.sealing_suite() != 0 || !proto.sealing_key().empty() ||
+                      proto.min_batch() != 0 || proto.sealed_payload_bytes() != 0;
+  if (!sealed) return std::nullopt;
+  if (proto.sealing_suite() > std::numeric_limits<uint16_t>::max()) {
+    return FieldError("sealing_suite", "is none that this version knows");
+  }
+  ManifestSealing sealing{.suite = static_cast<uint16_t>(proto.sealing_suite()),
+                          .min_batch = proto.min_batch(),
+                          .payload_bytes = proto.sealed_payload_bytes()};
+  COPPICE_RETURN_IF_ERROR(ReadBytes("sealing_key", proto.sealing_key(), sealing.key));
+  return sealing;
+}
+
 absl::StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
@@ -34,6 +52,7 @@ absl::StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
                     .public_features = proto.public_features()};
   COPPICE_RETURN_IF_ERROR(ReadBytes("fingerprint", proto.fingerprint(), manifest.fingerprint));
   COPPICE_RETURN_IF_ERROR(ReadBytes("key_id", proto.key_id(), manifest.key));
+  COPPICE_ASSIGN_OR_RETURN(manifest.sealing, ReadSealing(proto));
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   return manifest;
 }
@@ -52,6 +71,13 @@ std::string SerializeManifest(const Manifest& manifest) {
   proto.set_issued_unix_seconds(manifest.issued_unix_seconds);
   proto.mutable_key_id()->assign(manifest.key.begin(), manifest.key.end());
   proto.set_public_features(manifest.public_features);
+  if (manifest.sealing.has_value()) {
+    const ManifestSealing& sealing = *manifest.sealing;
+    proto.set_sealing_suite(sealing.suite);
+    proto.mutable_sealing_key()->assign(sealing.key.begin(), sealing.key.end());
+    proto.set_min_batch(sealing.min_batch);
+    proto.set_sealed_payload_bytes(sealing.payload_bytes);
+  }
   return proto.SerializeAsString();
 }
 
