@@ -30,7 +30,7 @@ struct DatasetInfo {
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;
   uint64_t rows = 0;
-  ledger::Account account;
+  ledger::Account account;  // with the entries of its ledger that were asked for
   std::string owner{};
 };
 

@@ -36,7 +36,7 @@ absl::Status Datasets::LoadAll() {
       store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
         const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
-        if (!ledger_.Get(id).ok()) return storage::CorruptRecord(key, "has no ledger");
+        if (!ledger_.CapOf(id).ok()) return storage::CorruptRecord(key, "has no ledger");
         if (entry.state == DatasetState::kDeleted && !entry.purged) {
           unpurged.emplace_back(id, entry);
         }
@@ -104,9 +104,10 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
   return Get(id);
 }
 
-absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id) const {
+absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
+                                          const ledger::EntryRange& entries) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
-  COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id, entries));
   return DatasetInfo{.id = std::string(id),
                      .state = entry.state,
                      .created_unix_seconds = entry.created_unix_seconds,
@@ -169,14 +170,14 @@ absl::StatusOr<DatasetInfo> Datasets::WriteOffLedger(absl::string_view id, uint6
 absl::Status Datasets::FreeName(absl::string_view id) { return ledger_.FreeName(id); }
 
 absl::Status Datasets::Delete(absl::string_view id) {
-  if (absl::IsNotFound(EntryOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
+  if (absl::IsNotFound(EntryOf(id).status()) && ledger_.CapOf(id).ok()) return RemoveOrphans(id);
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
   if (gone.purged) return absl::OkStatus();
   return EndDeletion(id, gone);
 }
 
 absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
-  COPPICE_ASSIGN_OR_RETURN(const ledger::Account account, ledger_.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ledger_.CapOf(id));
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
@@ -186,7 +187,7 @@ absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
   }
-  return DatasetUse{.schema = dataset.entry.schema, .cap = account.cap, .pin = dataset.pin};
+  return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id) {

@@ -72,7 +72,8 @@ class Datasets {
   // Nothing if there is no such dataset; a deleted one keeps its owner.
   std::optional<std::string> OwnerOf(absl::string_view id) const;
 
-  absl::StatusOr<DatasetInfo> Get(absl::string_view id) const;
+  absl::StatusOr<DatasetInfo> Get(absl::string_view id,
+                                  const ledger::EntryRange& entries = ledger::kNoEntries) const;
   // Whether the costs of its jobs add up as rho. Where epsilons do, a rho means nothing.
   bool CountsRho(absl::string_view id) const;
   // What its rows look like, also while it takes some. Never changes.

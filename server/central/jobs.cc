@@ -232,7 +232,7 @@ absl::Status Jobs::ResolveUnresolvedSubmission() {
 }
 
 bool Jobs::IsOnHold(const std::string& dataset) const {
-  const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset);
+  const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset, ledger::kNoEntries);
   return account.ok() && account->hold.reason != ledger::HoldReason::kNone;
 }
 

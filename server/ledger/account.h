@@ -3,6 +3,8 @@
 #ifndef COPPICE_SERVER_LEDGER_ACCOUNT_H_
 #define COPPICE_SERVER_LEDGER_ACCOUNT_H_
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,14 +15,23 @@
 
 namespace coppice::ledger {
 
+// Entries of a ledger, counted from 0.
+struct EntryRange {
+  uint64_t first = 0;
+  uint64_t max = std::numeric_limits<uint64_t>::max();
+};
+inline constexpr EntryRange kAllEntries{};
+inline constexpr EntryRange kNoEntries{.max = 0};
+
 struct Account {
   std::string dataset;
   BudgetCap cap;
   Cost spent;  // reserved and not returned
   RemainingBudget left;
-  std::vector<LedgerEntry> entries;  // all, in order
-  Sha256Digest head{};               // the last entry's hash
-  LedgerHold hold{};                 // `left` is nothing if it is closed; no hashes if unconfirmed
+  uint64_t num_entries = 0;            // of the ledger
+  std::vector<LedgerEntry> entries{};  // those that were asked for, in order
+  Sha256Digest head{};                 // the last entry's hash
+  LedgerHold hold{};  // `left` is nothing if it is closed; no hashes if unconfirmed
 };
 
 struct Quote {

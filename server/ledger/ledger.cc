@@ -57,6 +57,12 @@ absl::Status WrongHeadError(absl::string_view dataset) {
       "entries are lost: write off what they charged"));
 }
 
+std::vector<LedgerEntry> EntriesIn(absl::Span<const LedgerEntry> all, const EntryRange& range) {
+  const absl::Span<const LedgerEntry> in =
+      all.subspan(std::min<uint64_t>(range.first, all.size()), range.max);
+  return {in.begin(), in.end()};
+}
+
 Account WithoutHashes(Account account) {
   account.head = account.hold.head = Sha256Digest{};
   for (LedgerEntry& entry : account.entries) entry.hash = Sha256Digest{};
@@ -230,7 +236,7 @@ absl::StatusOr<BudgetCap> Ledger::CapOf(absl::string_view dataset) const {
   return it->second.cap();
 }
 
-absl::StatusOr<Account> Ledger::Get(absl::string_view dataset) const {
+absl::StatusOr<Account> Ledger::Get(absl::string_view dataset, const EntryRange& entries) const {
   const MutexLock lock(books_mutex_);
   const auto it = books_.find(dataset);
   if (it == books_.end()) return NoAccount(dataset);
@@ -242,7 +248,8 @@ absl::StatusOr<Account> Ledger::Get(absl::string_view dataset) const {
                   .left = hold.reason == HoldReason::kClosed
                               ? RemainingBudget()
                               : RemainingAfter(book.cap(), book.spent()),
-                  .entries = book.entries(),
+                  .num_entries = book.entries().size(),
+                  .entries = EntriesIn(book.entries(), entries),
                   .head = book.head(),
                   .hold = hold};
   return hold.reason == HoldReason::kUnconfirmed ? WithoutHashes(std::move(account)) : account;

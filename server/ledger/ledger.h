@@ -103,8 +103,10 @@ class Ledger {
   // Lets OpenAccount() take the name of one of them. NotFound if there is none of that name.
   absl::Status FreeName(absl::string_view dataset);
 
-  absl::StatusOr<Account> Get(absl::string_view dataset) const;
-  // Its cap alone, without a copy of the entries.
+  // A ledger grows without end: whoever needs few of its entries asks for these.
+  absl::StatusOr<Account> Get(absl::string_view dataset,
+                              const EntryRange& entries = kAllEntries) const;
+  // Its cap alone.
   absl::StatusOr<BudgetCap> CapOf(absl::string_view dataset) const;
   // What a job would cost. Reserves nothing.
   absl::StatusOr<Quote> Preview(absl::string_view dataset, absl::Span<const Release> planned) const;

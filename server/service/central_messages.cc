@@ -89,14 +89,11 @@ v1::Dataset ToProto(const central::DatasetInfo& info) {
   return proto;
 }
 
-v1::Dataset WithLedger(const central::DatasetInfo& info, const LedgerPage& page,
+v1::Dataset WithLedger(const central::DatasetInfo& info,
                        absl::FunctionRef<std::string(const std::string&)> submitter_of) {
   v1::Dataset proto = ToProto(info);
-  const absl::Span<const ledger::LedgerEntry> entries = info.account.entries;
-  proto.set_ledger_entries(entries.size());
-  const size_t first = std::min<uint64_t>(page.first, entries.size());
-  const size_t max = page.max == 0 ? entries.size() : page.max;
-  for (const ledger::LedgerEntry& entry : entries.subspan(first, max)) {
+  proto.set_ledger_entries(info.account.num_entries);
+  for (const ledger::LedgerEntry& entry : info.account.entries) {
     v1::LedgerEntry& added = *proto.add_ledger();
     added = EntryToProto(entry);
     if (!entry.job.empty()) added.set_submitter(submitter_of(entry.job));

@@ -17,17 +17,11 @@
 
 namespace coppice::service {
 
-// Which entries of a ledger are asked for, counted from 0.
-struct LedgerPage {
-  uint64_t first = 0;
-  uint64_t max = 0;  // 0: all from the first on
-};
-
-// What a list shows of a dataset; with its schema; and with a page of its ledger too.
+// What a list shows of a dataset; with its schema; and with the entries of its ledger too.
 // `submitter_of` tells who submitted the job of this id, empty if that is not known.
 v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
-v1::Dataset WithLedger(const central::DatasetInfo& info, const LedgerPage& page,
+v1::Dataset WithLedger(const central::DatasetInfo& info,
                        absl::FunctionRef<std::string(const std::string& job)> submitter_of);
 absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
 

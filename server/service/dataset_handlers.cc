@@ -169,13 +169,14 @@ absl::Status DatasetHandlers::AppendRows(const Caller& /*caller*/,
 absl::Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
                                          v1::GetDatasetResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id));
-  const LedgerPage page{.first = request.first_entry(), .max = request.max_entries()};
+  ledger::EntryRange entries{.first = request.first_entry()};
+  if (request.max_entries() != 0) entries.max = request.max_entries();
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id, entries));
   const auto submitter_of = [this](const std::string& job) {
     const absl::StatusOr<central::JobInfo> found = jobs_.Get(job);
     return found.ok() ? found->submitter : "";
   };
-  *response->mutable_dataset() = ShownTo(caller, WithLedger(info, page, submitter_of));
+  *response->mutable_dataset() = ShownTo(caller, WithLedger(info, submitter_of));
   return absl::OkStatus();
 }
 

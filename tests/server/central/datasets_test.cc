@@ -37,7 +37,7 @@ class DatasetsTest : public ::testing::Test {
 TEST_F(DatasetsTest, CreateReturnsTheDatasetThatGetReturnsAlsoAfterReopening) {
   ASSERT_OK_AND_ASSIGN(const DatasetInfo made, datasets().Create(SpecOf("d")));
   for (int i = 0; i < 2; ++i) {
-    ASSERT_OK_AND_ASSIGN(const DatasetInfo got, datasets().Get("d"));
+    ASSERT_OK_AND_ASSIGN(const DatasetInfo got, datasets().Get("d", ledger::kAllEntries));
     EXPECT_EQ(got.id, "d");
     EXPECT_EQ(got.state, DatasetState::kUploading);
     EXPECT_EQ(got.created_unix_seconds, 1000);
@@ -252,7 +252,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
   EXPECT_EQ(store_.Get(ChunkKey("d", 0))->has_value(), false);
   EXPECT_EQ(store_.Get(ChunkKey("d-more", 0))->has_value(), true);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_OK_AND_ASSIGN(const DatasetInfo info, datasets().Get("d"));
+    ASSERT_OK_AND_ASSIGN(const DatasetInfo info, datasets().Get("d", ledger::kAllEntries));
     EXPECT_EQ(info.state, DatasetState::kDeleted);
     EXPECT_EQ(info.rows, 0u);
     EXPECT_THAT(info.account.entries, SizeIs(1));

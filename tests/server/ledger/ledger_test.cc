@@ -200,6 +200,26 @@ TEST_F(LedgerTest, APreviewIsWhatReserveWouldAnswerAndReservesNothing) {
   EXPECT_EQ(Spent(), kEpsilon);
 }
 
+TEST_F(LedgerTest, AnAccountHasTheEntriesThatWereAskedFor) {
+  ASSERT_OK(Reserve("a", 5));
+  ASSERT_OK(Reserve("b", 7));
+  ASSERT_OK_AND_ASSIGN(const Account whole, ledger_->Get("patients"));
+  ASSERT_EQ(whole.entries.size(), 3u);
+  const auto entries_in = [&](const EntryRange& range) {
+    const Account account = *ledger_->Get("patients", range);
+    EXPECT_EQ(account.num_entries, 3u);
+    EXPECT_EQ(account.head, whole.head);
+    EXPECT_EQ(account.spent, whole.spent);
+    return account.entries;
+  };
+  EXPECT_EQ(entries_in({.first = 1, .max = 1}), std::vector{whole.entries[1]});
+  EXPECT_EQ(entries_in({.first = 2, .max = 5}), std::vector{whole.entries[2]});
+  EXPECT_EQ(entries_in({.first = 2}), std::vector{whole.entries[2]});
+  EXPECT_TRUE(entries_in({.first = 3}).empty());
+  EXPECT_TRUE(entries_in({.first = ~uint64_t{0}}).empty());
+  EXPECT_TRUE(entries_in(kNoEntries).empty());
+}
+
 TEST_F(LedgerTest, AReopenedLedgerIsTheSame) {
   ASSERT_OK(ledger_->OpenAccount("labels", ZcdpCap(kEpsilon), {}));
   ASSERT_OK(Reserve("a", 5));
