@@ -153,7 +153,7 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
              .id = id});
       });
   // What a study leaves behind when its own record is lost.
-  for (const std::string kind : {"count/", "rows/", "sums/", "join/"}) {
+  for (const std::string kind : {"count/", "rows/", "sums/", "join/", "sealing/"}) {
     VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
       const std::string id = IdInKey(key);
       if (!ids.insert(id).second) return;
@@ -262,9 +262,9 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "audit",      "chunk",  "count",  "dataset", "endpoint", "gone",     "hold",  "job",
-      "join",       "labels", "ledger", "meta",    "model",    "outlived", "probe", "rows",
-      "quarantine", "sums",   "spent",  "study",   "trained",  "vault"};
+      "audit", "chunk",      "count",   "dataset", "endpoint", "erased", "gone",     "hold",
+      "job",   "join",       "labels",  "ledger",  "meta",     "model",  "outlived", "probe",
+      "rows",  "quarantine", "sealing", "sums",    "spent",    "study",  "trained",  "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {

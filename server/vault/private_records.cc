@@ -16,11 +16,14 @@ constexpr absl::string_view kJoin = "join/";
 constexpr absl::string_view kManifestKey = "meta/manifest_key";
 constexpr absl::string_view kOpenCall = "audit/open/";
 constexpr absl::string_view kTicketKey = "meta/ticket_key";
+constexpr absl::string_view kSealing = "sealing/";
 constexpr absl::string_view kDatasetUnit = "dataset/";
 constexpr absl::string_view kStudyUnit = "study/";
+constexpr absl::string_view kSealingUnit = "sealing/";
 
-constexpr absl::string_view kPrefixes[] = {kOpenCall,  kChunk,       kDataset,   kJob,       kJoin,
-                                           kAuditSalt, kManifestKey, kTicketKey, kQuarantine};
+constexpr absl::string_view kPrefixes[] = {kOpenCall,   kChunk,     kDataset,     kJob,
+                                           kJoin,       kAuditSalt, kManifestKey, kTicketKey,
+                                           kQuarantine, kSealing};
 
 // A record may be put aside more than once.
 absl::string_view WithoutQuarantine(absl::string_view key) {
@@ -38,6 +41,7 @@ std::optional<std::string> UnitOf(absl::string_view key) {
   key = WithoutQuarantine(key);
   if (absl::ConsumePrefix(&key, kChunk)) return absl::StrCat(kDatasetUnit, IdIn(key));
   if (absl::ConsumePrefix(&key, kJoin)) return absl::StrCat(kStudyUnit, IdIn(key));
+  if (absl::ConsumePrefix(&key, kSealing)) return absl::StrCat(kSealingUnit, IdIn(key));
   if (absl::StartsWith(key, kDataset) || absl::StartsWith(key, kJob) ||
       absl::StartsWith(key, kOpenCall) || key == kAuditSalt || key == kManifestKey ||
       key == kTicketKey) {
@@ -49,11 +53,12 @@ std::optional<std::string> UnitOf(absl::string_view key) {
 std::string PrefixOfUnit(absl::string_view unit) {
   if (absl::ConsumePrefix(&unit, kDatasetUnit)) return absl::StrCat(kChunk, unit, "/");
   if (absl::ConsumePrefix(&unit, kStudyUnit)) return absl::StrCat(kJoin, unit, "/");
+  if (absl::ConsumePrefix(&unit, kSealingUnit)) return absl::StrCat(kSealing, unit, "/");
   return "";
 }
 
 bool MayHoldUnits(absl::string_view prefix) {
-  for (const absl::string_view kind : {kChunk, kJoin}) {
+  for (const absl::string_view kind : {kChunk, kJoin, kSealing}) {
     if (absl::StartsWith(prefix, kind) || absl::StartsWith(kind, prefix)) return true;
   }
   return false;

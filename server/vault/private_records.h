@@ -16,6 +16,7 @@ namespace coppice::vault {
 // A unit is what one key seals, and what is gone with it:
 //   dataset/ID  the rows of a dataset, chunk/ID/
 //   study/ID    the joined features of a study, join/ID/
+//   sealing/ID  the keys that open a relayed study's reports, sealing/ID/
 //   daemon      the ticket key, the manifests' key, the salt of the audit log and what waits to be
 //               entered in it, and the records of datasets and jobs, which outlive the rows
 inline constexpr absl::string_view kDaemonUnit = "daemon";

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/study/relay_promise.h"
 #include "server/curator/keys/join_id.h"
 
 namespace coppice::curator {
@@ -60,10 +61,25 @@ inline std::string JoinCountKey(absl::string_view study) {
   return absl::StrCat(JoinPrefix(study), "count");
 }
 
+// The keys that a relayed study's reports are sealed for.
+inline std::string SealingPrefix(absl::string_view study) {
+  return absl::StrCat("sealing/", study, "/");
+}
+inline std::string SealingKeyKey(absl::string_view study, const SealingKeyName& name) {
+  return absl::StrCat(
+      SealingPrefix(study),
+      absl::BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
+}
+// Secrets of such keys were deleted, and may still be in the store's files.
+inline constexpr absl::string_view kErasedKeysPrefix = "erased/";
+inline std::string ErasedKeysKey(absl::string_view study) {
+  return absl::StrCat(kErasedKeysPrefix, study, "/");
+}
+
 // What a study loses when its retention is over: no model can be built without it.
 inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
-  return {RowsKey(study), SumsPrefix(study), SpentPrefix(study), LabelsPrefix(study),
-          JoinPrefix(study)};
+  return {RowsKey(study),      SumsPrefix(study), SpentPrefix(study),
+          LabelsPrefix(study), JoinPrefix(study), SealingPrefix(study)};
 }
 // All that there is of it.
 inline std::vector<std::string> PrefixesToDelete(absl::string_view study) {

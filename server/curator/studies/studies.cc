@@ -6,18 +6,18 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/rate_limiter.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
-#include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
+#include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/keys/ticket_authority.h"
+#include "server/curator/studies/basis_cache.h"
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
@@ -26,6 +26,7 @@
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/study_life.h"
 #include "server/curator/study/study_record.h"
+#include "server/curator/study/study_sealing.h"
 #include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
 #include "server/models/model_record.h"
@@ -75,8 +76,9 @@ class StoredStudies final : public Studies {
     batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
     batch.Put(CountsKey(id), EncodeCounts(progress.counts));
     batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study = std::make_shared<Study>(std::move(definition), std::move(progress));
+    COPPICE_RETURN_IF_ERROR(AddFirstSealingKey(*study, clock_(), batch));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     catalog_.Add(study);
     return study->Info();
   }
@@ -121,6 +123,16 @@ class StoredStudies final : public Studies {
     return intake_.RunOnCommitter([&] { return Erase(*study); });
   }
 
+  absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
+                                             const SealingKeyName& current) override {
+    const MutexLock lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
+        [&] { return curator::RotateSealingKey(store_, *study, current, clock_()); }));
+    return study->Info();
+  }
+
   absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
                                        absl::Span<const JoinRow> rows) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
@@ -150,7 +162,7 @@ class StoredStudies final : public Studies {
                                  ? authority_.IssueFor(definition.fingerprint, submission_tokens)
                                  : authority_.Issue(definition.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
-                             manifests_->Sign(ManifestOf(definition)));
+                             manifests_->Sign(study->MakeManifest()));
     return Offer{.terms_bytes = definition.terms_bytes,
                  .fingerprint = definition.fingerprint,
                  .forest = definition.packed_forest,
@@ -176,11 +188,8 @@ class StoredStudies final : public Studies {
     std::shared_ptr<Study> study = catalog_.Find(id);
     if (study == nullptr) done = CountUnknown(std::move(done));
     Submission batch;
-    if (study != nullptr && reports_per_second_ > 0 &&
-        report_limiter_.Take(id, static_cast<double>(reports.size())) > absl::ZeroDuration()) {
-      batch.refused = absl::ResourceExhaustedError(
-          absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
-    } else {
+    if (study != nullptr) batch.refused = CheckTakesNow(*study, reports.size());
+    if (batch.refused.ok()) {
       batch = JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_,
                            store_, now);
     }
@@ -228,6 +237,7 @@ class StoredStudies final : public Studies {
       if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
+    status.Update(PurgeErasedKeys(store_));
     return status;
   }
 
@@ -253,6 +263,16 @@ class StoredStudies final : public Studies {
       if (outcomes.ok()) of_no_study_ += outcomes->size();
       done(std::move(outcomes));
     };
+  }
+
+  absl::Status CheckTakesNow(const Study& study, size_t reports) {
+    COPPICE_RETURN_IF_ERROR(CheckTakesDirectReports(study));
+    if (reports_per_second_ == 0 ||
+        report_limiter_.Take(study.id(), static_cast<double>(reports)) <= absl::ZeroDuration()) {
+      return absl::OkStatus();
+    }
+    return absl::ResourceExhaustedError(
+        absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
   }
 
   // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
@@ -299,9 +319,10 @@ class StoredStudies final : public Studies {
     for (const std::string& prefix : PrefixesToRetire(study.id())) {
       batch.DeletePrefix(prefix);
     }
+    if (study.sealing_keys() != nullptr) NoteErasedKeys(study.id(), batch);
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
-    bases_.erase(study.id());
+    bases_.Forget(study.id());
     return absl::OkStatus();
   }
 
@@ -333,12 +354,13 @@ class StoredStudies final : public Studies {
     for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
     batch.DeletePrefix(models::StudyModelsPrefix(id));
     batch.DeletePrefix(OutlivedPrefix(id));
+    if (study.sealing_keys() != nullptr) NoteErasedKeys(id, batch);
     batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();
     catalog_.Remove(study);
     models_.RemoveOf(MakeName(kStudies, id));
-    bases_.erase(id);
+    bases_.Forget(id);
     manifests_->Forget(id);
     return absl::OkStatus();
   }
@@ -358,7 +380,7 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(cancel());
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
-      COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
+      COPPICE_ASSIGN_OR_RETURN(basis, bases_.Get(study, rows));
     }
     COPPICE_ASSIGN_OR_RETURN(Model model,
                              EstimateModel(store_, study, rows, basis.get(), options, cancel));
@@ -380,20 +402,6 @@ class StoredStudies final : public Studies {
     return info;
   }
 
-  // Made for the first model and kept, since it does not depend on reports.
-  absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
-                                                             const Table& rows) {
-    if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
-    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made,
-                             SmoothBasis::Create(*study.definition().model_forest, rows));
-    if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
-    const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
-    bases_[study.id()] = basis;
-    return basis;
-  }
-
-  static constexpr size_t kMaxBases = 16;  // each takes up to some 30 megabytes
-
   storage::Store& store_;
   models::Models& models_;
   const std::function<int64_t()> clock_;
@@ -404,9 +412,9 @@ class StoredStudies final : public Studies {
   Catalog catalog_;
   // As they were at the start, which is enough: ids of studies are never used again.
   ModelsWithLostReports lost_reports_;
-  absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
-  // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
-  // belongs to a study comes and goes, in one step. The committer never takes it.
+  BasisCache bases_;
+  // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that a name is
+  // taken, and what belongs to a study comes and goes, in one step. The committer never takes it.
   Mutex change_mutex_;
   // Held across AddJoinRows(), so that what it found in the store is still so when it writes.
   Mutex join_mutex_;

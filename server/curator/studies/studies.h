@@ -119,6 +119,11 @@ class Studies {
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
+  // Gives an open relayed study its next sealing key, once however often the call is repeated
+  // (study_sealing.h). Manifests name it from then on.
+  virtual absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
+                                                     const SealingKeyName& current) = 0;
+
   // Adds the features of ids to an open study that is joined by them (StudySpec::joined_by), all of
   // the call or none, and returns how many ids it has. An id that is there with the same features
   // is not added again, so that a call may be repeated. FailedPrecondition once the study is
@@ -162,7 +167,8 @@ class Studies {
   // in Submit() then, so the caller must hold no lock that a `done` takes. The batches of a study
   // are counted in the order of submission. After an error (the store failed) nothing is known to
   // be counted, and the caller retries the same bytes. ResourceExhausted if too much is queued, or
-  // too many reports come in a second.
+  // too many reports come in a second. FailedPrecondition for a study that takes reports from its
+  // relay alone.
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 

@@ -15,6 +15,7 @@
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_record.h"
+#include "server/curator/study/study_sealing.h"
 #include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
 
@@ -163,6 +164,7 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
   definition.choice = decision.reason;
   definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;
+  COPPICE_RETURN_IF_ERROR(CheckRelayable(definition));
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);
   definition.owner = spec.owner;

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "server/curator/keys/spent_tickets.h"
+#include "server/curator/study/study_sealing.h"
 
 namespace coppice::curator {
 namespace {
@@ -100,18 +101,6 @@ SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const Share
   return std::make_shared<const TreeSums>(
       where ? counter.OfCopy(*sums, CopyOf(*definition.terms->schema, *where))
             : counter.OfAllCopies(*sums));
-}
-
-Manifest ManifestOf(const StudyDefinition& definition) {
-  return {.study = definition.terms->study,
-          .fingerprint = definition.fingerprint,
-          .epsilon = definition.terms->epsilon,
-          .mechanism = definition.terms->mechanism,
-          .expires_unix_seconds = definition.settings.expires_unix_seconds,
-          .min_reports = definition.settings.min_reports,
-          .sequence = 1,
-          .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds),
-          .public_features = definition.terms->num_public_features()};
 }
 
 StudyProgress NoProgress(const StudyDefinition& definition) {
@@ -231,8 +220,51 @@ StudyInfo Study::Info() const {
   info.failed = progress_.counts.failed;
   info.alarms_at_last_look = last_alarms_;
   for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
+  info.relay = RelayInfo();
   info.received = received();  // after what was answered, so never below it
   return info;
+}
+
+std::optional<StudyRelayInfo> Study::RelayInfo() const {
+  if (!definition_.settings.relay.has_value()) return std::nullopt;
+  if (sealing_keys_ == nullptr) return StudyRelayInfo{.keys_erased = true};
+  return StudyRelayInfo{.sealing_key = sealing_keys_->current().name,
+                        .earlier_keys = static_cast<uint32_t>(sealing_keys_->size() - 1),
+                        .keys_erased = sealing_keys_->erased()};
+}
+
+std::shared_ptr<const SealingKeys> Study::sealing_keys() const {
+  const MutexLock lock(mutex_);
+  return sealing_keys_;
+}
+
+void Study::SetSealingKeys(SealingKeys keys) {
+  auto shared = std::make_shared<const SealingKeys>(std::move(keys));
+  const MutexLock lock(mutex_);
+  sealing_keys_ = std::move(shared);
+}
+
+Manifest Study::MakeManifest() const {
+  Manifest manifest{.study = id(),
+                    .fingerprint = definition_.fingerprint,
+                    .epsilon = definition_.terms->epsilon,
+                    .mechanism = definition_.terms->mechanism,
+                    .expires_unix_seconds = definition_.settings.expires_unix_seconds,
+                    .min_reports = definition_.settings.min_reports,
+                    .sequence = 1,
+                    .issued_unix_seconds = std::max<int64_t>(0, definition_.created_unix_seconds),
+                    .public_features = definition_.terms->num_public_features()};
+  const std::shared_ptr<const SealingKeys> keys = sealing_keys();
+  if (keys == nullptr) return manifest;
+  const StudySealingKey& key = keys->current();
+  manifest.sequence = key.first_sequence;
+  manifest.issued_unix_seconds = std::max<int64_t>(0, key.created_unix_seconds);
+  manifest.sealing =
+      ManifestSealing{.suite = static_cast<uint16_t>(key.aead),
+                      .key = key.public_key,
+                      .min_batch = definition_.settings.relay->min_batch,
+                      .payload_bytes = static_cast<uint32_t>(SealingOf(definition_).payload_bytes)};
+  return manifest;
 }
 
 std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
@@ -287,6 +319,7 @@ void Study::Advance(StudyLife life) {
   }
   if (!progress_.life.retired) return;
   progress_.sums.clear();
+  sealing_keys_ = nullptr;
   SetJoinRows(0);
 }
 

@@ -24,6 +24,7 @@
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/keys/join_id.h"
+#include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
@@ -63,10 +64,6 @@ struct StudyDefinition {
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
                                                     PartitionOptions partition);
-
-// What devices are told of the study under the curator's signature, but for the key. Everything in
-// it is fixed when the study is made, so it is the first of its sequence.
-Manifest ManifestOf(const StudyDefinition& definition);
 
 // How many sums a tree of the study has.
 size_t SumSize(const StudyDefinition& definition, size_t tree);
@@ -172,8 +169,17 @@ class Study {
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
   // The reports over the time since this was made, in steps that the wall clock names.
   ReportSteps ReportsOverTime(int64_t now_unix_seconds);
+  // Its sealing keys, where reports come through a relay; null elsewhere, and once its retention is
+  // over.
+  std::shared_ptr<const SealingKeys> sealing_keys() const;
+  // Once they are stored.
+  void SetSealingKeys(SealingKeys keys);
+  // What devices are told of the study under the curator's signature, but for the key that signs.
+  // All of it is fixed when the study is made but for the sealing key, which makes the sequence.
+  Manifest MakeManifest() const;
+
   // Goes on to the next life once that is stored. A sealed study drops its spent tickets and
-  // answered ids, a retired one its sums and the number of joined rows.
+  // answered ids, a retired one its sums, the number of joined rows and its sealing keys.
   void Advance(StudyLife life);
   void MarkDeleted();
 
@@ -194,11 +200,13 @@ class Study {
 
  private:
   std::vector<Alarm> AlarmsOf(const StudyProgress& progress) const;
+  std::optional<StudyRelayInfo> RelayInfo() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StudyDefinition definition_;
   mutable Mutex mutex_;
   StudyProgress progress_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const std::vector<Alarm>> last_alarms_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const SealingKeys> sealing_keys_ ABSL_GUARDED_BY(mutex_);
   // What the last look saw; for LookForAlarms() alone.
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/data/table.h"
+#include "common/study/relay_promise.h"
 #include "common/study/terms.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/partition/partition.h"
@@ -64,6 +65,14 @@ struct JoinRow {
 };
 inline constexpr size_t kMaxJoinRowsPerCall = 4096;
 
+// What a relayed study has besides.
+struct StudyRelayInfo {
+  // The key that its manifest names; nothing once its retention is over.
+  std::optional<SealingKeyName> sealing_key{};
+  uint32_t earlier_keys = 0;  // that are kept to open what was sealed for them
+  bool keys_erased = false;   // sealed reports are opened by nobody any more
+};
+
 // A study as it is now.
 struct StudyInfo {
   std::string id;
@@ -89,6 +98,7 @@ struct StudyInfo {
   bool retired = false;             // its sums, public rows and spent tickets are deleted
   uint64_t join_rows = 0;           // how many ids it has features of, where it is joined by them
   std::string owner{};              // as in StudySpec
+  std::optional<StudyRelayInfo> relay{};  // set if its settings have a relay
 };
 
 // Called once, with one outcome per report in the order of the batch. After an error the caller

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
@@ -181,6 +182,17 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl:
   return spent;
 }
 
+absl::Status LoadSealingKeys(const storage::Store& store, Study& study) {
+  const StudyLife life = study.Life();
+  if (!study.definition().settings.relay.has_value() || life.retired) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(SealingKeys keys, SealingKeys::Load(store, study.id()));
+  if (keys.erased() && life.state == StudyState::kOpen) {
+    return storage::CorruptRecord(SealingPrefix(study.id()), "is erased, and the study is open");
+  }
+  study.SetSealingKeys(std::move(keys));
+  return absl::OkStatus();
+}
+
 // How many rows the study joins and, while it is open, which ids were counted.
 absl::Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
@@ -306,6 +318,7 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
   }
   auto study =
       std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
+  COPPICE_RETURN_IF_ERROR(LoadSealingKeys(store, *study));
   if (!study->definition().terms->joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(LoadJoined(store, *study));
   }

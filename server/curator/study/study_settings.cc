@@ -1,7 +1,12 @@
 #include "server/curator/study/study_settings.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/study/relay_promise.h"
 #include "common/wire/field_error.h"
+#include "common/wire/manifest.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::curator {
@@ -9,6 +14,61 @@ namespace {
 
 // A model of no report says only what the public rows say, so that must be asked for.
 constexpr uint64_t kDefaultMinReports = 1;
+
+constexpr uint32_t kMillionths = 1'000'000;
+constexpr uint64_t kAttoOne = 1'000'000'000'000'000'000;
+
+absl::string_view AsText(const PublicKey& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
+
+template <typename Message>
+bool HasUnknownFields(const Message& proto) {
+  return !proto.GetReflection()->GetUnknownFields(proto).empty();
+}
+
+v1::RelaySettings ToProto(const RelaySettings& relay) {
+  v1::RelaySettings proto;
+  proto.set_relay_key(std::string(AsText(relay.relay_key)));
+  proto.set_min_batch(relay.min_batch);
+  proto.set_dishonest_millionths(relay.dishonest_millionths);
+  proto.set_delta_atto(relay.delta_atto);
+  return proto;
+}
+
+absl::StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
+  if (HasUnknownFields(proto)) {
+    return FieldError("settings.relay", "has a setting that this version does not know");
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKeyBytes(proto.relay_key());
+  if (!key.ok()) return InField("settings.relay.relay_key", key.status());
+  if (proto.min_batch() < kLeastMinBatch || proto.min_batch() > kMaxEpochTickets) {
+    return FieldError("settings.relay.min_batch",
+                      absl::StrCat("must be ", kLeastMinBatch, " to ", kMaxEpochTickets, ", is ",
+                                   proto.min_batch()));
+  }
+  if (proto.dishonest_millionths() >= kMillionths) {
+    return FieldError("settings.relay.dishonest_millionths",
+                      absl::StrCat("must be below ", kMillionths, ": at least one report of a ",
+                                   "batch must be honest"));
+  }
+  if (proto.delta_atto() >= kAttoOne) {
+    return FieldError("settings.relay.delta_atto", "must be below 1e18, which is a delta of 1");
+  }
+  return RelaySettings{
+      .relay_key = *key,
+      .min_batch = proto.min_batch(),
+      .dishonest_millionths = proto.dishonest_millionths(),
+      .delta_atto = proto.delta_atto() == 0 ? kDefaultRelayDeltaAtto : proto.delta_atto()};
+}
+
+// A token fixes its ticket, so the curator that gave it would know whose the report is.
+absl::Status CheckNoTokens(const v1::StudySettings& proto) {
+  if (!proto.require_submission_token()) return absl::OkStatus();
+  return FieldError("settings.require_submission_token",
+                    "must not be set where reports come through a relay: a token would tell the "
+                    "curator whose report it is. The relay admits devices itself");
+}
 
 }  // namespace
 
@@ -18,21 +78,26 @@ v1::StudySettings ToProto(const StudySettings& settings) {
   proto.set_expires_unix_seconds(settings.expires_unix_seconds);
   proto.set_retention_days(settings.retention_days);
   proto.set_require_submission_token(settings.require_submission_token);
+  if (settings.relay.has_value()) *proto.mutable_relay() = ToProto(*settings.relay);
   return proto;
 }
 
 absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto) {
-  if (!proto.GetReflection()->GetUnknownFields(proto).empty()) {
+  if (HasUnknownFields(proto)) {
     return FieldError("settings", "has a setting that this version does not know");
   }
   if (proto.expires_unix_seconds() < 0) {
     return FieldError("settings.expires_unix_seconds", "must be 0 or in the future");
   }
-  return StudySettings{
+  StudySettings settings{
       .min_reports = proto.has_min_reports() ? proto.min_reports() : kDefaultMinReports,
       .expires_unix_seconds = proto.expires_unix_seconds(),
       .retention_days = proto.retention_days(),
       .require_submission_token = proto.require_submission_token()};
+  if (!proto.has_relay()) return settings;
+  COPPICE_RETURN_IF_ERROR(CheckNoTokens(proto));
+  COPPICE_ASSIGN_OR_RETURN(settings.relay, FromProto(proto.relay()));
+  return settings;
 }
 
 absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds) {
@@ -45,8 +110,15 @@ absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_secon
 }
 
 std::string CanonicalText(const StudySettings& settings) {
-  return absl::StrCat(settings.min_reports, " ", settings.expires_unix_seconds, " ",
-                      settings.retention_days, settings.require_submission_token ? " tokens" : "");
+  std::string text =
+      absl::StrCat(settings.min_reports, " ", settings.expires_unix_seconds, " ",
+                   settings.retention_days, settings.require_submission_token ? " tokens" : "");
+  if (settings.relay.has_value()) {
+    const RelaySettings& relay = *settings.relay;
+    absl::StrAppend(&text, " relay ", absl::BytesToHexString(AsText(relay.relay_key)), " ",
+                    relay.min_batch, " ", relay.dishonest_millionths, " ", relay.delta_atto);
+  }
+  return text;
 }
 
 }  // namespace coppice::curator

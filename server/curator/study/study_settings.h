@@ -8,10 +8,12 @@
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/study/signature.h"
 
 namespace coppice::v1 {
 class StudySettings;
@@ -19,11 +21,25 @@ class StudySettings;
 
 namespace coppice::curator {
 
+// How a study takes reports from a relay, and what is promised of that.
+struct RelaySettings {
+  PublicKey relay_key{};              // batches are taken under its signature alone
+  uint64_t min_batch = 0;             // fewest reports of a batch: kLeastMinBatch or more
+  uint32_t dishonest_millionths = 0;  // the share of a batch that is assumed not to be honest
+  uint64_t delta_atto = 0;            // of the promise towards the curator, in 1e-18; at least 1
+
+  bool operator==(const RelaySettings&) const = default;
+};
+// 1e-8.
+inline constexpr uint64_t kDefaultRelayDeltaAtto = 10'000'000'000;
+
 struct StudySettings {
   uint64_t min_reports = 0;               // fewest accepted reports that a model is built from
   int64_t expires_unix_seconds = 0;       // when the study seals itself; 0: never
   uint32_t retention_days = 0;            // from sealing to the deletion of its sums; 0: never
   bool require_submission_token = false;  // tickets are given for submission tokens only
+  // Set: reports come through this relay, and in no other way.
+  std::optional<RelaySettings> relay{};
 
   bool operator==(const StudySettings&) const = default;
 };
@@ -31,7 +47,8 @@ struct StudySettings {
 v1::StudySettings ToProto(const StudySettings& settings);
 
 // InvalidArgument for a value that no study can have, or a setting that this version does not know:
-// a study is never made without something that was asked of it.
+// a study is never made without something that was asked of it. A relay's delta of 0 becomes
+// kDefaultRelayDeltaAtto.
 absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
 
 // InvalidArgument unless a study made now would be open. A request that has made its study already
