@@ -16,7 +16,7 @@ constexpr double kPerAtto = 1e-18;
 // The order of the numbers; null for one that is not used.
 constexpr std::array<const char*, 11> kOutcomes = {
     nullptr,      "accepted",    "duplicate", "unknown_study", "sealed",    "stale_fingerprint",
-    "bad_ticket", "bad_payload", "expired",   nullptr,         "unknown_id"};
+    "bad_ticket", "bad_payload", "expired",   "bad_seal",      "unknown_id"};
 static_assert(kOutcomes.size() == curator::kNumReportOutcomes);
 
 constexpr std::array<const char*, 4> kStudyStates = {"", "open", "sealed", "built"};

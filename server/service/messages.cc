@@ -157,6 +157,7 @@ static_assert(SameOutcome(curator::ReportOutcome::kStaleFingerprint,
 static_assert(SameOutcome(curator::ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
 static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
 static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
+static_assert(SameOutcome(curator::ReportOutcome::kBadSeal, v1::REPORT_OUTCOME_BAD_SEAL));
 static_assert(SameOutcome(curator::ReportOutcome::kUnknownId, v1::REPORT_OUTCOME_UNKNOWN_ID));
 
 // So are those of the states.

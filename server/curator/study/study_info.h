@@ -33,9 +33,10 @@ enum class ReportOutcome : uint8_t {
   kBadTicket = 6,         // its ticket was not issued by this curator for these terms
   kBadPayload = 7,        // wrong length, or values that no honest device sends
   kStudyExpired = 8,      // the study was sealed because its time was over
+  kBadSeal = 9,           // came in a relay's batch and does not open
   kUnknownId = 10,        // the curator has no features for the id that it shows
 };
-inline constexpr size_t kNumReportOutcomes = 11;  // index by the number; 0 and 9 are unused
+inline constexpr size_t kNumReportOutcomes = 11;  // index by the number; 0 is unused
 
 enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
 

@@ -96,11 +96,8 @@ absl::Status LoadSums(const storage::Store& store, absl::string_view id,
   });
 }
 
-// 9 is a number that no version uses any more.
 bool IsRejection(int outcome) {
-  return (outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY &&
-          outcome <= v1::REPORT_OUTCOME_STUDY_EXPIRED) ||
-         outcome == v1::REPORT_OUTCOME_UNKNOWN_ID;
+  return outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY && outcome <= v1::REPORT_OUTCOME_UNKNOWN_ID;
 }
 
 absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& record) {

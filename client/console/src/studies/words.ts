@@ -49,6 +49,7 @@ export const OUTCOMES: Record<ReportOutcome, {word: string; says: string}> = {
   [ReportOutcome.BAD_TICKET]: {word: 'bad ticket', says: 'This curator did not issue the ticket for these terms.'},
   [ReportOutcome.BAD_PAYLOAD]: {word: 'bad payload', says: 'A length or values that no honest device sends.'},
   [ReportOutcome.STUDY_EXPIRED]: {word: 'study expired', says: 'The study\'s time was over.'},
+  [ReportOutcome.BAD_SEAL]: {word: 'bad seal', says: 'Came in a relay\'s batch, and does not open: changed, swapped, or sealed for another key.'},
   [ReportOutcome.UNKNOWN_ID]: {word: 'unknown id', says: 'The curator has no features for the id: add them with coppice study join.'},
 };
 
