@@ -12,7 +12,10 @@ constexpr RoleSet kAdmins = {Role::kAdmin};
 constexpr RoleSet kTrainers = {Role::kTrainer, Role::kAdmin};
 constexpr RoleSet kAnalysts = {Role::kAnalyst, Role::kTrainer, Role::kAdmin};
 constexpr RoleSet kDevices = {Role::kDevice, Role::kAdmin};
-constexpr RoleSet kAnyRole = {Role::kDevice, Role::kAnalyst, Role::kTrainer, Role::kAdmin};
+constexpr RoleSet kRelays = {Role::kRelay, Role::kAdmin};
+constexpr RoleSet kGateways = {Role::kDevice, Role::kRelay, Role::kAdmin};
+constexpr RoleSet kAnyRole = {Role::kDevice, Role::kRelay, Role::kAnalyst, Role::kTrainer,
+                              Role::kAdmin};
 
 constexpr Lane kInline = Lane::kInline;
 constexpr Lane kPool = Lane::kPool;
@@ -99,7 +102,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/ForecastStudy",            kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
-    {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetOffer",                 kGateways,  kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetReportHistory",         kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kChanges, kPublic,     kOperator},

@@ -8,6 +8,8 @@ absl::string_view RoleName(Role role) {
   switch (role) {
     case Role::kDevice:
       return "device";
+    case Role::kRelay:
+      return "relay";
     case Role::kAnalyst:
       return "analyst";
     case Role::kTrainer:

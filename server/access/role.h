@@ -15,12 +15,13 @@ namespace coppice::access {
 
 enum class Role : uint8_t {
   kDevice,   // fetches offers, sends reports
+  kRelay,    // fetches offers of relayed studies, hands over batches
   kAnalyst,  // reads studies and models, predicts
   kTrainer,  // what analysts may; datasets, jobs, models of studies
   kAdmin,    // everything
 };
-inline constexpr std::array<Role, 4> kAllRoles = {Role::kDevice, Role::kAnalyst, Role::kTrainer,
-                                                  Role::kAdmin};
+inline constexpr std::array<Role, 5> kAllRoles = {Role::kDevice, Role::kRelay, Role::kAnalyst,
+                                                  Role::kTrainer, Role::kAdmin};
 
 // "device", ...; and back.
 absl::string_view RoleName(Role role);

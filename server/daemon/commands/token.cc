@@ -41,14 +41,14 @@ void AddTokenFlags(CLI::App& app, TokenFlags& flags) {
       ->type_name("TEXT")
       ->required();
   app.add_option("--role", flags.roles,
-                 "device, analyst, trainer or admin; may be given several times")
+                 "device, relay, analyst, trainer or admin; may be given several times")
       ->type_name("ROLE")
-      ->check(CLI::IsMember({"device", "analyst", "trainer", "admin"}).description(""))
+      ->check(CLI::IsMember({"device", "relay", "analyst", "trainer", "admin"}).description(""))
       ->required();
   app.add_option("--resource", flags.resources,
                  "What it may see and make besides what its name owns, such as 'datasets/team-a-*' "
-                 "or '*' for everything; may be given several times (default: nothing for analysts "
-                 "and trainers, every study for devices, everything for admins)")
+                 "or '*' for everything; may be given several times (default: nothing for relays, "
+                 "analysts and trainers, every study for devices, everything for admins)")
       ->type_name("PATTERN");
   app.add_option("--expires", flags.expires,
                  "When it ends, such as 2027-01-31T00:00:00Z (default: never)")

@@ -37,7 +37,7 @@ class AuditedCallsTest : public TlsServerTest {
  protected:
   void SetUp() override {
     std::string tokens;
-    for (const char* role : {"admin", "trainer", "analyst", "device"}) {
+    for (const char* role : {"admin", "trainer", "analyst", "device", "relay"}) {
       absl::StrAppend(&tokens, tokens.empty() ? "" : ",", "{\"name\":\"the-", role,
                       "\",\"sha256\":\"", Hex(access::HashOfToken(role)), "\",\"role\":\"", role,
                       "\"}");
