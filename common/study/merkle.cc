@@ -37,6 +37,29 @@ MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves) {
   return tree;
 }
 
+void MerkleRootStream::Add(std::initializer_list<absl::string_view> leaf) {
+  Sha256Stream hash;
+  hash.Add(kLeafPrefix);
+  for (const absl::string_view part : leaf) hash.Add(part);
+  Sha256Digest node = hash.Finish();
+  // As a carry runs through the bits of a counter: two full trees of one size become the next.
+  for (uint64_t bits = leaves_; bits % 2 == 1; bits /= 2) {
+    node = HashNode(AsBytes(full_.back()), AsBytes(node));
+    full_.pop_back();
+  }
+  full_.push_back(node);
+  ++leaves_;
+}
+
+Sha256Digest MerkleRootStream::Root() const {
+  if (full_.empty()) return Sha256({});
+  Sha256Digest root = full_.back();
+  for (size_t i = full_.size() - 1; i > 0; --i) {
+    root = HashNode(AsBytes(full_[i - 1]), AsBytes(root));
+  }
+  return root;
+}
+
 bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,
                       absl::string_view path, const Sha256Digest& root) {
   if (index >= count || path.size() % kMerkleHashBytes != 0) return false;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,6 +33,23 @@ struct MerkleTree {
 };
 
 MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves);
+
+// The root of a tree whose leaves come one after another: the same as MakeMerkleTree() has, in the
+// memory of one hash for each level.
+//
+// Threads    one at a time.
+class MerkleRootStream {
+ public:
+  // A leaf is its parts, one after another.
+  void Add(std::initializer_list<absl::string_view> leaf);
+  // Of the leaves so far; more may follow.
+  Sha256Digest Root() const;
+
+ private:
+  uint64_t leaves_ = 0;
+  // Of the full trees that the leaves so far make, the largest first: one for each bit of leaves_.
+  std::vector<Sha256Digest> full_;
+};
 
 // Whether `leaf` is number `index` of the `count` leaves under `root`.
 bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,

@@ -52,6 +52,16 @@ TEST(MerkleTest, RootsOfTheReferenceVectors) {
   }
 }
 
+TEST(MerkleTest, AStreamHasTheRootOfTheTree) {
+  MerkleRootStream stream;
+  EXPECT_EQ(stream.Root(), MakeMerkleTree({}).root);
+  const std::vector<std::string> leaves = Leaves(70);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    stream.Add({leaves[i].substr(0, 3), "", leaves[i].substr(3)});
+    EXPECT_EQ(stream.Root(), MakeMerkleTree(absl::MakeSpan(leaves).first(i + 1)).root) << i;
+  }
+}
+
 TEST(MerkleTest, EveryLeafOfEverySizeVerifiesAtItsPlaceOnly) {
   for (uint32_t count = 1; count <= 33; ++count) {
     const std::vector<std::string> leaves = Leaves(count);
