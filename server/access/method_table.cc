@@ -108,6 +108,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kChanges, kPublic,     kOperator},
     {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
     {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/RotateSealingKey",         kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kChanges, kPrivate,    kNamed, kOwnJob},
     {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kOwnJob},

@@ -36,10 +36,11 @@ struct Caller {
   std::string name{};        // of the policy's entry; empty without a policy
   bool is_operator = false;  // an admin of everything, who has the disk too; or there is no policy
   bool sees_all = false;     // every resource, but not what is the owners' alone
+  bool relays = false;       // a relay, to whom relayed studies give tickets; or an admin
   Patterns resources{};      // that the policy grants besides what is owned
   std::shared_ptr<const std::vector<Claim>> claims{};  // of all entries; null: none
 
-  static Caller Operator() { return {.is_operator = true, .sees_all = true}; }
+  static Caller Operator() { return {.is_operator = true, .sees_all = true, .relays = true}; }
 
   // Rows, their number, and when jobs ran are for who owns the dataset.
   bool Owns(absl::string_view owner) const {

@@ -76,6 +76,8 @@ class StudyHandlers {
                          v1::SealStudyResponse* response);
   absl::Status DeleteStudy(const Caller& caller, const v1::DeleteStudyRequest& request,
                            v1::DeleteStudyResponse* response);
+  absl::Status RotateSealingKey(const Caller& caller, const v1::RotateSealingKeyRequest& request,
+                                v1::RotateSealingKeyResponse* response);
   absl::Status IssueSubmissionTokens(const Caller& caller,
                                      const v1::IssueSubmissionTokensRequest& request,
                                      v1::IssueSubmissionTokensResponse* response) const;

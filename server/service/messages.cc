@@ -144,6 +144,14 @@ void SetAlarms(const curator::StudyInfo& info, v1::Study& proto) {
   }
 }
 
+void SetRelay(const curator::StudyRelayInfo& info, v1::StudyRelay& proto) {
+  if (info.sealing_key.has_value()) {
+    proto.set_sealing_key_id(std::string(info.sealing_key->begin(), info.sealing_key->end()));
+  }
+  proto.set_earlier_keys(info.earlier_keys);
+  proto.set_keys_erased(info.keys_erased);
+}
+
 // The numbers of both enumerations are stable and the same.
 constexpr bool SameOutcome(curator::ReportOutcome ours, v1::ReportOutcome theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
@@ -204,6 +212,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   proto.set_in_sums(info.in_sums);
   proto.set_join_rows(info.join_rows);
   proto.set_owner(info.owner);
+  if (info.relay.has_value()) SetRelay(*info.relay, *proto.mutable_relay());
   return proto;
 }
 

@@ -54,8 +54,15 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
   answer.push_back({.shared = bytes});
 }
 
+absl::Status CheckMayHaveTickets(const Caller& caller, absl::string_view study,
+                                 const curator::Studies::Offer& offered) {
+  if (!offered.relayed || caller.relays || caller.is_operator) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the study ", study, " gives its tickets to its relay alone: answer it through the relay"));
+}
+
 // A GetOfferResponse in pieces.
-absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies,
+absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
                                         const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
@@ -77,6 +84,7 @@ absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies,
                                         request.submission_tokens().end());
   COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
+  COPPICE_RETURN_IF_ERROR(CheckMayHaveTickets(caller, id, offered));
   v1::GetOfferResponse response;
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
   for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
@@ -145,6 +153,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::DeleteStudy);
   registry.Add(*this, &StudyHandlers::IssueSubmissionTokens);
   registry.Add(*this, &StudyHandlers::GetOffer);
+  registry.Add(*this, &StudyHandlers::RotateSealingKey);
   registry.Add(*this, &StudyHandlers::GetCuratorKeys);
 }
 
@@ -218,6 +227,22 @@ absl::Status StudyHandlers::DeleteStudy(const Caller& /*caller*/,
   return studies_.Delete(id);
 }
 
+absl::Status StudyHandlers::RotateSealingKey(const Caller& /*caller*/,
+                                             const v1::RotateSealingKeyRequest& request,
+                                             v1::RotateSealingKeyResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  SealingKeyName current;
+  const std::string& bytes = request.sealing_key_id();
+  if (bytes.size() != current.size()) {
+    return FieldError("sealing_key_id",
+                      absl::StrCat("must have ", current.size(), " bytes, has ", bytes.size()));
+  }
+  std::copy(bytes.begin(), bytes.end(), current.begin());
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.RotateSealingKey(id, current));
+  *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
 absl::Status StudyHandlers::IssueSubmissionTokens(
     const Caller& /*caller*/, const v1::IssueSubmissionTokensRequest& request,
     v1::IssueSubmissionTokensResponse* response) const {
@@ -227,9 +252,9 @@ absl::Status StudyHandlers::IssueSubmissionTokens(
   return absl::OkStatus();
 }
 
-absl::StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& /*caller*/,
+absl::StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& caller,
                                                       const v1::GetOfferRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(MessagePieces offer, MakeOffer(studies_, request));
+  COPPICE_ASSIGN_OR_RETURN(MessagePieces offer, MakeOffer(studies_, caller, request));
   COPPICE_RETURN_IF_ERROR(LimitTickets(request));
   return offer;
 }

@@ -68,6 +68,7 @@ class StoredStudies final : public Studies {
     if (study != nullptr) return study->Info();
     COPPICE_RETURN_IF_ERROR(catalog_.CheckQuota(spec.owner, spec.most_owned));
     COPPICE_RETURN_IF_ERROR(CheckSettings(spec.settings, clock_()));
+    COPPICE_RETURN_IF_ERROR(CheckAnotherParty(spec.settings, manifests_->keys().key));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                              MakeStudyDefinition(spec, id, clock_(), cancel));
@@ -167,7 +168,8 @@ class StoredStudies final : public Studies {
                  .fingerprint = definition.fingerprint,
                  .forest = definition.packed_forest,
                  .tickets = std::move(tickets),
-                 .manifest = std::move(manifest)};
+                 .manifest = std::move(manifest),
+                 .relayed = definition.settings.relay.has_value()};
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }

@@ -139,6 +139,7 @@ class Studies {
     std::shared_ptr<const PackedForest> forest;
     std::vector<Ticket> tickets;
     std::shared_ptr<const SignedManifest> manifest{};
+    bool relayed = false;  // the tickets are for the study's relay alone
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
   // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission

@@ -109,6 +109,13 @@ absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_secon
                                  ", and now is ", now_unix_seconds));
 }
 
+absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator) {
+  if (!settings.relay.has_value() || settings.relay->relay_key != curator) return absl::OkStatus();
+  return FieldError("settings.relay.relay_key",
+                    "is this curator's own: a relay is another party, with a key of its own "
+                    "(`coppice-relay keygen` prints it)");
+}
+
 std::string CanonicalText(const StudySettings& settings) {
   std::string text =
       absl::StrCat(settings.min_reports, " ", settings.expires_unix_seconds, " ",

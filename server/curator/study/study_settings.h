@@ -55,6 +55,9 @@ absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
 // is not checked again.
 absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds);
 
+// InvalidArgument if the study's relay would be the curator itself, which hides nothing from it.
+absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator);
+
 // The settings as part of what a request asked for, whose hash is stored. A setting that was added
 // later must not show while it has its default, or requests made before would no longer match.
 std::string CanonicalText(const StudySettings& settings);

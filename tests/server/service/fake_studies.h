@@ -132,6 +132,12 @@ class FakeStudies final : public curator::Studies {
     return it->second.owner;
   }
 
+  absl::StatusOr<curator::StudyInfo> RotateSealingKey(absl::string_view id,
+                                                      const SealingKeyName& current) override {
+    auto info = Find(id);
+    if (info.ok()) info->relay = curator::StudyRelayInfo{.sealing_key = current, .earlier_keys = 1};
+    return info;
+  }
   absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {
     const std::lock_guard lock(mutex_);
     absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);

@@ -10,6 +10,7 @@
 
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/sealing_keys.h"
 #include "server/vault/private_records.h"
 #include "server/vault/vault_records.h"
 #include "tests/server/vault/vault_fixture.h"
@@ -63,11 +64,11 @@ TEST_F(SealedStoreTest, ADatasetAStudyAndTheDaemonHaveKeysOfTheirOwn) {
     return absl::OkStatus();
   }));
   EXPECT_THAT(wrapped, ElementsAre("vault/daemon", "vault/dataset/a", "vault/dataset/b",
-                                   "vault/dataset/c", "vault/study/s"));
+                                   "vault/dataset/c", "vault/sealing/s", "vault/study/s"));
   ASSERT_OK_AND_ASSIGN(const KeyRing ring, LoadKeyRing(disk_, KeysOf("1"), /*skip_damaged=*/false));
   std::set<absl::string_view> keys;
   for (const auto& [unit, key] : ring) keys.insert(key->bytes());
-  EXPECT_EQ(keys.size(), 5u);
+  EXPECT_EQ(keys.size(), 6u);
 }
 
 TEST_F(SealedStoreTest, PrefixScansGiveTheirRecordsInOrder) {
@@ -157,8 +158,10 @@ TEST_F(SealedStoreTest, OnlyWhatCoversAUnitDeletesItsKey) {
   storage::StoreBatch batch;
   batch.DeletePrefix("chunk/");
   batch.DeletePrefix(curator::JoinPrefix("s"));
+  batch.DeletePrefix(curator::SealingPrefix("s"));
   ASSERT_OK(store->Apply(batch));
-  for (const char* unit : {"vault/dataset/a", "vault/dataset/b", "vault/study/s"}) {
+  for (const char* unit :
+       {"vault/dataset/a", "vault/dataset/b", "vault/sealing/s", "vault/study/s"}) {
     EXPECT_EQ(*disk_.Get(unit), std::nullopt) << unit;
   }
   EXPECT_TRUE(disk_.Get("vault/daemon")->has_value());
@@ -175,6 +178,20 @@ TEST_F(SealedStoreTest, WhatIsDeletedAndWrittenInOneBatchHasAFreshKey) {
   EXPECT_THAT(*store->Get(kChunk), Optional(Eq("anew")));
   ASSERT_OK_AND_ASSIGN(const KeyedStore again, OpenKeyed(disk_, "1"));
   EXPECT_THAT(*again->Get(kChunk), Optional(Eq("anew")));
+}
+
+// So that what a purge does not reach, such as a snapshot, has the secrets under no key that is left.
+TEST_F(SealedStoreTest, ErasedSealingKeysLeaveTheKeyTheyWereSealedUnder) {
+  ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
+  storage::StoreBatch made;
+  const curator::SealingKeys keys = *curator::SealingKeys::Make("r", 1, made);
+  ASSERT_OK(store->Apply(made));
+  const std::string wrapped = OnDisk("vault/sealing/r");
+  storage::StoreBatch erasing;
+  keys.Erase("r", erasing);
+  ASSERT_OK(store->Apply(erasing));
+  EXPECT_NE(OnDisk("vault/sealing/r"), wrapped);
+  EXPECT_TRUE(curator::SealingKeys::Load(*store, "r")->erased());
 }
 
 TEST_F(SealedStoreTest, AFailedBatchChangesNoKey) {
@@ -375,8 +392,8 @@ TEST(PrivateRecordsTest, PrefixesAreInOrderAndCoverWhatIsPrivate) {
 // A new kind of record must be added here if it is not private.
 TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   const std::set<std::string> plain = {
-      "count", "endpoint", "gone", "hold", "labels", "ledger", "model", "outlived", "probe", "rows",
-      "spent", "study", "sums", "trained", "vault",
+      "count", "endpoint", "erased", "gone", "hold", "labels", "ledger", "model", "outlived",
+      "probe", "rows", "spent", "study", "sums", "trained", "vault",
       // Of these some are private, and others not.
       "audit/entry/N", "audit/head", "audit/seal", "audit/ledger/DATASET/", "meta/format",
       "meta/failover", "meta/restored", "meta/token_use", "meta/vault"};

@@ -39,8 +39,9 @@ inline std::map<std::string, std::string> PrivateRecords() {
   for (const std::string& key :
        {central::ChunkKey("a", 0), central::ChunkKey("a", 1), central::ChunkKey("b", 0),
         central::DatasetKey("a"), central::DatasetKey("b"), central::JobKey("j"),
-        curator::JoinKey("s", id), curator::JoinCountKey("s"), std::string(curator::kTicketKeyKey),
-        std::string(curator::kManifestKeyKey), absl::StrCat("quarantine/", curator::kTicketKeyKey),
+        curator::JoinKey("s", id), curator::JoinCountKey("s"), curator::SealingKeyKey("s", {}),
+        std::string(curator::kTicketKeyKey), std::string(curator::kManifestKeyKey),
+        absl::StrCat("quarantine/", curator::kTicketKeyKey),
         absl::StrCat("quarantine/", central::ChunkKey("c", 7))}) {
     records[key] = absl::StrCat(kSecret, " of ", key);
   }
