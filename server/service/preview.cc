@@ -7,17 +7,21 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/report/pages.h"
+#include "common/study/signature.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/planning/plan_json.h"
+#include "server/curator/study/study_settings.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
 
@@ -113,7 +117,37 @@ struct Question {
   std::optional<MechanismKind> mechanism{};  // chosen if unset
   size_t max_payload_bytes = 0;
   bool with_page = false;
+  std::optional<curator::RelaySettings> relay{};  // through which reports would come
 };
+
+// Fewer devices than a batch has make none, and then nothing reaches the curator.
+void AddRelay(const curator::PlannedStudy& study, const curator::RelaySettings& relay,
+              v1::Outlook& outlook) {
+  if (study.devices < relay.min_batch) return;
+  const curator::BatchBound bound =
+      curator::BoundForBatches(study.epsilon, study.cost.two_sided_mass, relay.min_batch,
+                               relay.dishonest_millionths, relay.delta_atto);
+  outlook.set_relay_epsilon_nanos(bound.epsilon_nanos);
+  outlook.set_relay_delta_atto(bound.epsilon_nanos == 0 ? 0 : relay.delta_atto);
+}
+
+// A plan needs no key of a relay.
+absl::StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyRequest& request,
+                                                              const Schema& schema) {
+  if (!request.settings().has_relay()) return std::nullopt;
+  v1::StudySettings settings;
+  *settings.mutable_relay() = request.settings().relay();
+  if (settings.relay().relay_key().empty()) {
+    settings.mutable_relay()->set_relay_key(std::string(std::tuple_size_v<PublicKey>, '\0'));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
+  if (!schema.public_features().empty()) {
+    return FieldError("settings.relay",
+                      "public features would tell devices apart, so no batch "
+                      "hides whose reports are whose");
+  }
+  return parsed.relay;
+}
 
 absl::StatusOr<std::vector<uint64_t>> DevicesOf(
     const google::protobuf::RepeatedField<uint64_t>& devices) {
@@ -177,7 +211,9 @@ absl::Status Answer(const curator::Planner& planner, const Table& rows, const Qu
   const bool with_labels = planner.partition().use_labels;
   const bool numbers = planner.predicts_numbers();
   for (const curator::PlannedStudy& study : studies) {
-    *response.add_outlooks() = ToProto(study, with_labels, numbers);
+    v1::Outlook& outlook = *response.add_outlooks();
+    outlook = ToProto(study, with_labels, numbers);
+    if (question.relay.has_value()) AddRelay(study, *question.relay, outlook);
   }
   if (with_labels) {
     *(numbers ? response.mutable_public_only_rmse() : response.mutable_public_only()) =
@@ -205,6 +241,10 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
   COPPICE_RETURN_IF_ERROR(CheckRoundingOf(*spec));
   question.mechanism = spec->mechanism;
   question.max_payload_bytes = spec->max_payload_bytes;
+  absl::StatusOr<std::optional<curator::RelaySettings>> relay =
+      RelayOf(request.study(), spec->public_rows->schema());
+  if (!relay.ok()) return InField("study", relay.status());
+  question.relay = *relay;
   const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
   COPPICE_ASSIGN_OR_RETURN(
       const curator::Planner planner,

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/studies/commands.h"
 #include "client/cli/studies/public_rows.h"
 #include "client/cli/studies/token_list.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
+#include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
 #include "client/cli/terminal/study_settings.h"
 #include "client/collector/collector_call.h"
@@ -30,6 +32,7 @@ struct CreateFlags {
   uint32_t max_payload = 0;
   uint64_t devices = 0;
   v1::StudySettings settings;
+  RelayFlags relay;
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
@@ -74,6 +77,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   }
   request.set_expected_devices(flags.devices);
   *request.mutable_settings() = flags.settings;
+  COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *request.mutable_settings()));
   request.set_joined_by(flags.joined_by);
   return request;
 }
@@ -144,6 +148,7 @@ void AddCreate(const Command& noun) {
            "already: all must be public in the schema, and `coppice study join` brings them")
       .Takes("NAME");
   AddSettingsFlags(verb, flags->settings);
+  AddRelayFlags(verb, flags->relay);
   AddPartitionFlags(verb, *flags);
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
@@ -284,6 +289,24 @@ absl::Status Seal(const OneStudyFlags& flags) {
   return absl::OkStatus();
 }
 
+// The curator is told which key is to be replaced, so that a call that is repeated rotates once.
+absl::Status RotateSealingKey(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetStudyRequest known;
+  known.set_name(MakeName(kStudies, flags.study));
+  COPPICE_ASSIGN_OR_RETURN(const auto study, remote.Call<v1::GetStudyResponse>(known));
+  if (!study.study().has_relay()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", flags.study, " has no relay, so its reports are not sealed"));
+  }
+  v1::RotateSealingKeyRequest request;
+  request.set_name(known.name());
+  request.set_sealing_key_id(study.study().relay().sealing_key_id());
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RotateSealingKeyResponse>(request));
+  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
 absl::Status Delete(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteStudyRequest request;
@@ -322,6 +345,10 @@ void AddStudyCommands(CommandLine& line) {
   AddStudyCounts(noun);
   AddStudyReports(noun);
   AddOneStudyVerb(noun, "seal", "End a study's collection, for good", Seal);
+  AddOneStudyVerb(noun, "rotate-sealing-key",
+                  "Give a study with a relay its next key: what a relay opens from then on is "
+                  "sealed for it, and earlier reports can still be opened",
+                  RotateSealingKey);
   AddYesFlag(
       AddOneStudyVerb(noun, "delete", "Delete a study, its sums and its models, for good", Delete));
 }

@@ -8,6 +8,7 @@
 #include "client/cli/studies/commands.h"
 #include "client/cli/studies/public_rows.h"
 #include "client/cli/terminal/output.h"
+#include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
@@ -33,6 +34,7 @@ struct PreviewFlags : ForecastOutput {
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
   uint32_t max_payload = 0;
   uint64_t seed = 1;
+  RelayFlags relay;
 };
 
 struct ForecastFlags : ForecastOutput {
@@ -56,11 +58,20 @@ absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags
     request.add_epsilon_nanos(budget.nanos());
   }
   request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
+  COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *study.mutable_settings()));
   request.set_with_page(!flags.html_file.empty());
   return request;
 }
 
-Json Describe(const v1::Outlook& outlook) {
+// Where the study would have a relay.
+void DescribeRelayOf(const v1::Outlook& outlook, Json& json) {
+  const bool promised = outlook.relay_epsilon_nanos() > 0;
+  json["relay_epsilon"] =
+      static_cast<double>(promised ? outlook.relay_epsilon_nanos() : outlook.epsilon_nanos()) / 1e9;
+  json["relay_delta"] = static_cast<double>(outlook.relay_delta_atto()) / 1e18;
+}
+
+Json Describe(const v1::Outlook& outlook, bool with_relay) {
   Json json = {{"epsilon", static_cast<double>(outlook.epsilon_nanos()) / 1e9},
                {"devices", outlook.devices()},
                {"mechanism", MechanismName(static_cast<MechanismKind>(outlook.mechanism()))},
@@ -74,6 +85,7 @@ Json Describe(const v1::Outlook& outlook) {
       static_cast<double>(promised ? outlook.readers_epsilon_nanos() : outlook.epsilon_nanos()) /
       1e9;
   json["readers_delta"] = static_cast<double>(outlook.readers_delta_atto()) / 1e18;
+  if (with_relay) DescribeRelayOf(outlook, json);
   if (outlook.has_accuracy() || outlook.has_rmse()) {
     const bool numbers = outlook.has_rmse();
     const v1::Interval& level = numbers ? outlook.rmse() : outlook.accuracy();
@@ -155,9 +167,20 @@ void NoteSample(uint64_t given, const v1::PreviewStudyResponse& response) {
                     " public rows. With all of them public labels say more."));
 }
 
-void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json) {
+void NoteRelay(const v1::StudySettings& settings) {
+  if (!settings.has_relay()) return;
+  Note(absl::StrFormat(
+      "relay_epsilon is towards the curator, if batches have %d reports or more, %g %% of them are "
+      "not honest, and the relay deals tickets at random and tells nobody who has which. If the "
+      "relay and the curator collude, epsilon is all there is.",
+      settings.relay().min_batch(), settings.relay().dishonest_millionths() / 1e4));
+}
+
+void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json, bool with_relay = false) {
   std::vector<Json> rows;
-  for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
+  for (const v1::Outlook& outlook : response.outlooks()) {
+    rows.push_back(Describe(outlook, with_relay));
+  }
   PrintRows(rows, json);
 }
 
@@ -173,12 +196,13 @@ absl::Status Preview(const PreviewFlags& flags) {
   COPPICE_RETURN_IF_ERROR(WritePage(flags, response));
   if (flags.html_file == "-") return absl::OkStatus();
   NoteSample(static_cast<uint64_t>(request.study().public_rows_size()), response);
-  PrintOutlooks(response, flags.output.json);
+  PrintOutlooks(response, flags.output.json, request.study().settings().has_relay());
   NotePublicOnly(response);
   NoteBaseline(request.study(), response);
   NoteFeatures(response);
   Note(response.advice());
   NoteReaders(response);
+  NoteRelay(request.study().settings());
   return absl::OkStatus();
 }
 
@@ -236,6 +260,7 @@ void AddStudyPreview(const Command& noun) {
       })
       .ShowDefault();
   verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
+  AddBatchFlags(verb, flags->relay);
   verb.Add("--seed", flags->seed, "Of partitions and of the simulation; public").ShowDefault();
   AddPageFlags(verb, *flags);
   AddOutputFlags(verb, flags->output);

@@ -77,12 +77,21 @@ void AddTerms(const v1::Study& study, Json& json) {
   DescribeSettings(study.settings(), json);
 }
 
+void AddRelay(const v1::StudyRelay& relay, Json& json) {
+  if (!relay.sealing_key_id().empty()) {
+    json["sealing_key"] = absl::BytesToHexString(relay.sealing_key_id());
+  }
+  if (relay.earlier_keys() > 0) json["earlier_sealing_keys"] = relay.earlier_keys();
+  if (relay.keys_erased()) json["sealing_keys_erased"] = true;
+}
+
 void AddLife(const v1::Study& study, Json& json) {
   json["created"] = TimeText(study.created_unix_seconds());
   if (study.sealed_unix_seconds() != 0) json["sealed"] = TimeText(study.sealed_unix_seconds());
   if (study.expired()) json["expired"] = true;
   if (study.retired()) json["retired"] = true;
   if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
+  if (study.has_relay()) AddRelay(study.relay(), json);
   if (!study.owner().empty()) json["owner"] = study.owner();
 }
 

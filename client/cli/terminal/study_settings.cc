@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "client/cli/terminal/relay_flags.h"
 #include "common/base/time_text.h"
 
 namespace coppice::cli {
@@ -74,6 +75,7 @@ void AddSettingsFlags(const Command& command, v1::StudySettings& settings) {
 
 void DescribeSettings(const v1::StudySettings& settings, Json& json) {
   for (const Setting& setting : kSettings) setting.describe(settings, json);
+  DescribeRelay(settings, json);
 }
 
 }  // namespace coppice::cli

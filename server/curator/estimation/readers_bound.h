@@ -1,4 +1,6 @@
-// What readers of a local study's models alone are promised besides the epsilon of each report.
+// What a local study promises besides the epsilon of each report: to readers of its models alone,
+// and, where its reports come in batches of a relay, towards a curator that does not collude with
+// it.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
@@ -32,6 +34,26 @@ inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
           .delta_atto = delta,
           .honest_reports = honest,
           .dishonest_millionths = kDefaultDishonestMillionths};
+}
+
+// What is promised towards the curator. Epsilon 0: nothing.
+struct BatchBound {
+  uint64_t epsilon_nanos = 0;
+  uint64_t honest_reports = 0;  // that are left of each batch
+};
+
+// Guarantee  the assumptions are those of docs/relay.md#the-theorem; epsilon is rounded up.
+//            Neighbours as above.
+// Units      `reports` of the smallest batch; `delta_atto` in 1e-18; `two_sided_mass` is the
+//            largest of all trees. Nothing is promised for no honest report, and where it would be
+//            no less than `local`.
+inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, uint64_t reports,
+                                  uint32_t dishonest_millionths, uint64_t delta_atto) {
+  const uint64_t honest =
+      std::min(HonestReports(reports, dishonest_millionths), kMaxShuffledReports);
+  const absl::StatusOr<Budget> bound = EpsilonBound({honest, local, two_sided_mass}, delta_atto);
+  if (!bound.ok() || *bound >= local) return {};
+  return {.epsilon_nanos = bound->nanos(), .honest_reports = honest};
 }
 
 }  // namespace coppice::curator

@@ -1,5 +1,8 @@
 #include "server/curator/study/study_settings.h"
 
+#include <algorithm>
+#include <string>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -52,14 +55,18 @@ absl::StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
                       absl::StrCat("must be below ", kMillionths, ": at least one report of a ",
                                    "batch must be honest"));
   }
-  if (proto.delta_atto() >= kAttoOne) {
-    return FieldError("settings.relay.delta_atto", "must be below 1e18, which is a delta of 1");
+  const uint64_t most = kAttoOne / 10 / proto.min_batch();
+  if (proto.delta_atto() > most) {
+    return FieldError("settings.relay.delta_atto",
+                      absl::StrCat("must be at most ", most, ", a tenth of one in min_batch, is ",
+                                   proto.delta_atto(), ": the promise may fail for somebody"));
   }
-  return RelaySettings{
-      .relay_key = *key,
-      .min_batch = proto.min_batch(),
-      .dishonest_millionths = proto.dishonest_millionths(),
-      .delta_atto = proto.delta_atto() == 0 ? kDefaultRelayDeltaAtto : proto.delta_atto()};
+  return RelaySettings{.relay_key = *key,
+                       .min_batch = proto.min_batch(),
+                       .dishonest_millionths = proto.dishonest_millionths(),
+                       .delta_atto = proto.delta_atto() == 0
+                                         ? std::min(kDefaultRelayDeltaAtto, most)
+                                         : proto.delta_atto()};
 }
 
 // A token fixes its ticket, so the curator that gave it would know whose the report is.

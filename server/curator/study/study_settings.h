@@ -26,7 +26,8 @@ struct RelaySettings {
   PublicKey relay_key{};              // batches are taken under its signature alone
   uint64_t min_batch = 0;             // fewest reports of a batch: kLeastMinBatch or more
   uint32_t dishonest_millionths = 0;  // the share of a batch that is assumed not to be honest
-  uint64_t delta_atto = 0;            // of the promise towards the curator, in 1e-18; at least 1
+  // Of the promise towards the curator, in 1e-18; at least 1, at most a tenth of one in min_batch.
+  uint64_t delta_atto = 0;
 
   bool operator==(const RelaySettings&) const = default;
 };
@@ -48,7 +49,7 @@ v1::StudySettings ToProto(const StudySettings& settings);
 
 // InvalidArgument for a value that no study can have, or a setting that this version does not know:
 // a study is never made without something that was asked of it. A relay's delta of 0 becomes
-// kDefaultRelayDeltaAtto.
+// kDefaultRelayDeltaAtto, or the most that it may be.
 absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
 
 // InvalidArgument unless a study made now would be open. A request that has made its study already

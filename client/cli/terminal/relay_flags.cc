@@ -1,0 +1,110 @@
+#include "client/cli/terminal/relay_flags.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal/describe.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/delta.h"
+#include "common/study/relay_promise.h"
+
+namespace coppice::cli {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+// Rounded up.
+std::optional<uint32_t> MillionthsOf(const std::string& text) {
+  double share = 0;
+  if (!absl::SimpleAtod(text, &share) || !(share >= 0 && share <= 0.999999)) return std::nullopt;
+  return static_cast<uint32_t>(std::ceil(share * kMillion - 1e-6));
+}
+
+std::string CheckDelta(const std::string& text) {
+  const absl::StatusOr<uint64_t> delta = ParseDelta(text);
+  return delta.ok() && *delta > 0 ? "" : "wants a number above 0 and below 1, such as 1e-8";
+}
+
+}  // namespace
+
+absl::StatusOr<PublicKey> ReadRelayKey(const std::string& pin_or_file) {
+  if (absl::StartsWith(pin_or_file, "ed25519:")) return ParsePublicKey(pin_or_file);
+  absl::StatusOr<std::string> text = ReadFile(pin_or_file);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is neither \"ed25519:...\" nor a file that can be read: ", text.status().message()));
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
+  if (key.ok()) return key;
+  return absl::InvalidArgumentError(absl::StrCat(pin_or_file, " ", key.status().message()));
+}
+
+Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
+  const Flag min_batch =
+      command
+          .Add("--min-batch", flags.min_batch,
+               "Fewest reports that the relay passes on together; it drops smaller batches")
+          .InRange(kLeastMinBatch, kMaxEpochTickets);
+  command
+      .Add("--dishonest", flags.dishonest,
+           "Share of a batch that is assumed to hide nobody, for what is promised towards the "
+           "curator (default 0.1)")
+      .Check([](const std::string& text) {
+        return MillionthsOf(text).has_value() ? "" : "wants a share from 0 to 0.999999";
+      })
+      .Takes("SHARE")
+      .Needs(min_batch);
+  command
+      .Add("--relay-delta", flags.delta,
+           "Delta of that promise, at most a tenth of one in --min-batch (default: 1e-8, or that)")
+      .Check(CheckDelta, "NUMBER")
+      .Needs(min_batch);
+  return min_batch;
+}
+
+void AddRelayFlags(const Command& command, RelayFlags& flags) {
+  const Flag key =
+      command
+          .Add("--relay-key", flags.key,
+               "Take reports through the relay with this key (`coppice-relay keygen`) and in no "
+               "other way, so that the curator does not learn which device gave which")
+          .Check([](const std::string& text) {
+            return std::string(ReadRelayKey(text).status().message());
+          })
+          .Takes("PIN|FILE");
+  const Flag min_batch = AddBatchFlags(command, flags);
+  key.Needs(min_batch);
+  min_batch.Needs(key);
+}
+
+absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
+  if (!flags.min_batch.has_value()) return absl::OkStatus();
+  v1::RelaySettings& relay = *settings.mutable_relay();
+  if (!flags.key.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.key));
+    relay.mutable_relay_key()->assign(key.begin(), key.end());
+  }
+  relay.set_min_batch(*flags.min_batch);
+  relay.set_dishonest_millionths(*MillionthsOf(flags.dishonest));
+  relay.set_delta_atto(flags.delta.empty() ? 0 : *ParseDelta(flags.delta));
+  return absl::OkStatus();
+}
+
+void DescribeRelay(const v1::StudySettings& settings, Json& json) {
+  if (!settings.has_relay()) return;
+  const v1::RelaySettings& relay = settings.relay();
+  PublicKey key{};
+  if (relay.relay_key().size() == key.size()) {
+    std::copy(relay.relay_key().begin(), relay.relay_key().end(), key.begin());
+    json["relay_key"] = ToPin(key);
+  }
+  json["min_batch"] = relay.min_batch();
+  json["dishonest"] = relay.dishonest_millionths() / kMillion;
+  json["relay_delta"] = DeltaNumber(relay.delta_atto());
+}
+
+}  // namespace coppice::cli

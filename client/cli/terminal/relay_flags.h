@@ -1,0 +1,42 @@
+// A study's relay on the command line.
+
+#ifndef COPPICE_CLIENT_CLI_TERMINAL_RELAY_FLAGS_H_
+#define COPPICE_CLIENT_CLI_TERMINAL_RELAY_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/terminal/output.h"
+#include "common/command_line/command_line.h"
+#include "common/study/signature.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice::cli {
+
+// "ed25519:..." or a file of a public key. InvalidArgument that says what is expected.
+absl::StatusOr<PublicKey> ReadRelayKey(const std::string& pin_or_file);
+
+struct RelayFlags {
+  std::string key;
+  std::optional<uint64_t> min_batch;
+  std::string dishonest = "0.1";
+  std::string delta;  // empty: the curator's default
+};
+
+// --min-batch, --dishonest, --relay-delta. `flags` must outlive the parsing.
+Flag AddBatchFlags(const Command& command, RelayFlags& flags);
+// These and --relay-key.
+void AddRelayFlags(const Command& command, RelayFlags& flags);
+
+// Sets nothing unless --min-batch is given. InvalidArgument if the key cannot be read any more.
+absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings);
+
+// Adds what the settings say of a relay to `json`; nothing if there is none.
+void DescribeRelay(const v1::StudySettings& settings, Json& json);
+
+}  // namespace coppice::cli
+
+#endif  // COPPICE_CLIENT_CLI_TERMINAL_RELAY_FLAGS_H_
