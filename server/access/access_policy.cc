@@ -40,7 +40,10 @@ void Allow(const Grant& grant, const Method& method, owners::Caller& caller) {
   if (grant.resources.MatchAll() || (of_everything && as_device) || caller.is_operator) {
     caller.sees_all = true;
   }
-  if (grant.roles.Has(Role::kRelay) || grant.roles.Has(Role::kAdmin)) caller.relays = true;
+  if (grant.roles.Has(Role::kRelay) || grant.roles.Has(Role::kAdmin)) {
+    caller.relays = true;
+    caller.relayed = caller.relayed | grant.resources;
+  }
   caller.resources = caller.resources | grant.resources;
 }
 

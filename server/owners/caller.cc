@@ -10,6 +10,13 @@ bool Caller::MaySee(const Resource& resource) const {
                      [this](const std::string& granted) { return resources.Match(granted); });
 }
 
+bool Caller::MayRelay(const Resource& study) const {
+  if (is_operator) return true;
+  return relays && (Owns(study.owner) ||
+                    std::any_of(study.names.begin(), study.names.end(),
+                                [this](const std::string& name) { return relayed.Match(name); }));
+}
+
 bool Caller::MayMake(absl::string_view new_name) const {
   if (sees_all) return true;
   if (!resources.empty()) return resources.Match(new_name);

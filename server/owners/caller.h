@@ -36,17 +36,20 @@ struct Caller {
   std::string name{};        // of the policy's entry; empty without a policy
   bool is_operator = false;  // an admin of everything, who has the disk too; or there is no policy
   bool sees_all = false;     // every resource, but not what is the owners' alone
-  bool relays = false;       // a relay, to whom relayed studies give tickets; or an admin
   Patterns resources{};      // that the policy grants besides what is owned
+  bool relays = false;       // a relay or an admin,
+  Patterns relayed{};        // and what it is granted as that
   std::shared_ptr<const std::vector<Claim>> claims{};  // of all entries; null: none
 
-  static Caller Operator() { return {.is_operator = true, .sees_all = true, .relays = true}; }
+  static Caller Operator() { return {.is_operator = true, .sees_all = true}; }
 
   // Rows, their number, and when jobs ran are for who owns the dataset.
   bool Owns(absl::string_view owner) const {
     return is_operator || (!owner.empty() && owner == name);
   }
   bool MaySee(const Resource& resource) const;
+  // Whether a study that takes reports through a relay gives this caller its tickets.
+  bool MayRelay(const Resource& study) const;
   // Whether it may make a resource of this name, whether or not there is one.
   bool MayMake(absl::string_view new_name) const;
 };

@@ -54,9 +54,10 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
   answer.push_back({.shared = bytes});
 }
 
-absl::Status CheckMayHaveTickets(const Caller& caller, absl::string_view study,
+absl::Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
                                  const curator::Studies::Offer& offered) {
-  if (!offered.relayed || caller.relays || caller.is_operator) return absl::OkStatus();
+  const owners::Resource resource{.names = {MakeName(kStudies, study)}, .owner = offered.owner};
+  if (!offered.relayed || caller.MayRelay(resource)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "the study ", study, " gives its tickets to its relay alone: answer it through the relay"));
 }

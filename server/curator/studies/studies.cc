@@ -169,7 +169,8 @@ class StoredStudies final : public Studies {
                  .forest = definition.packed_forest,
                  .tickets = std::move(tickets),
                  .manifest = std::move(manifest),
-                 .relayed = definition.settings.relay.has_value()};
+                 .relayed = definition.settings.relay.has_value(),
+                 .owner = definition.owner};
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }

@@ -140,6 +140,7 @@ class Studies {
     std::vector<Ticket> tickets;
     std::shared_ptr<const SignedManifest> manifest{};
     bool relayed = false;  // the tickets are for the study's relay alone
+    std::string owner{};   // the study's
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
   // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission

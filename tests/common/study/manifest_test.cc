@@ -27,6 +27,13 @@ Manifest Sample() {
           .key = {7}};
 }
 
+Manifest Relayed() {
+  Manifest manifest = Sample();
+  manifest.sealing =
+      ManifestSealing{.suite = 1, .key = {9}, .min_batch = 1000, .payload_bytes = 40};
+  return manifest;
+}
+
 using Change = std::function<void(Manifest&)>;
 
 TEST(ManifestTest, FieldsOutOfRangeAreRefused) {
@@ -41,6 +48,20 @@ TEST(ManifestTest, FieldsOutOfRangeAreRefused) {
       [](Manifest& m) { m.sequence = 0; }};
   for (const Change& change : changes) {
     Manifest manifest = Sample();
+    change(manifest);
+    EXPECT_THAT(ValidateManifest(manifest), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  }
+}
+
+TEST(ManifestTest, ASealingOutOfRangeIsRefused) {
+  EXPECT_OK(ValidateManifest(Relayed()));
+  const std::vector<Change> changes = {
+      [](Manifest& m) { m.sealing->suite = 0; }, [](Manifest& m) { m.sealing->suite = 2; },
+      [](Manifest& m) { m.sealing->min_batch = 0; },
+      [](Manifest& m) { m.sealing->payload_bytes = 0; },
+      [](Manifest& m) { m.sealing->payload_bytes = kMaxSealedPayloadBytes + 1; }};
+  for (const Change& change : changes) {
+    Manifest manifest = Relayed();
     change(manifest);
     EXPECT_THAT(ValidateManifest(manifest), StatusIs(absl::StatusCode::kInvalidArgument, _));
   }
@@ -83,6 +104,40 @@ TEST(ManifestTest, WhatLoosensIsRefused) {
     EXPECT_THAT(CheckNotWeakened(Sample(), now),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
   }
+}
+
+TEST(ManifestTest, AWeakerWayThroughARelayIsRefused) {
+  const std::vector<std::pair<Change, std::string>> changes = {
+      {[](Manifest& m) { m.sealing.reset(); }, "sends reports in another way"},
+      {[](Manifest& m) { m.sealing->suite = 3; }, "sends reports in another way"},
+      {[](Manifest& m) { m.sealing->payload_bytes = 41; }, "sends reports in another way"},
+      {[](Manifest& m) { m.sealing->payload_bytes = 39; }, "sends reports in another way"},
+      {[](Manifest& m) { m.sealing->min_batch = 999; }, "takes smaller batches"},
+      {[](Manifest& m) {
+         m.sequence = 3;
+         m.sealing->key = {8};
+       },
+       "same sequence"}};
+  for (const auto& [change, reason] : changes) {
+    Manifest now = Relayed();
+    now.sequence = 4;
+    change(now);
+    EXPECT_THAT(CheckNotWeakened(Relayed(), now),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
+  }
+  Manifest now = Relayed();
+  now.sequence = 4;
+  EXPECT_THAT(CheckNotWeakened(Sample(), now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in another way")));
+}
+
+TEST(ManifestTest, TheNextSealingKeyAndLargerBatchesAreNotRefused) {
+  Manifest now = Relayed();
+  now.sequence = 4;
+  now.sealing->key = {8};
+  EXPECT_OK(CheckNotWeakened(Relayed(), now));
+  now.sealing->min_batch = 1001;
+  EXPECT_OK(CheckNotWeakened(Relayed(), now));
 }
 
 TEST(ManifestTest, WhatTightensIsNotRefused) {

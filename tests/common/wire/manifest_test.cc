@@ -32,9 +32,18 @@ Manifest SampleManifest() {
   return manifest;
 }
 
+Manifest RelayedManifest() {
+  Manifest manifest = SampleManifest();
+  manifest.sealing = ManifestSealing{.suite = 1, .min_batch = 1000, .payload_bytes = 40};
+  manifest.sealing->key.fill(0xcd);
+  return manifest;
+}
+
 TEST(WireManifestTest, ComesBackAsItWas) {
   ASSERT_OK_AND_ASSIGN(const Manifest read, ParseManifest(SerializeManifest(SampleManifest())));
   EXPECT_EQ(read, SampleManifest());
+  ASSERT_OK_AND_ASSIGN(const Manifest relayed, ParseManifest(SerializeManifest(RelayedManifest())));
+  EXPECT_EQ(relayed, RelayedManifest());
 }
 
 TEST(WireManifestTest, TheLargestFits) {
@@ -43,6 +52,9 @@ TEST(WireManifestTest, TheLargestFits) {
   manifest.expires_unix_seconds = manifest.issued_unix_seconds = INT64_MAX;
   manifest.min_reports = manifest.sequence = UINT64_MAX;
   manifest.epsilon = *Budget::FromNanos(20'000'000'000);
+  manifest.public_features = UINT32_MAX;
+  manifest.sealing =
+      ManifestSealing{.suite = 3, .min_batch = UINT64_MAX, .payload_bytes = kMaxSealedPayloadBytes};
   const std::string bytes = SerializeManifest(manifest);
   EXPECT_LE(bytes.size(), kMaxManifestBytes);
   EXPECT_OK(ParseManifest(bytes));
@@ -61,11 +73,37 @@ TEST(WireManifestTest, HasTheBytesAndTheSignatureOfTheDocumentation) {
 }
 
 TEST(WireManifestTest, EveryCutIsRefused) {
-  const std::string bytes = SerializeManifest(SampleManifest());
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_THAT(ParseManifest(bytes.substr(0, size)),
+  // Without its last fields a relayed study's is that of another study, whose signature is another.
+  const size_t direct = SerializeManifest(SampleManifest()).size();
+  for (const Manifest& manifest : {SampleManifest(), RelayedManifest()}) {
+    const std::string bytes = SerializeManifest(manifest);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      if (manifest.sealing.has_value() && size == direct) continue;
+      EXPECT_THAT(ParseManifest(bytes.substr(0, size)),
+                  StatusIs(absl::StatusCode::kInvalidArgument, _))
+          << size;
+    }
+  }
+}
+
+TEST(WireManifestTest, HalfASealingIsRefused) {
+  const std::vector<std::function<void(v1::Manifest&)>> changes = {
+      [](v1::Manifest& m) { m.clear_sealing_suite(); },
+      [](v1::Manifest& m) { m.set_sealing_suite(2); },
+      [](v1::Manifest& m) { m.set_sealing_suite(65537); },
+      [](v1::Manifest& m) { m.clear_sealing_key(); },
+      [](v1::Manifest& m) { m.mutable_sealing_key()->pop_back(); },
+      [](v1::Manifest& m) { m.mutable_sealing_key()->append("x"); },
+      [](v1::Manifest& m) { m.clear_min_batch(); },
+      [](v1::Manifest& m) { m.clear_sealed_payload_bytes(); },
+      [](v1::Manifest& m) { m.set_sealed_payload_bytes(65536); }};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    v1::Manifest proto;
+    ASSERT_TRUE(proto.ParseFromString(SerializeManifest(RelayedManifest())));
+    changes[i](proto);
+    EXPECT_THAT(ParseManifest(proto.SerializeAsString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, _))
-        << size;
+        << i;
   }
 }
 

@@ -160,6 +160,34 @@ TEST(AccessPolicyTest, DevicesAreForEveryStudyUnlessTheirGrantListsResources) {
   EXPECT_TRUE(narrow.CallerOf(kOffer, {}, kNow).MaySee({.names = {"studies/a-1"}}));
 }
 
+TEST(AccessPolicyTest, TicketsOfRelayedStudiesAreForRelaysOfThemAndAdmins) {
+  const auto token = [](const char* name, RoleSet roles, const char* pattern) {
+    PolicyEntry entry = Token(name, roles);
+    entry.name = name;
+    entry.resources = Resources(pattern);
+    return entry;
+  };
+  const AccessPolicy policy(
+      RoleSet{Role::kDevice},
+      {token("relay", {Role::kRelay}, "studies/a-*"), token("device", {Role::kDevice}, "studies/*"),
+       token("team", {Role::kAdmin}, "studies/a-*"),
+       token("both", {Role::kRelay, Role::kDevice}, "studies/b-*"), Token("ops", {Role::kAdmin})},
+      {});
+  const owners::Resource a{.names = {"studies/a-1"}, .owner = "team"};
+  const owners::Resource b{.names = {"studies/b-1"}, .owner = "team"};
+  const auto may = [&](const char* who, const owners::Resource& study) {
+    return policy.CallerOf(kOffer, Bearer(who), kNow).MayRelay(study);
+  };
+  EXPECT_TRUE(may("relay", a));
+  EXPECT_FALSE(may("relay", b)) << "granted another study's";
+  EXPECT_FALSE(may("device", a));
+  EXPECT_TRUE(may("team", b)) << "which it owns";
+  EXPECT_TRUE(may("both", b));
+  EXPECT_FALSE(may("both", a));
+  EXPECT_TRUE(may("ops", b));
+  EXPECT_FALSE(policy.CallerOf(kOffer, {}, kNow).MayRelay(a));
+}
+
 TEST(AccessPolicyTest, WhoIsNotAllowedACallMayTouchNothing) {
   const AccessPolicy policy(RoleSet{Role::kAdmin}, {Token("a", {Role::kAdmin}, kNow)}, {});
   for (const owners::Caller& caller :

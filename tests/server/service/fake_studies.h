@@ -134,10 +134,12 @@ class FakeStudies final : public curator::Studies {
 
   absl::StatusOr<curator::StudyInfo> RotateSealingKey(absl::string_view id,
                                                       const SealingKeyName& current) override {
-    auto info = Find(id);
+    const std::lock_guard lock(mutex_);
+    absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (info.ok()) info->relay = curator::StudyRelayInfo{.sealing_key = current, .earlier_keys = 1};
     return info;
   }
+
   absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {
     const std::lock_guard lock(mutex_);
     absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
@@ -177,7 +179,8 @@ class FakeStudies final : public curator::Studies {
                  .forest = offered_forest_,
                  .tickets = std::vector<Ticket>(count),
                  .manifest = std::make_shared<const SignedManifest>(SignedManifest{
-                     .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}})};
+                     .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}}),
+                 .relayed = info->settings.relay.has_value()};
   }
 
   curator::CuratorKeys SigningKeysInUse() const override {

@@ -465,6 +465,66 @@ TEST_F(StudyServiceTest, SealShowsTheSealedStudy) {
   EXPECT_EQ(response.study().state(), v1::STUDY_STATE_SEALED);
 }
 
+curator::StudyInfo RelayedStudy(const std::string& id) {
+  curator::StudyInfo info = MakeStudy(id);
+  info.settings.relay = curator::RelaySettings{.relay_key = {1}, .min_batch = 1000};
+  info.relay = curator::StudyRelayInfo{.sealing_key = SealingKeyName{7}, .earlier_keys = 2};
+  return info;
+}
+
+TEST_F(StudyServiceTest, ARelayedStudySaysItsSealingKey) {
+  studies_.AddStudy(RelayedStudy("r1"));
+  v1::GetStudyRequest request;
+  request.set_name("studies/r1");
+  v1::GetStudyResponse response;
+  ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.study().relay().sealing_key_id(), std::string("\x07") + std::string(15, '\0'));
+  EXPECT_EQ(response.study().relay().earlier_keys(), 2u);
+  EXPECT_FALSE(response.study().relay().keys_erased());
+  EXPECT_EQ(response.study().settings().relay().min_batch(), 1000u);
+}
+
+TEST_F(StudyServiceTest, ARotationNamesTheKeyThatItReplaces) {
+  v1::RotateSealingKeyRequest request;
+  request.set_name("studies/s1");
+  v1::RotateSealingKeyResponse response;
+  for (const size_t bytes : {0, 15, 17}) {
+    grpc::ClientContext context;
+    request.set_sealing_key_id(std::string(bytes, 'k'));
+    EXPECT_THAT(
+        stub_->RotateSealingKey(&context, request, &response),
+        GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                     HasSubstr(absl::StrCat("sealing_key_id: must have 16 bytes, has ", bytes))));
+  }
+  request.set_sealing_key_id(std::string(16, 'k'));
+  ASSERT_THAT(stub_->RotateSealingKey(&context_, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.study().relay().sealing_key_id(), std::string(16, 'k'));
+}
+
+// A device would spend its epsilon on a report that the curator does not take.
+TEST_F(StudyServiceTest, TicketsOfARelayedStudyAreForRelaysAndAdmins) {
+  studies_.AddStudy(RelayedStudy("r1"));
+  RateLimiter limiter({.rate = 100, .burst = 100}, [] { return absl::Now(); });
+  service::StudyHandlers handlers(studies_, limiter);
+  v1::GetOfferRequest request;
+  request.set_name("studies/r1");
+  const auto offer = [&](const service::Caller& caller) {
+    return handlers.GetOffer(caller, request).status();
+  };
+  EXPECT_EQ(offer({.name = "phone", .sees_all = true}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(offer({.name = "phone", .sees_all = true}).message()),
+              HasSubstr("to its relay alone"));
+  const owners::Patterns its = *owners::Patterns::Parse({"studies/r*"});
+  const owners::Patterns other = *owners::Patterns::Parse({"studies/s*"});
+  EXPECT_TRUE(offer({.name = "relay", .relays = true, .relayed = its}).ok());
+  EXPECT_FALSE(offer({.name = "relay", .relays = true, .relayed = other}).ok());
+  EXPECT_FALSE(offer({.name = "phone", .resources = its}).ok()) << "granted as a device";
+  EXPECT_TRUE(offer(service::Caller::Operator()).ok());
+  request.set_name("studies/s1");
+  EXPECT_TRUE(offer({.name = "phone", .sees_all = true}).ok());
+}
+
 TEST_F(StudyServiceTest, DeletedIsGone) {
   v1::DeleteStudyRequest request;
   request.set_name("studies/s1");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from coppice.remote._relay import describe_relay, describe_relay_settings
 from coppice.remote._units import (
     delta_number,
     enum_text,
@@ -131,6 +132,7 @@ def _describe_settings(settings: study_pb2.StudySettings) -> Description:
         described["expires"] = time_text(settings.expires_unix_seconds)
     if settings.retention_days:
         described["retention_days"] = settings.retention_days
+    described.update(describe_relay_settings(settings))
     return described
 
 
@@ -143,6 +145,7 @@ def _describe_life(study: study_pb2.Study) -> Description:
             described[name] = True
     if study.final_model:
         described["final_model"] = id_of(study.final_model)
+    described.update(describe_relay(study))
     if study.owner:
         described["owner"] = study.owner
     return described

@@ -11,6 +11,7 @@ from coppice.remote import _pages
 from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
 from coppice.remote._describe import describe_study, describe_study_briefly, frame_of, study_state
 from coppice.remote._public_rows import AUTO, study_request
+from coppice.remote._relay import RelayKey, set_relay
 from coppice.remote._tables import Table, as_frame, from_message
 from coppice.remote._units import (
     Number,
@@ -85,6 +86,10 @@ class Studies:
         expires: Optional[datetime.datetime] = None,
         retention_days: int = 0,
         require_submission_token: bool = False,
+        relay_key: Optional[RelayKey] = None,
+        min_batch: Optional[int] = None,
+        dishonest: Number = 0.1,
+        relay_delta: Optional[Number] = None,
         request_id: Optional[str] = None,
     ) -> Study:
         """Grow a partition from public rows and open a study on it.
@@ -131,6 +136,16 @@ class Studies:
             The days after sealing until sums, public rows and tickets are deleted; 0: never.
         require_submission_token : bool
             Whether devices get a ticket for a submission token alone; see `submission_tokens`.
+        relay_key : str, path or bytes, optional
+            ``ed25519:...``, or a file: takes reports through the relay with this key alone, so that
+            the curator does not learn which device gave which.
+        min_batch : int, optional
+            With `relay_key`: the fewest reports that the relay passes on together.
+        dishonest : number
+            The share of a batch that is assumed to hide nobody, for what is promised towards the
+            curator.
+        relay_delta : number, optional
+            The delta of that promise; 1e-8, or less for large batches, if not given.
         request_id : str, optional
             Repeating it returns the study that it made; a new one otherwise.
         """
@@ -161,6 +176,7 @@ class Studies:
         request.settings.require_submission_token = require_submission_token
         if min_reports is not None:
             request.settings.min_reports = min_reports
+        set_relay(request.settings, relay_key, min_batch, dishonest, relay_delta)
         if expires is not None:
             request.settings.expires_unix_seconds = unix_seconds(expires, "expires")
         response = self._caller.call(request, study_pb2.CreateStudyResponse, timeout=BUILD_TIMEOUT)
@@ -243,6 +259,18 @@ class Study:
         """End collection, for good; returns the study itself."""
         request = study_pb2.SealStudyRequest(name=self._message.name)
         self._caller.call(request, study_pb2.SealStudyResponse)
+        return self.refresh()
+
+    def rotate_sealing_key(self) -> Study:
+        """Give a study with a relay its next sealing key; returns the study itself.
+
+        The key that is replaced is the one of the last `refresh`: if another call replaced it
+        meanwhile, this one is refused.
+        """
+        request = study_pb2.RotateSealingKeyRequest(
+            name=self._message.name, sealing_key_id=self._message.relay.sealing_key_id
+        )
+        self._caller.call(request, study_pb2.RotateSealingKeyResponse, repeatable=False)
         return self.refresh()
 
     def delete(self) -> None:
