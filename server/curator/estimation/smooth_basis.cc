@@ -339,4 +339,15 @@ std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
   return std::vector<double>(gram.data(), gram.data() + gram.size());
 }
 
+absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisCache::Get(const std::string& study,
+                                                                   const Forest& forest,
+                                                                   const Table& public_rows) {
+  if (const auto known = bases_.find(study); known != bases_.end()) return known->second;
+  COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(forest, public_rows));
+  if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
+  const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
+  bases_[study] = basis;
+  return basis;
+}
+
 }  // namespace coppice::curator

@@ -14,8 +14,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -118,6 +121,24 @@ class SmoothBasis {
   size_t step_ = 1;
   std::vector<std::vector<double>> labels_;
   std::vector<double> label_squares_;
+};
+
+// Bases of the studies that models were built of lately, by the studies' ids: each is made for its
+// study's first model and kept.
+//
+// Errors   those of SmoothBasis::Create().
+// Threads  one at a time.
+class BasisCache {
+ public:
+  absl::StatusOr<std::shared_ptr<const SmoothBasis>> Get(const std::string& study,
+                                                         const Forest& forest,
+                                                         const Table& public_rows);
+  void Forget(const std::string& study) { bases_.erase(study); }
+
+ private:
+  static constexpr size_t kMaxBases = 16;  // each takes up to some 30 megabytes
+
+  absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;
 };
 
 }  // namespace coppice::curator

@@ -12,12 +12,12 @@
 #include "common/base/rate_limiter.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/keys/ticket_authority.h"
-#include "server/curator/studies/basis_cache.h"
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
@@ -383,7 +383,8 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(cancel());
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
-      COPPICE_ASSIGN_OR_RETURN(basis, bases_.Get(study, rows));
+      COPPICE_ASSIGN_OR_RETURN(basis,
+                               bases_.Get(study.id(), *study.definition().model_forest, rows));
     }
     COPPICE_ASSIGN_OR_RETURN(Model model,
                              EstimateModel(store_, study, rows, basis.get(), options, cancel));

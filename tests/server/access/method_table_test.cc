@@ -55,8 +55,8 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
   for (const char* path :
        {"/coppice.v1.StudyService/CreateStudy", "/coppice.v1.StudyService/AddJoinRows",
         "/coppice.v1.StudyService/SealStudy", "/coppice.v1.StudyService/RotateSealingKey",
-        "/coppice.v1.StudyService/DeleteStudy",
-        "/coppice.v1.DatasetService/ConfirmLedger", "/coppice.v1.DatasetService/WriteOffLedger",
+        "/coppice.v1.StudyService/DeleteStudy", "/coppice.v1.DatasetService/ConfirmLedger",
+        "/coppice.v1.DatasetService/WriteOffLedger",
         "/coppice.v1.DatasetService/FreeDatasetName"}) {
     EXPECT_EQ(roles(path), admin) << path;
   }

@@ -180,7 +180,8 @@ TEST_F(SealedStoreTest, WhatIsDeletedAndWrittenInOneBatchHasAFreshKey) {
   EXPECT_THAT(*again->Get(kChunk), Optional(Eq("anew")));
 }
 
-// So that what a purge does not reach, such as a snapshot, has the secrets under no key that is left.
+// So that what a purge does not reach, such as a snapshot, has the secrets under no key that is
+// left.
 TEST_F(SealedStoreTest, ErasedSealingKeysLeaveTheKeyTheyWereSealedUnder) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
   storage::StoreBatch made;
