@@ -53,6 +53,16 @@ TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
   };
   const std::vector<Case> cases = {
       {{"study", "show", "--study", "s1"}, "--server", "required"},
+      {{"study", "create", "--relay-key", "/no/such"}, "--relay-key", "ed25519:"},
+      {{"study", "create", "--relay-key", "ed25519:AA"}, "--relay-key", "ed25519:"},
+      {{"study", "create", "--min-batch", "999"}, "--min-batch", "1000"},
+      {{"study", "create", "--min-batch", "1000", "--dishonest", "1"}, "--dishonest", "0.999999"},
+      {{"study", "create", "--min-batch", "1000", "--relay-delta", "0"}, "--relay-delta", "1e-8"},
+      {{"study", "preview", "--dishonest", "0.5", "--public", "p", "--schema", "s", "--server",
+        "a:1"},
+       "--dishonest",
+       "--min-batch"},
+      {{"study", "rotate-sealing-key", "--server", "a:1"}, "--study", "required"},
       {{"study", "show", "--study", "S/1", "--server", "a:1"}, "--study", "1 to 63"},
       {{"study", "show", "--study", "s1", "--server", "nowhere"}, "--server", "HOST:PORT"},
       {{"study", "show", "--study", "s1", "--server", "a:1", "--insecure"},

@@ -73,6 +73,30 @@ TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
   EXPECT_EQ(json["final_model"], "last");
 }
 
+TEST(DescribeTest, ARelayedStudySaysWhoseAndWhichKeyItHas) {
+  v1::Study study = SampleStudy();
+  EXPECT_FALSE(DescribeStudy(study).contains("relay_key"));
+  v1::RelaySettings& relay = *study.mutable_settings()->mutable_relay();
+  relay.set_relay_key(std::string(32, '\0'));
+  relay.set_min_batch(2000);
+  relay.set_dishonest_millionths(100'000);
+  relay.set_delta_atto(10'000'000'000);
+  study.mutable_relay()->set_sealing_key_id(std::string(15, '\0') + "\xab");
+  Json json = DescribeStudy(study);
+  EXPECT_EQ(json["relay_key"], "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+  EXPECT_EQ(json["min_batch"], 2000);
+  EXPECT_EQ(json["dishonest"], 0.1);
+  EXPECT_EQ(json["relay_delta"], 1e-8);
+  EXPECT_EQ(json["sealing_key"], "000000000000000000000000000000ab");
+  EXPECT_FALSE(json.contains("earlier_sealing_keys"));
+  EXPECT_FALSE(json.contains("sealing_keys_erased"));
+  study.mutable_relay()->set_earlier_keys(2);
+  study.mutable_relay()->set_keys_erased(true);
+  json = DescribeStudy(study);
+  EXPECT_EQ(json["earlier_sealing_keys"], 2);
+  EXPECT_EQ(json["sealing_keys_erased"], true);
+}
+
 TEST(DescribeTest, AJoinedStudySaysByWhatAndHowManyRowsItHas) {
   v1::Study study = SampleStudy();
   EXPECT_FALSE(DescribeStudy(study).contains("joined_by"));

@@ -1,5 +1,6 @@
 """Studies: planned, created, answered by devices, sealed, built and deleted."""
 
+import base64
 import datetime
 import uuid
 
@@ -103,6 +104,40 @@ def test_settings_of_a_study(client):
     assert described["public_rows"] == 0 and described["trees"] == 8
     tokens = client.studies.submission_tokens(3)
     assert len(set(tokens)) == 3
+
+
+def test_a_study_with_a_relay(curator, client, tmp_path):
+    pin = "ed25519:" + base64.b64encode(bytes(range(32))).decode()
+    pem = tmp_path / "relay.pem"
+    der = bytes.fromhex("302a300506032b6570032100") + bytes(range(32))
+    pem.write_text("-----BEGIN PUBLIC KEY-----\n" + base64.b64encode(der).decode()
+                   + "\n-----END PUBLIC KEY-----\n")
+    for key in (pin, pem, str(pem), bytes(range(32))):
+        study = client.studies.create(PUBLIC, SCHEMA, 2, relay_key=key, min_batch=2000)
+        described = study.to_dict()
+        assert described["relay_key"] == pin and described["min_batch"] == 2000
+        assert (described["dishonest"], described["relay_delta"]) == (0.1, 1e-8)
+    assert curator.describe("study", "show", "--study", study.id) == [study.refresh().to_dict()]
+    first = described["sealing_key"]
+    stale = client.study(study.id)
+    assert study.rotate_sealing_key().to_dict()["sealing_key"] != first
+    assert study.to_dict()["earlier_sealing_keys"] == 1
+    with pytest.raises(remote.AbortedError, match="sealing_key_id"):
+        stale.rotate_sealing_key()
+    assert curator.describe("study", "show", "--study", study.id) == [study.refresh().to_dict()]
+
+
+@pytest.mark.parametrize("settings", [
+    {"relay_key": bytes(32)},
+    {"min_batch": 1000},
+    {"relay_key": bytes(31), "min_batch": 1000},
+    {"relay_key": "ed25519:AA==", "min_batch": 1000},
+    {"relay_key": bytes(32), "min_batch": 1000, "dishonest": 1},
+    {"relay_key": bytes(32), "min_batch": 1000, "dishonest": float("nan")},
+])
+def test_a_relay_that_makes_no_sense_is_refused_here(client, settings):
+    with pytest.raises(ValueError):
+        client.studies.create(PUBLIC, SCHEMA, 2, **settings)
 
 
 def test_the_same_request_makes_one_study(client):

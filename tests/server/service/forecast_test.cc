@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/amplification/amplification.h"
 #include "common/wire/convert.h"
 #include "server/curator/partition/public_random.h"
 #include "server/service/handlers.h"
@@ -131,6 +132,32 @@ TEST_F(ForecastTest, WhatTheCuratorSaysIsPassedOn) {
   request_.set_name("studies/s1");
   studies_.Fail(absl::FailedPreconditionError("there are no public rows"));
   EXPECT_THAT(Forecast(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("no public rows")));
+}
+
+TEST_F(ForecastTest, APreviewSaysWhatABatchOfARelayIsPromised) {
+  v1::PreviewStudyRequest preview = PreviewOf(*side_.rows);
+  preview.clear_devices();
+  preview.add_devices(1999);
+  preview.add_devices(100'000);
+  v1::RelaySettings& relay = *preview.mutable_study()->mutable_settings()->mutable_relay();
+  relay.set_min_batch(2000);
+  relay.set_dishonest_millionths(100'000);
+  v1::PreviewStudyResponse response;
+  ASSERT_THAT(stub_->PreviewStudy(&context_, preview, &response), IsGrpcOk());
+  ASSERT_EQ(response.outlooks_size(), 2);
+  EXPECT_EQ(response.outlooks(0).relay_epsilon_nanos(), 0u) << "no batch comes of so few";
+  EXPECT_EQ(response.outlooks(0).relay_delta_atto(), 0u);
+  // Of 1,800 honest reports, however many answer; that of any mechanism is no smaller.
+  const Budget one = *Budget::FromEpsilon(1);
+  const Budget most = *EpsilonBound({1800, one, MaxTwoSidedMass(one)}, 10'000'000'000);
+  EXPECT_LE(response.outlooks(1).relay_epsilon_nanos(), most.nanos());
+  const Budget fewer_devices = *EpsilonBound({90'000, one, MaxTwoSidedMass(one)}, 10'000'000'000);
+  EXPECT_GT(response.outlooks(1).relay_epsilon_nanos(), fewer_devices.nanos());
+  EXPECT_EQ(response.outlooks(1).relay_delta_atto(), 10'000'000'000u);
+  relay.set_min_batch(1);
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->PreviewStudy(&context, preview, &response),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study: settings.relay.min_batch")));
 }
 
 TEST_F(ForecastTest, APreviewHasItsPageToo) {
