@@ -170,6 +170,28 @@ std::string StudyTable(const Json& plan) {
   return Section("Studies", RenderTable(table));
 }
 
+// What reports in batches of a relay promise towards the curator.
+std::string ThroughRelay(const Json& plan) {
+  if (!plan.contains("relay")) return "";
+  const Json& relay = plan["relay"];
+  TableData table{
+      .caption = absl::StrCat("In batches of ", Plain(relay["min_batch"]), " reports or more, ",
+                              Plain(relay["honest_reports"]),
+                              " of them of honest devices, δ = ", Plain(relay["delta"])),
+      .columns = {"ε of a report", "mechanism", "ε towards the curator"},
+      .rows = {}};
+  for (const Json& row : relay["studies"]) {
+    table.rows.push_back({Cell(Plain(row["epsilon"])), Cell(row.value("mechanism", "")),
+                          NumberCell(absl::StrFormat("%.9f", row["batch_epsilon"].get<double>()))});
+  }
+  return Section(
+      "Through a relay",
+      absl::StrCat(RenderTable(table),
+                   Remark("If the relay and the curator collude, the ε of a report is all there "
+                          "is. The relay must deal tickets at random, and tell nobody who has "
+                          "which.")));
+}
+
 // What the accuracy that was wanted takes.
 std::string Requirements(const Json& plan) {
   if (!plan.contains("takes")) return "";
@@ -216,7 +238,7 @@ std::string PlanPage(const Json& plan) {
   }
   std::string body = RenderFigures(figures);
   if (CanBeDrawn(plan)) absl::StrAppend(&body, Levels(plan), Gains(plan));
-  absl::StrAppend(&body, Requirements(plan), StudyTable(plan),
+  absl::StrAppend(&body, Requirements(plan), StudyTable(plan), ThroughRelay(plan),
                   Remark("Foreseen from public rows alone: nobody's private row was touched. "
                          "A plan does not see that private rows may be of another population. "
                          "ε is what one report costs: any two rows that a device may hold are "

@@ -187,11 +187,16 @@ absl::StatusOr<std::vector<curator::PlannedStudy>> StudiesOf(const curator::Plan
 
 std::string RenderPlan(const curator::Planner& planner,
                        const std::vector<curator::PlannedStudy>& studies,
-                       const std::vector<curator::FeatureWorth>& worths, const Table& rows) {
+                       const std::vector<curator::FeatureWorth>& worths, const Table& rows,
+                       const std::optional<curator::RelaySettings>& relay) {
   std::optional<curator::Baseline> baseline;
   if (planner.partition().use_labels) baseline = curator::BaselineAmong(rows);
   auto plan = curator::PlanJson(planner, studies, baseline);
   if (!worths.empty()) plan["public_features"] = curator::WorthsJson(worths);
+  if (relay.has_value()) {
+    plan["relay"] = curator::BatchesJson(studies, relay->min_batch, relay->dishonest_millionths,
+                                         relay->delta_atto);
+  }
   return report::PlanPage(plan);
 }
 
@@ -222,7 +227,8 @@ absl::Status Answer(const curator::Planner& planner, const Table& rows, const Qu
   response.set_public_rows(curator::PublicRowsOf(planner));
   response.set_effective_cells(planner.effective_cells());
   response.set_advice(curator::AdviceOn(planner, studies));
-  if (question.with_page) response.set_page(RenderPlan(planner, studies, worths, rows));
+  if (question.with_page)
+    response.set_page(RenderPlan(planner, studies, worths, rows, question.relay));
   return absl::OkStatus();
 }
 

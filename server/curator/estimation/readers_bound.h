@@ -52,7 +52,7 @@ inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, ui
   const uint64_t honest =
       std::min(HonestReports(reports, dishonest_millionths), kMaxShuffledReports);
   const absl::StatusOr<Budget> bound = EpsilonBound({honest, local, two_sided_mass}, delta_atto);
-  if (!bound.ok() || *bound >= local) return {};
+  if (!bound.ok() || *bound >= local) return {.honest_reports = honest};
   return {.epsilon_nanos = bound->nanos(), .honest_reports = honest};
 }
 

@@ -106,4 +106,25 @@ Json WorthsJson(absl::Span<const FeatureWorth> worths) {
   return json;
 }
 
+nlohmann::ordered_json BatchesJson(absl::Span<const PlannedStudy> studies, uint64_t min_batch,
+                                   uint32_t dishonest_millionths, uint64_t delta_atto) {
+  Json rows = Json::array();
+  uint64_t honest = 0;
+  for (const PlannedStudy& study : studies) {
+    if (study.devices != studies.front().devices) continue;
+    const BatchBound bound = BoundForBatches(study.epsilon, study.cost.two_sided_mass, min_batch,
+                                             dishonest_millionths, delta_atto);
+    const bool promised = bound.epsilon_nanos > 0;
+    honest = bound.honest_reports;
+    rows.push_back({{"epsilon", study.epsilon.epsilon()},
+                    {"mechanism", std::string(MechanismName(study.cost.kind))},
+                    {"batch_epsilon", promised ? static_cast<double>(bound.epsilon_nanos) / 1e9
+                                               : study.epsilon.epsilon()}});
+  }
+  return {{"min_batch", min_batch},
+          {"honest_reports", honest},
+          {"delta", static_cast<double>(delta_atto) / 1e18},
+          {"studies", std::move(rows)}};
+}
+
 }  // namespace coppice::curator

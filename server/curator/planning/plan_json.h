@@ -57,6 +57,9 @@ std::string AdviceOn(const Planner& planner, absl::Span<const PlannedStudy> stud
 // and of public features, the caller adds what it computes: "takes", "public_features".
 nlohmann::ordered_json PlanJson(const Planner& planner, absl::Span<const PlannedStudy> studies,
                                 const std::optional<Baseline>& baseline);
+// What batches of a relay promise towards the curator, for each epsilon: the member "relay".
+nlohmann::ordered_json BatchesJson(absl::Span<const PlannedStudy> studies, uint64_t min_batch,
+                                   uint32_t dishonest_millionths, uint64_t delta_atto);
 // The member "public_features".
 nlohmann::ordered_json WorthsJson(absl::Span<const FeatureWorth> worths);
 

@@ -154,6 +154,12 @@ TEST_F(ForecastTest, APreviewSaysWhatABatchOfARelayIsPromised) {
   const Budget fewer_devices = *EpsilonBound({90'000, one, MaxTwoSidedMass(one)}, 10'000'000'000);
   EXPECT_GT(response.outlooks(1).relay_epsilon_nanos(), fewer_devices.nanos());
   EXPECT_EQ(response.outlooks(1).relay_delta_atto(), 10'000'000'000u);
+  EXPECT_THAT(response.page(), IsEmpty());
+  preview.set_with_page(true);
+  grpc::ClientContext for_page;
+  ASSERT_THAT(stub_->PreviewStudy(&for_page, preview, &response), IsGrpcOk());
+  EXPECT_THAT(response.page(),
+              ::testing::AllOf(HasSubstr("Through a relay"), HasSubstr("1800 of them of honest")));
   relay.set_min_batch(1);
   grpc::ClientContext context;
   EXPECT_THAT(stub_->PreviewStudy(&context, preview, &response),
