@@ -76,8 +76,8 @@ absl::StatusOr<std::optional<seal::SealingKey>> DecodeSecret(
   return *std::move(pair);
 }
 
-absl::StatusOr<StudySealingKey> DecodeKey(absl::string_view study, absl::string_view key,
-                                          absl::string_view bytes) {
+absl::StatusOr<StudySealingKey> DecodeSealingKey(absl::string_view study, absl::string_view key,
+                                                 absl::string_view bytes) {
   WipedRecord wiped;
   const v1::SealingKeyRecord& record = wiped.record;
   if (!wiped.record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -115,7 +115,7 @@ absl::StatusOr<SealingKeys> SealingKeys::Load(const storage::Store& store,
   const std::string prefix = SealingPrefix(study);
   std::vector<StudySealingKey> keys;
   COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
-    COPPICE_ASSIGN_OR_RETURN(StudySealingKey decoded, DecodeKey(study, key, bytes));
+    COPPICE_ASSIGN_OR_RETURN(StudySealingKey decoded, DecodeSealingKey(study, key, bytes));
     keys.push_back(std::move(decoded));
     return absl::OkStatus();
   }));

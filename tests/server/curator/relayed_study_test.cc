@@ -20,9 +20,10 @@ namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::_;
 using ::testing::HasSubstr;
 
-constexpr int64_t kDay = 24 * 60 * 60;
+constexpr int64_t kRetentionDay = 24 * 60 * 60;
 
 RelaySettings Relay() {
   return {.relay_key = {1, 2, 3},
@@ -79,7 +80,8 @@ TEST_F(RelayedStudyTest, ItsManifestSaysHowReportsAreSealed) {
   EXPECT_EQ(seal::SealingKeyIdOf(seal::Aead::kAes128Gcm, manifest.sealing->key),
             *info.relay->sealing_key);
   uint32_t longest = 0;
-  for (const auto& mechanism : *MakeMechanisms(*info.terms, *info.forest)) {
+  const auto mechanisms = *MakeMechanisms(*info.terms, *info.forest);
+  for (const auto& mechanism : mechanisms) {
     longest = std::max(longest, static_cast<uint32_t>(mechanism->max_payload_bytes()));
   }
   EXPECT_EQ(manifest.sealing->payload_bytes, longest);
@@ -101,7 +103,7 @@ TEST_F(RelayedStudyTest, ItsManifestIsTheSameBytesAfterARestart) {
   ASSERT_OK(studies_->Create(RelayedSpec("one")));
   ASSERT_OK(studies_->RotateSealingKey("one", KeyNow()));
   const std::string before = studies_->MakeOffer("one", 1)->manifest->bytes;
-  now_ += kDay;
+  now_ += kRetentionDay;
   Reopen(store_);
   EXPECT_EQ(studies_->MakeOffer("one", 1)->manifest->bytes, before);
 }
@@ -109,14 +111,14 @@ TEST_F(RelayedStudyTest, ItsManifestIsTheSameBytesAfterARestart) {
 TEST_F(RelayedStudyTest, WhatTellsDevicesApartIsRefusedAndMakesNothing) {
   StudySpec joined = RelayedSpec("one");
   joined.joined_by = "email";
-  EXPECT_THAT(studies_->Create(joined), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(studies_->Create(joined), StatusIs(absl::StatusCode::kInvalidArgument, _));
   StudySpec itself = RelayedSpec("one");
   itself.settings.relay->relay_key = studies_->SigningKeysInUse().key;
   EXPECT_THAT(studies_->Create(itself),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("settings.relay.relay_key: is this curator's own")));
   EXPECT_TRUE(RecordsUnder("sealing/").empty());
-  EXPECT_TRUE(studies_->List({.size = 10}).empty());
+  EXPECT_TRUE(studies_->List({.size = 10, .after = ""}).empty());
 }
 
 TEST_F(RelayedStudyTest, ReportsThatComeDirectlyFailAndCountNowhere) {
@@ -199,7 +201,8 @@ TEST_F(RelayedStudyTest, ARotationThatTheDiskLostIsNoRotation) {
   for (const bool kept : {false, true}) {
     CrashingStore dying(store_, {.write = 0, .kept = kept, .fatal = true});
     Reopen(dying);
-    EXPECT_THAT(studies_->RotateSealingKey("one", first), StatusIs(absl::StatusCode::kUnavailable));
+    EXPECT_THAT(studies_->RotateSealingKey("one", first),
+                StatusIs(absl::StatusCode::kUnavailable, _));
     EXPECT_EQ(studies_->MakeOffer("one", 1)->manifest->bytes, manifest)
         << "no device sees a key that may not be there after a crash";
     Reopen(store_);
@@ -224,7 +227,7 @@ TEST_F(RelayedStudyTest, ItsKeysGoWithItsRetention) {
   spec.settings.retention_days = 1;
   ASSERT_OK(studies_->Create(spec));
   ASSERT_OK(studies_->Seal("one"));
-  now_ += kDay;
+  now_ += kRetentionDay;
   ASSERT_OK(studies_->Sweep());
   EXPECT_TRUE(RecordsUnder("sealing/").empty());
   EXPECT_TRUE(RecordsUnder(kErasedKeysPrefix).empty());
@@ -250,7 +253,7 @@ TEST_F(RelayedStudyTest, TheSameRequestWithAnotherRelayIsAnotherRequest) {
   ASSERT_OK(studies_->Create(RelayedSpec("one")));
   StudySpec other = RelayedSpec("one");
   other.settings.relay->min_batch = 1000;
-  EXPECT_THAT(studies_->Create(other), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_THAT(studies_->Create(other), StatusIs(absl::StatusCode::kAlreadyExists, _));
   EXPECT_OK(studies_->Create(RelayedSpec("one")));
 }
 

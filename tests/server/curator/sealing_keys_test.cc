@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "tests/support/crashing_store.h"
@@ -20,6 +21,7 @@ namespace {
 using ::coppice::testing::CrashingStore;
 using ::coppice::testing::MemoryStore;
 using ::coppice::testing::StatusIs;
+using ::testing::_;
 using ::testing::HasSubstr;
 
 class SealingKeysTest : public ::testing::Test {
@@ -104,7 +106,7 @@ TEST_F(SealingKeysTest, ErasedKeysHaveNoSecretInTheStoreAndKeepTheirNames) {
   EXPECT_THAT(RecordOf(keys.current()),
               ::testing::Not(HasSubstr(std::string(secret.begin(), secret.end()))));
   storage::StoreBatch more;
-  EXPECT_THAT(erased.Rotate("one", 1, more), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(erased.Rotate("one", 1, more), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
 // Whatever write of the erasure is the last, the secrets go in the end.
