@@ -12,9 +12,10 @@ bool Caller::MaySee(const Resource& resource) const {
 
 bool Caller::MayRelay(const Resource& study) const {
   if (is_operator) return true;
-  return relays && (Owns(study.owner) ||
-                    std::any_of(study.names.begin(), study.names.end(),
-                                [this](const std::string& name) { return relayed.Match(name); }));
+  return relays && (Owns(study.owner) || std::any_of(study.names.begin(), study.names.end(),
+                                                     [this](const std::string& granted) {
+                                                       return relayed.Match(granted);
+                                                     }));
 }
 
 bool Caller::MayMake(absl::string_view new_name) const {

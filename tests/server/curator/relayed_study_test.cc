@@ -10,8 +10,8 @@
 #include "common/seal/report_seal.h"
 #include "common/wire/manifest.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
@@ -112,6 +112,15 @@ TEST_F(RelayedStudyTest, WhatTellsDevicesApartIsRefusedAndMakesNothing) {
   StudySpec joined = RelayedSpec("one");
   joined.joined_by = "email";
   EXPECT_THAT(studies_->Create(joined), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  StudySpec shown = RelayedSpec("one");
+  shown.public_rows = std::make_shared<const Table>(shown.public_rows->WithSchema(
+      std::make_shared<const Schema>(shown.public_rows->schema().WithAllPublic())));
+  shown.mechanism = MechanismKind::kDirect;
+  EXPECT_THAT(studies_->Create(shown),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("settings.relay: public features would tell devices apart")));
+  shown.joined_by = "email";
+  EXPECT_THAT(studies_->Create(shown), StatusIs(absl::StatusCode::kInvalidArgument, _));
   StudySpec itself = RelayedSpec("one");
   itself.settings.relay->relay_key = studies_->SigningKeysInUse().key;
   EXPECT_THAT(studies_->Create(itself),
@@ -209,6 +218,33 @@ TEST_F(RelayedStudyTest, ARotationThatTheDiskLostIsNoRotation) {
     EXPECT_EQ(KeyNow() != first, kept);
     EXPECT_EQ(ManifestNow().sequence, kept ? 2u : 1u);
   }
+}
+
+// What nobody has asked for yet is opened before the keys go; the caller sees to that.
+TEST_F(RelayedStudyTest, ErasedKeysAreGoneAfterARestartToo) {
+  ASSERT_OK(studies_->Create(RelayedSpec("one")));
+  ASSERT_OK(studies_->Seal("one"));
+  studies_.reset();
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<Study> study,
+                       LoadStudy(store_, "one", **store_.Get(StudyKey("one"))));
+  ASSERT_OK(EraseSealingKeys(store_, *study));
+  EXPECT_TRUE(study->Info().relay->keys_erased);
+  const size_t writes = store_.writes();
+  ASSERT_OK(EraseSealingKeys(store_, *study)) << "again";
+  EXPECT_EQ(store_.writes(), writes);
+  Reopen(store_);
+  EXPECT_TRUE(studies_->Get("one")->relay->keys_erased);
+  EXPECT_TRUE(studies_->Get("one")->relay->sealing_key.has_value());
+}
+
+TEST_F(RelayedStudyTest, AnOpenStudyKeepsItsKeys) {
+  ASSERT_OK(studies_->Create(RelayedSpec("one")));
+  studies_.reset();
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<Study> study,
+                       LoadStudy(store_, "one", **store_.Get(StudyKey("one"))));
+  EXPECT_THAT(EraseSealingKeys(store_, *study),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is open")));
+  EXPECT_FALSE(study->sealing_keys()->erased());
 }
 
 TEST_F(RelayedStudyTest, DeletingItDeletesItsKeysAndPurgesThem) {

@@ -3,17 +3,23 @@
 
 #include "server/curator/keys/sealing_keys.h"
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::curator {
 namespace {
@@ -131,6 +137,37 @@ TEST_F(SealingKeysTest, ACrashBetweenErasingAndPurgingIsMadeUpForLater) {
       ASSERT_OK(store_.Apply(clear));
     }
   }
+}
+
+bool AnyFileHolds(const std::string& folder, const seal::SealingKey::Secret& secret) {
+  const std::string bytes(secret.begin(), secret.end());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(file)), {});
+    if (absl::StrContains(content, bytes)) return true;
+  }
+  return false;
+}
+
+TEST(SealingKeysOnDiskTest, NoFileHoldsAnErasedSecret) {
+  const testing::TempDir folder;
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(folder.path()));
+  storage::StoreBatch made;
+  const SealingKeys first = *SealingKeys::Make("one", 1, made);
+  const SealingKeys keys = *first.Rotate("one", 2, made);
+  const SealingKeys other = *SealingKeys::Make("two", 1, made);
+  ASSERT_OK(store->Apply(made));
+  storage::StoreBatch erasing;
+  keys.Erase("one", erasing);
+  ASSERT_OK(store->Apply(erasing));
+  EXPECT_TRUE(AnyFileHolds(folder.path(), keys.current().secret->secret()))
+      << "writing over it alone takes nothing out of the files";
+  ASSERT_OK(PurgeErasedKeys(*store));
+  EXPECT_FALSE(AnyFileHolds(folder.path(), first.current().secret->secret()));
+  EXPECT_FALSE(AnyFileHolds(folder.path(), keys.current().secret->secret()));
+  EXPECT_TRUE(AnyFileHolds(folder.path(), other.current().secret->secret()));
+  EXPECT_TRUE(SealingKeys::Load(*store, "one")->erased());
 }
 
 TEST_F(SealingKeysTest, DamagedRecordsAreDataLossThatNamesThem) {
