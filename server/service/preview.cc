@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/report/pages.h"
-#include "common/study/signature.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
@@ -138,7 +137,8 @@ absl::StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateSt
   v1::StudySettings settings;
   *settings.mutable_relay() = request.settings().relay();
   if (settings.relay().relay_key().empty()) {
-    settings.mutable_relay()->set_relay_key(std::string(std::tuple_size_v<PublicKey>, '\0'));
+    settings.mutable_relay()->set_relay_key(
+        std::string(std::tuple_size_v<decltype(curator::RelaySettings::relay_key)>, '\0'));
   }
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings parsed, curator::FromProto(settings));
   if (!schema.public_features().empty()) {
