@@ -116,6 +116,32 @@ absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
   return ReportOutcome::kAccepted;
 }
 
+// Judges each report that nothing speaks against so far by its ticket and its payload.
+absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
+                       const storage::Store& store) {
+  const StudyDefinition& definition = batch.study->definition();
+  const std::vector<Ticket> tickets = TicketsOf(batch.reports);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
+                           authority.Recognize(tickets, definition.fingerprint));
+  const bool drawn = DrawsMatter(definition);
+  batch.candidates.reserve(batch.reports.size());
+  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
+    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
+    if (!issued[i].has_value()) {
+      batch.outcomes[i] = ReportOutcome::kBadTicket;
+      continue;
+    }
+    const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
+    Submission::Candidate candidate;
+    COPPICE_ASSIGN_OR_RETURN(batch.outcomes[i],
+                             JudgeReport(definition, store, batch.reports, i, draw, candidate));
+    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
+    candidate.ticket = *issued[i];
+    batch.candidates.push_back(std::move(candidate));
+  }
+  return absl::OkStatus();
+}
+
 Submission RefusedWith(absl::Status status) {
   Submission refused;
   refused.refused = std::move(status);
@@ -141,30 +167,22 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   batch.reports = std::move(reports);
   if (batch.reports.empty() || batch.outcomes[0] != ReportOutcome::kAccepted) return batch;
 
-  const std::vector<Ticket> tickets = TicketsOf(batch.reports);
-  const absl::StatusOr<std::vector<std::optional<TicketSerial>>> issued =
-      authority.Recognize(tickets, batch.study->definition().fingerprint);
-  if (!issued.ok()) return RefusedWith(issued.status());
-  const StudyDefinition& definition = batch.study->definition();
-  const bool drawn = DrawsMatter(definition);
-  batch.candidates.reserve(batch.reports.size());
-  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
-    const std::optional<TicketSerial>& serial = (*issued)[i];
-    if (!serial.has_value()) {
-      batch.outcomes[i] = ReportOutcome::kBadTicket;
-      continue;
-    }
-    const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
-    Submission::Candidate candidate;
-    const absl::StatusOr<ReportOutcome> outcome =
-        JudgeReport(definition, store, batch.reports, i, draw, candidate);
-    if (!outcome.ok()) return RefusedWith(outcome.status());
-    batch.outcomes[i] = *outcome;
-    if (*outcome != ReportOutcome::kAccepted) continue;
-    candidate.ticket = *serial;
-    batch.candidates.push_back(std::move(candidate));
+  const absl::Status judged = JudgeEach(batch, authority, store);
+  return judged.ok() ? std::move(batch) : RefusedWith(judged);
+}
+
+Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
+                              const std::vector<bool>& is_open, const TicketAuthority& authority,
+                              const storage::Store& store) {
+  Submission batch;
+  batch.outcomes.assign(reports.size(), ReportOutcome::kAccepted);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (!is_open[i]) batch.outcomes[i] = ReportOutcome::kBadSeal;
   }
-  return batch;
+  batch.study = std::move(study);
+  batch.reports = std::move(reports);
+  const absl::Status judged = JudgeEach(batch, authority, store);
+  return judged.ok() ? std::move(batch) : RefusedWith(judged);
 }
 
 namespace {
@@ -182,7 +200,8 @@ struct Tally {
   std::vector<LabelReport> labels;  // of those tickets, where all features are public
   std::vector<JoinId> answered;  // of those tickets, where the study is joined by ids; in its set
   Counts counts;
-  bool expires = false;  // the study is open and its time is over: the group seals it
+  bool expires = false;      // the study is open and its time is over: the group seals it
+  bool also_writes = false;  // a submission writes something besides
 };
 
 class Group {
@@ -220,10 +239,17 @@ class Group {
 
   // Also notes that a study expires, if the judgment found a report too late.
   static ReportOutcome AdmissionNow(const Submission& batch, Tally& tally) {
+    if (batch.also_write != nullptr) return AdmissionOfStored(batch, tally);
     const ReportOutcome admission = batch.study->AdmissionOutcome();
     if (admission != ReportOutcome::kAccepted || batch.outcomes.empty()) return admission;
     if (batch.outcomes[0] == ReportOutcome::kStudyExpired) tally.expires = true;
     return tally.expires ? ReportOutcome::kStudyExpired : admission;
+  }
+
+  static ReportOutcome AdmissionOfStored(const Submission& batch, Tally& tally) {
+    const ReportOutcome admission = batch.study->AdmissionOfStored();
+    if (admission == ReportOutcome::kAccepted) tally.also_writes = true;
+    return admission;
   }
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
@@ -272,6 +298,11 @@ class Group {
 
   storage::StoreBatch MakeWrites() const {
     storage::StoreBatch writes;
+    for (const Submission& batch : batches_) {
+      if (batch.also_write == nullptr || !batch.refused.ok()) continue;
+      if (batch.study->AdmissionOfStored() != ReportOutcome::kAccepted) continue;
+      batch.also_write(batch.outcomes, writes);
+    }
     for (const auto& [study, tally] : tallies_) {
       if (!IsWritten(tally)) continue;
       const Counts before = study->CountsSoFar();
@@ -297,7 +328,7 @@ class Group {
 
   // Rejections alone wait for the next group that is written, or for Studies::Sweep().
   static bool IsWritten(const Tally& tally) {
-    return tally.expires ||
+    return tally.expires || tally.also_writes ||
            tally.counts.of(ReportOutcome::kAccepted) + tally.counts.of(ReportOutcome::kDuplicate) >
                0;
   }

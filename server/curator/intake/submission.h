@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "server/storage/store.h"
 
 namespace coppice::curator {
+
+using AlsoWrite = std::function<void(absl::Span<const ReportOutcome>, storage::StoreBatch&)>;
 
 // One Submit(): its reports, and what is known of each so far.
 struct Submission {
@@ -38,6 +41,10 @@ struct Submission {
   std::vector<Candidate> candidates;
   absl::Status refused;  // if not OK, the answer to the whole batch
   SubmitDone done;
+  // Set: the reports were stored before they were judged, so neither a seal nor the clock rejects
+  // them. Called on the committer with their outcomes, it adds what the atomic batch that holds the
+  // sums is to write besides; not called if the study was deleted or retired, which rejects all.
+  AlsoWrite also_write{};
 
   // The memory that it holds while it waits.
   size_t Bytes() const;
@@ -53,6 +60,13 @@ struct Submission {
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
                         const storage::Store& store, int64_t now_unix_seconds);
+
+// The same for reports of a relay's batch, which were stored when they came: all that is left to
+// say against one is its ticket and its payload, or that it does not open (`is_open`, one per
+// report).
+Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
+                              const std::vector<bool>& is_open, const TicketAuthority& authority,
+                              const storage::Store& store);
 
 // Counts a group of submissions in one atomic batch of the store, and settles the outcome of every
 // report; uses up the candidates.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/study/relay_promise.h"
+#include "common/study/sha256.h"
 #include "server/curator/keys/join_id.h"
 
 namespace coppice::curator {
@@ -76,15 +77,38 @@ inline std::string ErasedKeysKey(absl::string_view study) {
   return absl::StrCat(kErasedKeysPrefix, study, "/");
 }
 
+// The batches of a relayed study, and their reports that wait to be opened: those of a part
+// together, by the position of the first in its batch.
+inline std::string BatchPrefix(absl::string_view study) {
+  return absl::StrCat("batch/", study, "/");
+}
+inline std::string BatchKey(absl::string_view study, const Sha256Digest& batch) {
+  return absl::StrCat(
+      BatchPrefix(study),
+      absl::BytesToHexString({reinterpret_cast<const char*>(batch.data()), batch.size()}));
+}
+inline std::string SpoolPrefix(absl::string_view study) {
+  return absl::StrCat("spool/", study, "/");
+}
+inline std::string BatchSpoolPrefix(absl::string_view study, const Sha256Digest& batch) {
+  return absl::StrCat(
+      SpoolPrefix(study),
+      absl::BytesToHexString({reinterpret_cast<const char*>(batch.data()), batch.size()}), "/");
+}
+inline std::string SpoolKey(absl::string_view study, const Sha256Digest& batch,
+                            uint64_t first_report) {
+  return absl::StrCat(BatchSpoolPrefix(study, batch), absl::Dec(first_report, absl::kZeroPad8));
+}
+
 // What a study loses when its retention is over: no model can be built without it.
 inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
-  return {RowsKey(study),      SumsPrefix(study), SpentPrefix(study),
-          LabelsPrefix(study), JoinPrefix(study), SealingPrefix(study)};
+  return {RowsKey(study),    SumsPrefix(study),    SpentPrefix(study), LabelsPrefix(study),
+          JoinPrefix(study), SealingPrefix(study), SpoolPrefix(study)};
 }
 // All that there is of it.
 inline std::vector<std::string> PrefixesToDelete(absl::string_view study) {
   std::vector<std::string> prefixes = PrefixesToRetire(study);
-  prefixes.insert(prefixes.end(), {StudyKey(study), CountsKey(study)});
+  prefixes.insert(prefixes.end(), {StudyKey(study), CountsKey(study), BatchPrefix(study)});
   return prefixes;
 }
 

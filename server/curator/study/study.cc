@@ -138,6 +138,12 @@ ReportOutcome Study::AdmissionOutcome() const {
   return progress_.life.expired ? ReportOutcome::kStudyExpired : ReportOutcome::kStudySealed;
 }
 
+ReportOutcome Study::AdmissionOfStored() const {
+  const MutexLock lock(mutex_);
+  if (progress_.deleted) return ReportOutcome::kUnknownStudy;
+  return progress_.life.retired ? ReportOutcome::kStudySealed : ReportOutcome::kAccepted;
+}
+
 absl::Status Study::CheckGivesTickets(size_t tickets, size_t tokens) const {
   const ReportOutcome admission = AdmissionOutcome();
   if (admission != ReportOutcome::kAccepted) {
@@ -227,10 +233,21 @@ StudyInfo Study::Info() const {
 
 std::optional<StudyRelayInfo> Study::RelayInfo() const {
   if (!definition_.settings.relay.has_value()) return std::nullopt;
-  if (sealing_keys_ == nullptr) return StudyRelayInfo{.keys_erased = true};
-  return StudyRelayInfo{.sealing_key = sealing_keys_->current().name,
-                        .earlier_keys = static_cast<uint32_t>(sealing_keys_->size() - 1),
-                        .keys_erased = sealing_keys_->erased()};
+  StudyRelayInfo info{.keys_erased = true, .batches = batches_.Summary(0)};
+  if (sealing_keys_ == nullptr) return info;
+  info.sealing_key = sealing_keys_->current().name;
+  info.earlier_keys = static_cast<uint32_t>(sealing_keys_->size() - 1);
+  info.keys_erased = sealing_keys_->erased();
+  return info;
+}
+
+absl::Status Study::CheckNoneWaits() const {
+  if (Life().state == StudyState::kOpen) return absl::OkStatus();
+  const uint64_t waiting = batches_.waiting();
+  if (waiting == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(waiting, " sealed reports of study ", id(),
+                   " wait to be opened: try again when they are counted"));
 }
 
 std::shared_ptr<const SealingKeys> Study::sealing_keys() const {
@@ -286,7 +303,7 @@ std::vector<Alarm> Study::Alarms() const { return AlarmsOf(Progress()); }
 void Study::LookForAlarms() {
   const StudyProgress progress = Progress();
   const uint64_t reports = progress.counts.of(ReportOutcome::kAccepted);
-  const bool at_end = progress.life.state != StudyState::kOpen;
+  const bool at_end = progress.life.state != StudyState::kOpen && batches_.waiting() == 0;
   const bool has_grown = reports > looked_at_reports_ + looked_at_reports_ / 2;
   if (progress.life.retired || looked_at_end_ || !(at_end || has_grown)) return;
   auto alarms = std::make_shared<const std::vector<Alarm>>(AlarmsOf(progress));
@@ -314,13 +331,18 @@ void Study::Advance(StudyLife life) {
   if (life.state < progress_.life.state) return;
   progress_.life = std::move(life);
   if (progress_.life.state != StudyState::kOpen) {
-    spent_ = SpentTickets();
+    if (!batches_.has_stored()) spent_ = SpentTickets();
     answered_ids_ = {};
   }
   if (!progress_.life.retired) return;
   progress_.sums.clear();
+  batches_.ForgetUnfinished();
   sealing_keys_ = nullptr;
   SetJoinRows(0);
+}
+
+void Study::DropSpentOnceCounted() {
+  if (Life().state != StudyState::kOpen && !batches_.has_stored()) spent_ = SpentTickets();
 }
 
 void Study::MarkDeleted() {

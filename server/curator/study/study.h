@@ -29,6 +29,7 @@
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/report_history.h"
+#include "server/curator/study/study_batches.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_life.h"
 
@@ -137,6 +138,9 @@ class Study {
   // at the clock: a study that IsOver() must be sealed durably before anyone hears that it is, so
   // that setting the clock back cannot reopen it.
   ReportOutcome AdmissionOutcome() const;
+  // The same for reports that were stored before they were judged: only a study that is deleted or
+  // retired rejects them.
+  ReportOutcome AdmissionOfStored() const;
   // FailedPrecondition once the study is sealed, and before it has features of any id where it is
   // joined by ids: its devices would spend their epsilon on reports that it refuses.
   // InvalidArgument unless there is one submission token a ticket where it asks for them, and none
@@ -178,8 +182,16 @@ class Study {
   // All of it is fixed when the study is made but for the sealing key, which makes the sequence.
   Manifest MakeManifest() const;
 
-  // Goes on to the next life once that is stored. A sealed study drops its spent tickets and
-  // answered ids, a retired one its sums, the number of joined rows and its sealing keys.
+  // Its relay's batches; there are none where reports come from devices themselves.
+  StudyBatches& batches() { return batches_; }
+  const StudyBatches& batches() const { return batches_; }
+  // FailedPrecondition while the study is sealed and some of its reports wait to be opened: what it
+  // has counted is neither all of it nor still open.
+  absl::Status CheckNoneWaits() const;
+
+  // Goes on to the next life once that is stored. A sealed study drops its spent tickets, unless a
+  // batch needs them yet, and its answered ids, a retired one its sums, the number of joined rows
+  // and its sealing keys.
   void Advance(StudyLife life);
   void MarkDeleted();
 
@@ -187,8 +199,10 @@ class Study {
   uint64_t join_rows() const { return join_rows_.load(std::memory_order_relaxed); }
   void SetJoinRows(uint64_t rows) { join_rows_.store(rows, std::memory_order_relaxed); }
 
-  // The next four belong to the committer alone. The tickets counted so far:
+  // The next five belong to the committer alone. The tickets counted so far:
   SpentTickets& spent() { return spent_; }
+  // Of a sealed study whose last batch is counted.
+  void DropSpentOnceCounted();
   // The ids counted so far, where it is joined by them: 17 bytes each, in a table at least 7/16
   // full. A sealed study has none.
   absl::flat_hash_set<JoinId>& answered_ids() { return answered_ids_; }
@@ -213,6 +227,7 @@ class Study {
   std::atomic<uint64_t> received_;
   ReportHistory history_;
   std::atomic<uint64_t> join_rows_{0};
+  StudyBatches batches_;
   SpentTickets spent_;
   absl::flat_hash_set<JoinId> answered_ids_;
 };

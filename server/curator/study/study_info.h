@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/data/table.h"
 #include "common/study/relay_promise.h"
+#include "common/study/sha256.h"
 #include "common/study/terms.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/partition/partition.h"
@@ -66,12 +67,34 @@ struct JoinRow {
 };
 inline constexpr size_t kMaxJoinRowsPerCall = 4096;
 
+// How far a relay's batch has come. The numbers are those of the wire.
+enum class BatchState : uint8_t { kReceiving = 1, kStored = 2, kCounted = 3, kBroken = 4 };
+
+// A relay's batch by its totals.
+struct BatchInfo {
+  Sha256Digest id{};
+  BatchState state = BatchState::kReceiving;
+  uint64_t reports = 0;
+  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // of those judged, by ReportOutcome
+  int64_t created_unix_seconds = 0;                     // when its first part came
+};
+
+struct BatchSummary {
+  uint64_t waiting = 0;  // reports that have come and are not judged
+  uint64_t batches = 0;
+  uint64_t counted = 0;             // batches of which every report was judged
+  uint64_t least_accepted = 0;      // reports of one of these
+  std::vector<BatchInfo> newest{};  // oldest first
+};
+inline constexpr size_t kNewestBatches = 100;
+
 // What a relayed study has besides.
 struct StudyRelayInfo {
   // The key that its manifest names; nothing once its retention is over.
   std::optional<SealingKeyName> sealing_key{};
   uint32_t earlier_keys = 0;  // that are kept to open what was sealed for them
   bool keys_erased = false;   // sealed reports are opened by nobody any more
+  BatchSummary batches{};     // its newest ones are filled in by Studies::Get() alone
 };
 
 // A study as it is now.

@@ -179,6 +179,19 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl:
   return spent;
 }
 
+// Of a study that still looks tickets up.
+absl::Status LoadSpent(const storage::Store& store, Study& study) {
+  if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
+    return absl::OkStatus();
+  }
+  COPPICE_ASSIGN_OR_RETURN(study.spent(), LoadSpentTickets(store, study.id()));
+  if (study.spent().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+    return absl::OkStatus();
+  }
+  return storage::CorruptRecord(SpentPrefix(study.id()),
+                                "does not have one ticket a counted report");
+}
+
 absl::Status LoadSealingKeys(const storage::Store& store, Study& study) {
   const StudyLife life = study.Life();
   if (!study.definition().settings.relay.has_value() || life.retired) return absl::OkStatus();
@@ -306,16 +319,10 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
   COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition, DecodeDefinition(id, record));
   COPPICE_ASSIGN_OR_RETURN(StudyProgress progress,
                            LoadProgress(store, id, definition, std::move(life)));
-  SpentTickets spent;
-  if (progress.life.state == StudyState::kOpen) {  // a sealed study looks up none
-    COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
-    if (spent.size() != progress.counts.of(ReportOutcome::kAccepted)) {
-      return storage::CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
-    }
-  }
-  auto study =
-      std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
+  auto study = std::make_shared<Study>(std::move(definition), std::move(progress));
   COPPICE_RETURN_IF_ERROR(LoadSealingKeys(store, *study));
+  COPPICE_RETURN_IF_ERROR(study->batches().Load(store, id));
+  COPPICE_RETURN_IF_ERROR(LoadSpent(store, *study));
   if (!study->definition().terms->joined_by.empty()) {
     COPPICE_RETURN_IF_ERROR(LoadJoined(store, *study));
   }

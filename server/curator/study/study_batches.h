@@ -1,0 +1,95 @@
+// What a relayed study has of its relay's batches, besides their reports.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_BATCHES_H_
+#define COPPICE_SERVER_CURATOR_STUDY_STUDY_BATCHES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
+#include "common/study/relay_promise.h"
+#include "common/study/sha256.h"
+#include "common/study/signature.h"
+#include "server/curator/study/study_info.h"
+#include "server/storage/store.h"
+
+namespace coppice::curator {
+
+// A batch, and how far it has come.
+struct RelayBatch {
+  Sha256Digest id{};  // of the header's bytes
+  BatchHeader header{};
+  Signature signature{};
+  BatchState state = BatchState::kReceiving;
+  uint64_t received = 0;  // reports that are on disk, or were before they were judged
+  uint64_t judged = 0;    // of these, that are opened, judged and out of the spool
+  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // those, by ReportOutcome
+  int64_t created_unix_seconds = 0;                     // when its first part came
+  // Of the last report received. Not stored: a batch that was loaded has none, and looks it up.
+  std::optional<std::string> last_ticket{};
+
+  // In the spool. What is not judged of a broken batch is dropped.
+  uint64_t waiting() const { return state == BatchState::kBroken ? 0 : received - judged; }
+};
+
+std::string EncodeBatch(const RelayBatch& batch);
+// DataLoss, naming the key, if it does not parse, belongs elsewhere or does not add up.
+absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_view key,
+                                       absl::string_view bytes);
+
+// The batches of one study.
+//
+// Guarantee  there is one batch a deal. Memory follows the store: whoever changes a batch calls
+//            Set() once that is stored.
+// Threads    safe to share; one thread at a time changes a batch, and one at a time adds any.
+// Units      some 400 bytes a batch, and there are at most kMaxBatches.
+class StudyBatches {
+ public:
+  static constexpr size_t kMaxBatches = 65536;
+  static constexpr size_t kMaxReceiving = 16;
+
+  // Reads what the store has. DataLoss as DecodeBatch(), and for two batches of one deal.
+  absl::Status Load(const storage::Store& store, absl::string_view study);
+
+  // Adds the batch, or replaces the one of its deal.
+  void Set(const RelayBatch& batch);
+  // Forgets those that had not come as a whole; and those that were not counted as a whole either.
+  void ForgetReceiving();
+  void ForgetUnfinished();
+
+  // At most one comes of a deal.
+  std::optional<RelayBatch> OfEpoch(const EpochId& epoch) const;
+  std::vector<RelayBatch> InState(BatchState state) const;  // in the order of their first parts
+  size_t size() const;
+
+  // In totals, with at most `newest` batches.
+  BatchSummary Summary(size_t newest) const;
+  // Reports in the spool.
+  uint64_t waiting() const;
+  // Whether batches have come as a whole and are not counted as a whole.
+  bool has_stored() const;
+
+  // Held while a part of a batch is received, and by who must not find one being received.
+  Mutex& receiving() { return receiving_; }
+
+ private:
+  void Keep(absl::FunctionRef<bool(BatchState)> is_kept);
+
+  Mutex receiving_;
+  mutable Mutex mutex_;
+  std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts
+  absl::flat_hash_map<EpochId, size_t> of_epoch_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_BATCHES_H_
