@@ -97,6 +97,13 @@ absl::Status ReconcileModels(
   return absl::OkStatus();
 }
 
+std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study) {
+  const std::shared_ptr<Study> found = catalog.Find(study);
+  if (found == nullptr) return std::nullopt;
+  return StudyReports{.accepted = found->CountsSoFar().of(ReportOutcome::kAccepted),
+                      .final_model = found->Life().final_model};
+}
+
 absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
                              const Counts& counts) {
   const std::string key = CountsKey(study);
@@ -108,6 +115,36 @@ absl::Status ReconcileStored(const storage::Store& store, absl::string_view stud
     if (stored.outcomes[outcome] == counts.outcomes[outcome]) continue;
     return DifferenceError(study, absl::StrCat("reports of outcome ", outcome),
                            counts.outcomes[outcome], "in the store", stored.outcomes[outcome]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReconcileBatches(const storage::Store& store, const Study& study) {
+  // What a retired study had not counted as a whole is dropped, with what was counted of it.
+  if (!study.definition().settings.relay.has_value() || study.Life().retired) {
+    return absl::OkStatus();
+  }
+  Counts of_batches;
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(BatchPrefix(study.id()), [&](absl::string_view key, absl::string_view bytes) {
+        COPPICE_ASSIGN_OR_RETURN(const RelayBatch batch, DecodeBatch(study.id(), key, bytes));
+        of_batches = of_batches + Counts{.outcomes = batch.outcomes};
+        return absl::OkStatus();
+      }));
+  return ReconcileStored(store, study.id(), of_batches);
+}
+
+absl::Status ReconcileStudies(const storage::Store& store, const Catalog& catalog,
+                              const Intake& intake) {
+  const std::vector<std::shared_ptr<Study>> studies = catalog.All();
+  const std::vector<Intake::IntakeCounts> counts = intake.CountsFor(studies);
+  for (size_t i = 0; i < studies.size(); ++i) {
+    Study& study = *studies[i];
+    COPPICE_RETURN_IF_ERROR(
+        ReconcileTotals(TotalsOf(study, counts[i].received, counts[i].waiting)));
+    if (study.counts_are_behind || study.store_is_behind) continue;
+    COPPICE_RETURN_IF_ERROR(ReconcileStored(store, study.id(), study.CountsSoFar()));
+    COPPICE_RETURN_IF_ERROR(ReconcileBatches(store, study));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/curator/intake/intake.h"
+#include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study.h"
 #include "server/models/models.h"
@@ -59,10 +61,20 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 absl::Status ReconcileModels(
     const models::Models& models, const ModelsWithLostReports& lost,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
+// Nothing if the study has been deleted, or a repair has put it aside.
+std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study);
 
 // Checks that the store holds `counts` for the study.
 absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
                              const Counts& counts);
+
+// Checks that the outcomes of the study's batches, all of them together, are the study's: nothing
+// reaches a relayed study but through a batch. All as the store has it.
+absl::Status ReconcileBatches(const storage::Store& store, const Study& study);
+
+// Checks all studies. Runs on the committer.
+absl::Status ReconcileStudies(const storage::Store& store, const Catalog& catalog,
+                              const Intake& intake);
 
 }  // namespace coppice::curator
 

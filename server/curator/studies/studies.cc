@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
@@ -18,6 +19,7 @@
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/keys/ticket_authority.h"
+#include "server/curator/spool/batch_spool.h"
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
@@ -54,6 +56,7 @@ class StoredStudies final : public Studies {
 
   absl::Status Load() {
     COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
+    spool_.Resume(catalog_.All());
     return lost_reports_.Load(store_);
   }
 
@@ -88,7 +91,8 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     StudyInfo info = study->Info();
-    info.alarms = study->Alarms();
+    if (study->CheckNoneWaits().ok()) info.alarms = study->Alarms();
+    if (info.relay) info.relay->batches = study->batches().Summary(kNewestBatches);
     return info;
   }
 
@@ -110,8 +114,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     if (study->AdmissionOutcome() == ReportOutcome::kAccepted) {
-      COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
-          [&] { return StoreLife(*study, Sealed(study->Life(), clock_())); }));
+      COPPICE_RETURN_IF_ERROR(SealAs(*study, [&] { return Sealed(study->Life(), clock_()); }));
     }
     return study->Info();
   }
@@ -121,7 +124,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim removal,
                              models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
-    return intake_.RunOnCommitter([&] { return Erase(*study); });
+    return spool_.Delete(*study, [&] { return Erase(*study); });
   }
 
   absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
@@ -200,6 +203,12 @@ class StoredStudies final : public Studies {
     intake_.Submit(std::move(batch));
   }
 
+  absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id, const BatchPart& part) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    return spool_.Receive(study, part, clock_());
+  }
+
   using Studies::BuildModel;
   absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study_id,
                                                absl::string_view model_id,
@@ -224,6 +233,7 @@ class StoredStudies final : public Studies {
                                         const CountsRequest& request) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
     return CountStudy(store_, *study, request);
   }
 
@@ -237,17 +247,19 @@ class StoredStudies final : public Studies {
     for (const std::shared_ptr<Study>& study : catalog_.All()) {
       status.Update(SealIfOver(*study));
       study->LookForAlarms();
+      status.Update(spool_.EraseKeysOnceCounted(*study));
       if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
     status.Update(PurgeErasedKeys(store_));
+    status.Update(spool_.TakeError());
     return status;
   }
 
   absl::Status Reconcile() override {
     COPPICE_RETURN_IF_ERROR(ReconcileModels(
-        models_, lost_reports_, [this](const std::string& id) { return ReportsOf(id); }));
-    return intake_.RunOnCommitter([this] { return ReconcileStudies(); });
+        models_, lost_reports_, [this](const std::string& id) { return ReportsOf(catalog_, id); }));
+    return intake_.RunOnCommitter([this] { return ReconcileStudies(store_, catalog_, intake_); });
   }
 
   uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
@@ -255,6 +267,7 @@ class StoredStudies final : public Studies {
   size_t QueuedBytes() const override { return intake_.QueuedBytes(); }
 
   void Drain() override {
+    spool_.Stop();
     intake_.Drain();
     // A failure loses rejections only; nothing retries after this.
     intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }).IgnoreError();
@@ -284,7 +297,13 @@ class StoredStudies final : public Studies {
     if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
       return absl::OkStatus();
     }
-    return intake_.RunOnCommitter([&] { return StoreLife(study, study.LifeOnceOver()); });
+    return SealAs(study, [&] { return study.LifeOnceOver(); });
+  }
+
+  absl::Status SealAs(Study& study, absl::FunctionRef<StudyLife()> next) {
+    return spool_.Seal(study, [&](storage::StoreBatch batch) {
+      return StoreLife(study, next(), std::move(batch));
+    });
   }
 
   // Runs on the committer. Writes nothing if the study has been deleted.
@@ -318,36 +337,12 @@ class StoredStudies final : public Studies {
   }
 
   absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
-    storage::StoreBatch batch;
-    for (const std::string& prefix : PrefixesToRetire(study.id())) {
-      batch.DeletePrefix(prefix);
-    }
-    if (study.sealing_keys() != nullptr) NoteErasedKeys(study.id(), batch);
-    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
-        [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
+    COPPICE_RETURN_IF_ERROR(spool_.Retire(study, [&](storage::StoreBatch batch) {
+      for (const std::string& prefix : PrefixesToRetire(study.id())) batch.DeletePrefix(prefix);
+      if (study.sealing_keys() != nullptr) NoteErasedKeys(study.id(), batch);
+      return StoreLife(study, Retired(study.Life()), std::move(batch));
+    }));
     bases_.Forget(study.id());
-    return absl::OkStatus();
-  }
-
-  // Nothing if the study has been deleted, or a repair has put it aside.
-  std::optional<StudyReports> ReportsOf(const std::string& id) const {
-    const std::shared_ptr<Study> study = catalog_.Find(id);
-    if (study == nullptr) return std::nullopt;
-    return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
-                        .final_model = study->Life().final_model};
-  }
-
-  // Runs on the committer.
-  absl::Status ReconcileStudies() {
-    const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
-    const std::vector<Intake::IntakeCounts> counts = intake_.CountsFor(studies);
-    for (size_t i = 0; i < studies.size(); ++i) {
-      Study& study = *studies[i];
-      COPPICE_RETURN_IF_ERROR(
-          ReconcileTotals(TotalsOf(study, counts[i].received, counts[i].waiting)));
-      if (study.counts_are_behind || study.store_is_behind) continue;
-      COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
-    }
     return absl::OkStatus();
   }
 
@@ -380,6 +375,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
     const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
+    COPPICE_RETURN_IF_ERROR(study.CheckNoneWaits());
     COPPICE_RETURN_IF_ERROR(cancel());
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
@@ -423,7 +419,8 @@ class StoredStudies final : public Studies {
   // Held across AddJoinRows(), so that what it found in the store is still so when it writes.
   Mutex join_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
-  Intake intake_;  // last: its thread ends before what it uses
+  Intake intake_;
+  BatchSpool spool_{store_, intake_, authority_};  // last: threads end before what they use
 };
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/manifest_authority.h"
+#include "server/curator/spool/batch_receiver.h"
 #include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"
 #include "server/models/models.h"
@@ -107,8 +108,8 @@ class Studies {
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
   // Includes the alarms, and so costs as much as an estimate. There are none below the study's
-  // minimum of reports, since they tell of the mean label as a model would. Seals a study whose
-  // time is over.
+  // minimum of reports, since they tell of the mean label as a model would, nor while sealed
+  // reports of a sealed study wait. Seals a study whose time is over.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
   // The reports of the study over the time since it was loaded or made. Costs no estimate.
   virtual absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const = 0;
@@ -174,10 +175,16 @@ class Studies {
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 
+  // Stores the next part of a batch of the study's relay (batch_receiver.h). Once all of it is
+  // stored it is opened and counted meanwhile, also after the study is sealed.
+  virtual absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id,
+                                                     const BatchPart& part) = 0;
+
   // Builds a model, which is post-processing and may be repeated, also while the study is open. The
   // first model of all reports of a sealed study is its final one; the model and that fact are
-  // stored in one step. FailedPrecondition below the study's minimum of reports, of those with the
-  // value that `options` may name. Builds nothing if `cancel` stops it.
+  // stored in one step. FailedPrecondition while sealed reports of a sealed study wait, and below
+  // the study's minimum of reports, of those with the value that `options` may name. Builds nothing
+  // if `cancel` stops it.
   virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
                                                        absl::string_view model_id,
                                                        const EstimatorOptions& options,
@@ -188,7 +195,8 @@ class Studies {
   }
 
   // Breaks the reports of one tree down by its nodes. Like a model it is post-processing and may be
-  // repeated. FailedPrecondition below the study's minimum of reports, once its sums were deleted,
+  // repeated. FailedPrecondition as BuildModel() while sealed reports wait, and below the study's
+  // minimum of reports, once its sums were deleted,
   // and while no report has answered in the tree; InvalidArgument for a tree that there is not, and
   // as BreakDownTree().
   virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,

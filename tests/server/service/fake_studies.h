@@ -139,7 +139,15 @@ class FakeStudies final : public curator::Studies {
     if (info.ok()) info->relay = curator::StudyRelayInfo{.sealing_key = current, .earlier_keys = 1};
     return info;
   }
-
+  // A batch of which everything has come.
+  absl::StatusOr<curator::BatchProgress> DeliverBatch(absl::string_view id,
+                                                      const curator::BatchPart& part) override {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return status_;
+    COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
+    return curator::BatchProgress{.state = curator::BatchState::kStored,
+                                  .received = part.first_report + part.tickets.size() / 32};
+  }
   absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {
     const std::lock_guard lock(mutex_);
     absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);

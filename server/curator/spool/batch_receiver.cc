@@ -1,0 +1,218 @@
+#include "server/curator/spool/batch_receiver.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/seal/report_seal.h"
+#include "common/study/merkle.h"
+#include "common/wire/relay_promise.h"
+#include "server/curator/keys/sealing_keys.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/spool/sealed_reports.h"
+#include "server/curator/study/study_sealing.h"
+
+namespace coppice::curator {
+namespace {
+
+absl::Status NotTaken(const Study& study, absl::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("study ", study.id(), " does not take this batch: ", why));
+}
+
+// That the relay of the study signed the header.
+absl::Status CheckSignature(const RelaySettings& relay, const BatchPart& part,
+                            Signature& signature) {
+  if (part.signature.size() != signature.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("signature: must have ", signature.size(),
+                                                   " bytes, has ", part.signature.size()));
+  }
+  std::copy(part.signature.begin(), part.signature.end(), signature.begin());
+  if (IsSignedBy(relay.relay_key, kBatchDomain, part.header, signature)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "signature: is not the one that the study's relay makes of this header");
+}
+
+absl::Status CheckHeader(const Study& study, const RelaySettings& relay,
+                         const BatchHeader& header) {
+  if (header.study != study.id()) {
+    return absl::InvalidArgumentError("header: is of another study than the call");
+  }
+  if (header.relay_key != KeyIdOf(relay.relay_key)) {
+    return NotTaken(study, "its header names another relay's key");
+  }
+  if (header.fingerprint != study.definition().fingerprint) {
+    return NotTaken(study, "it was made for other terms");
+  }
+  if (header.min_batch >= relay.min_batch) return absl::OkStatus();
+  return NotTaken(study, absl::StrCat("devices were promised batches of ", header.min_batch,
+                                      " reports, and the study asks for ", relay.min_batch));
+}
+
+absl::StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part) {
+  const std::optional<RelaySettings>& relay = study.definition().settings.relay;
+  if (!relay.has_value()) {
+    return NotTaken(study, "it has no relay, and takes reports from devices themselves");
+  }
+  COPPICE_ASSIGN_OR_RETURN(BatchHeader header, ParseBatchHeader(part.header));
+  RelayBatch batch{.id = Sha256({part.header}), .header = std::move(header)};
+  COPPICE_RETURN_IF_ERROR(CheckSignature(*relay, part, batch.signature));
+  COPPICE_RETURN_IF_ERROR(CheckHeader(study, *relay, batch.header));
+  return batch;
+}
+
+// Whether a batch of which nothing is here may begin.
+absl::Status CheckBegins(Study& study, const BatchHeader& header) {
+  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
+    return NotTaken(study, "it is sealed, and no batch begins or goes on after that");
+  }
+  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  if (keys == nullptr || keys->Find(header.sealing_key) == nullptr) {
+    return NotTaken(study, "it is sealed for a key that the study does not have");
+  }
+  if (study.batches().InState(BatchState::kReceiving).size() >= StudyBatches::kMaxReceiving) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(StudyBatches::kMaxReceiving, " batches of study ", study.id(),
+                     " have begun and not come as a whole: finish one of them first"));
+  }
+  if (study.batches().size() < StudyBatches::kMaxBatches) return absl::OkStatus();
+  return NotTaken(study, absl::StrCat("it has ", StudyBatches::kMaxBatches,
+                                      " batches, the most that one may have: make a new study"));
+}
+
+// One study's batches while a part is received.
+class Receiver {
+ public:
+  Receiver(storage::Store& store, Study& study)
+      : store_(store),
+        study_(study),
+        ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
+
+  absl::StatusOr<BatchProgress> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
+    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) {
+      return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
+    }
+    std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
+    if (known.has_value() && known->id != batch.id) {
+      return NotTaken(study_,
+                      "its deal has another batch already, and the relay signed both: the relay is "
+                      "at fault");
+    }
+    if (!known.has_value()) {
+      COPPICE_RETURN_IF_ERROR(CheckBegins(study_, batch.header));
+      batch.created_unix_seconds = std::max<int64_t>(0, now);
+      known = std::move(batch);
+      known->last_ticket = "";
+    }
+    if (known->state != BatchState::kReceiving) return ProgressOf(*known);
+    if (!part.tickets.empty() && part.first_report == known->received) {
+      COPPICE_RETURN_IF_ERROR(StorePart(*known, part));
+    }
+    if (known->received == known->header.reports) COPPICE_RETURN_IF_ERROR(Finish(*known));
+    return ProgressOf(*known);
+  }
+
+ private:
+  static BatchProgress ProgressOf(const RelayBatch& batch) {
+    return {.state = batch.state, .received = batch.received};
+  }
+
+  absl::Status StorePart(RelayBatch& batch, const BatchPart& part) {
+    const SealedReports reports{.tickets = part.tickets,
+                                .encapsulated = part.encapsulated,
+                                .ciphertexts = part.ciphertexts,
+                                .ciphertext_bytes = ciphertext_bytes_};
+    const uint64_t room = batch.header.reports - batch.received;
+    const uint64_t most = std::min<uint64_t>(kMaxReportsPerPart, room);
+    if (reports.size() > most) {
+      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
+                                                     " reports here, are of ", reports.size(),
+                                                     "; a part has at most ", kMaxReportsPerPart));
+    }
+    COPPICE_RETURN_IF_ERROR(FindLastTicket(batch));
+    COPPICE_RETURN_IF_ERROR(CheckSealedReports(reports, *batch.last_ticket));
+    RelayBatch next = batch;
+    next.received += reports.size();
+    next.last_ticket = std::string(reports.ticket(reports.size() - 1));
+    storage::StoreBatch writes;
+    writes.Put(SpoolKey(study_.id(), batch.id, batch.received), EncodeSpool(reports));
+    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), next));
+    batch = std::move(next);
+    return absl::OkStatus();
+  }
+
+  absl::Status FindLastTicket(RelayBatch& batch) {
+    if (batch.last_ticket.has_value()) return absl::OkStatus();
+    std::string last;
+    COPPICE_RETURN_IF_ERROR(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_,
+                                       [&](uint64_t, const SealedReports& reports) {
+                                         last = std::string(reports.ticket(reports.size() - 1));
+                                         return absl::OkStatus();
+                                       }));
+    batch.last_ticket = std::move(last);
+    return absl::OkStatus();
+  }
+
+  // The root is the disk's, not that of what came: what is judged is what the disk has.
+  absl::Status Finish(RelayBatch& batch) {
+    MerkleRootStream root;
+    uint64_t found = 0;
+    COPPICE_RETURN_IF_ERROR(VisitSpool(
+        store_, study_.id(), batch.id, ciphertext_bytes_,
+        [&](uint64_t, const SealedReports& reports) {
+          for (size_t i = 0; i < reports.size(); ++i) {
+            root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
+          }
+          found += reports.size();
+          return absl::OkStatus();
+        }));
+    RelayBatch next = batch;
+    const bool is_whole = found == batch.received && root.Root() == batch.header.root;
+    next.state = is_whole ? BatchState::kStored : BatchState::kBroken;
+    storage::StoreBatch writes;
+    if (!is_whole) writes.DeletePrefix(BatchSpoolPrefix(study_.id(), batch.id));
+    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), next));
+    batch = std::move(next);
+    return absl::OkStatus();
+  }
+
+  absl::Status Store(storage::StoreBatch writes, const RelayBatch& next) {
+    writes.Put(BatchKey(study_.id(), next.id), EncodeBatch(next));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(writes));
+    study_.batches().Set(next);
+    return absl::OkStatus();
+  }
+
+  storage::Store& store_;
+  Study& study_;
+  const size_t ciphertext_bytes_;
+};
+
+}  // namespace
+
+absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
+                                          const BatchPart& part, int64_t now_unix_seconds) {
+  COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, ReadHeader(study, part));
+  const MutexLock lock(study.batches().receiving());
+  return Receiver(store, study).Receive(std::move(batch), part, now_unix_seconds);
+}
+
+void DropReceiving(const Study& study, storage::StoreBatch& batch) {
+  for (const RelayBatch& dropped : study.batches().InState(BatchState::kReceiving)) {
+    batch.Delete(BatchKey(study.id(), dropped.id));
+    batch.DeletePrefix(BatchSpoolPrefix(study.id(), dropped.id));
+  }
+}
+
+void DropUnfinished(const Study& study, storage::StoreBatch& batch) {
+  DropReceiving(study, batch);
+  for (const RelayBatch& dropped : study.batches().InState(BatchState::kStored)) {
+    batch.Delete(BatchKey(study.id(), dropped.id));
+  }
+}
+
+}  // namespace coppice::curator

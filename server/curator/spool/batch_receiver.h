@@ -1,0 +1,62 @@
+// Takes a relay's batches in, part by part.
+
+#ifndef COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_
+#define COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/curator/study/study.h"
+#include "server/curator/study/study_batches.h"
+#include "server/storage/store.h"
+
+namespace coppice::curator {
+
+inline constexpr size_t kMaxReportsPerPart = 1000;
+
+// A part of a batch, as it came. The columns are as in SealedReports.
+struct BatchPart {
+  absl::string_view header;
+  absl::string_view signature;
+  uint64_t first_report = 0;
+  absl::string_view tickets{};
+  absl::string_view encapsulated{};
+  absl::string_view ciphertexts{};
+};
+
+struct BatchProgress {
+  BatchState state = BatchState::kReceiving;
+  uint64_t received = 0;  // the position of the report that is to come next
+
+  friend bool operator==(const BatchProgress&, const BatchProgress&) = default;
+};
+
+// Stores the next part of a batch in one synced write, and says how far the batch has come. With
+// the last part its root is found anew from what the disk has: a batch whose root is the one that
+// the relay signed is stored, and every other is dropped. Nothing is opened here.
+//
+// Guarantee  a part is stored once. One that is not the next changes nothing and is no error, so a
+//            call may be repeated, and one without reports asks. A crash leaves a whole number of
+//            parts, whose number is what the next call is told.
+// Errors     FailedPrecondition, for good: the study has no relay; it is sealed, and the batch has
+//            not come as a whole; the deal has another batch; the header is not of this study, or
+//            not as its settings ask. PermissionDenied: not signed by the study's relay.
+//            InvalidArgument that names the field: no such header, or reports that do not fit it.
+//            ResourceExhausted: too many batches have begun, or the disk is full; nothing was
+//            written, and the same part may be sent later. Else what the store returns.
+// Threads    safe to share; parts of a study wait for each other.
+absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
+                                          const BatchPart& part, int64_t now_unix_seconds);
+
+// Add to the batch that seals a study the removal of what has not come as a whole, for nobody would
+// send the rest; and to the one that retires it that of what is not counted as a whole, whose
+// reports go with the spool. The caller holds StudyBatches::receiving().
+void DropReceiving(const Study& study, storage::StoreBatch& batch);
+void DropUnfinished(const Study& study, storage::StoreBatch& batch);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_

@@ -1,0 +1,61 @@
+#include "server/curator/spool/batch_spool.h"
+
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "server/curator/study/study_sealing.h"
+
+namespace coppice::curator {
+
+absl::StatusOr<BatchProgress> BatchSpool::Receive(const std::shared_ptr<Study>& study,
+                                                  const BatchPart& part, int64_t now_unix_seconds) {
+  COPPICE_ASSIGN_OR_RETURN(const BatchProgress progress,
+                           ReceivePart(store_, *study, part, now_unix_seconds));
+  if (progress.state == BatchState::kStored) opener_.Add(study);
+  return progress;
+}
+
+void BatchSpool::Resume(absl::Span<const std::shared_ptr<Study>> studies) {
+  for (const std::shared_ptr<Study>& study : studies) opener_.Add(study);
+}
+
+absl::Status BatchSpool::Seal(Study& study,
+                              absl::FunctionRef<absl::Status(storage::StoreBatch)> change) {
+  const MutexLock lock(study.batches().receiving());
+  return intake_.RunOnCommitter([&]() -> absl::Status {
+    storage::StoreBatch batch;
+    DropReceiving(study, batch);
+    COPPICE_RETURN_IF_ERROR(change(std::move(batch)));
+    study.batches().ForgetReceiving();
+    return absl::OkStatus();
+  });
+}
+
+absl::Status BatchSpool::Retire(Study& study,
+                                absl::FunctionRef<absl::Status(storage::StoreBatch)> change) {
+  const MutexLock lock(study.batches().receiving());
+  return intake_.RunOnCommitter([&]() -> absl::Status {
+    storage::StoreBatch batch;
+    DropUnfinished(study, batch);
+    return change(std::move(batch));
+  });
+}
+
+absl::Status BatchSpool::Delete(Study& study, absl::FunctionRef<absl::Status()> change) {
+  const MutexLock lock(study.batches().receiving());
+  return intake_.RunOnCommitter(change);
+}
+
+absl::Status BatchSpool::EraseKeysOnceCounted(Study& study) {
+  const bool is_open = study.AdmissionOutcome() == ReportOutcome::kAccepted;
+  const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
+  if (is_open || keys == nullptr || keys->erased() || study.batches().waiting() > 0) {
+    return absl::OkStatus();
+  }
+  return intake_.RunOnCommitter([&] {
+    const bool is_there = study.AdmissionOfStored() == ReportOutcome::kAccepted;
+    return is_there ? EraseSealingKeys(store_, study) : absl::OkStatus();
+  });
+}
+
+}  // namespace coppice::curator
