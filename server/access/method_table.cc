@@ -44,6 +44,7 @@ constexpr Scope kNothing = Scope::kPublic;
 constexpr NamedResource kSeenStudy[] = {{"name", "studies", Use::kSee}};
 constexpr NamedResource kNewStudy[] = {{"study_id", "studies", Use::kMake}};
 constexpr NamedResource kReported[] = {{"study", "studies", Use::kReport}};
+constexpr NamedResource kRelayedStudy[] = {{"study", "studies", Use::kSee}};
 constexpr NamedResource kSeenDataset[] = {{"name", "datasets", Use::kSee}};
 constexpr NamedResource kOwnDataset[] = {{"name", "datasets", Use::kOwn}};
 constexpr NamedResource kUploadedDataset[] = {{"dataset", "datasets", Use::kOwn}};
@@ -96,6 +97,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kReads,   kPublic,     kNamed, kPredicting},
     {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kReads,   kPublic,     kNamed, kReported},
     {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.SealedReportService/DeliverBatch",      kRelays,    kPool,     kMinute,  kReads,   kPublic,     kNamed, kRelayedStudy},
     {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kNewStudy},
     {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},

@@ -144,12 +144,25 @@ void SetAlarms(const curator::StudyInfo& info, v1::Study& proto) {
   }
 }
 
+void AddBatch(const curator::BatchInfo& batch, v1::StudyRelay& relay) {
+  v1::Batch& proto = *relay.add_newest();
+  proto.mutable_id()->assign(batch.id.begin(), batch.id.end());
+  proto.set_state(static_cast<v1::BatchState>(batch.state));
+  proto.set_reports(batch.reports);
+  proto.set_created_unix_seconds(batch.created_unix_seconds);
+  if (batch.state == curator::BatchState::kCounted) AddCounts(batch.outcomes, proto);
+}
+
 void SetRelay(const curator::StudyRelayInfo& info, v1::StudyRelay& proto) {
   if (info.sealing_key.has_value()) {
     proto.set_sealing_key_id(std::string(info.sealing_key->begin(), info.sealing_key->end()));
   }
   proto.set_earlier_keys(info.earlier_keys);
   proto.set_keys_erased(info.keys_erased);
+  proto.set_waiting(info.batches.waiting);
+  proto.set_batches(info.batches.batches);
+  proto.set_least_accepted(info.batches.least_accepted);
+  for (const curator::BatchInfo& batch : info.batches.newest) AddBatch(batch, proto);
 }
 
 // The numbers of both enumerations are stable and the same.

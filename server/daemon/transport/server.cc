@@ -145,6 +145,7 @@ class CuratorServer final : public DaemonServer {
     service::HandlerRegistry registry(guard_, auditor_.get());
     studies_.Register(registry);
     reports_.Register(registry);
+    batches_.Register(registry);
     models_.Register(registry);
     datasets_.Register(registry);
     training_.Register(registry);
@@ -207,6 +208,7 @@ class CuratorServer final : public DaemonServer {
       curator_.studies, curator_.datasets, curator_.jobs, curator_.models, curator_.endpoints)};
   service::StudyHandlers studies_{curator_.studies, limiter_, quotas_};
   service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
+  service::BatchHandlers batches_{curator_.studies};
   service::ModelHandlers models_{curator_.store, curator_.studies, curator_.models,
                                  curator_.endpoints, guard_};
   service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};

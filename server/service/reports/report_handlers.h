@@ -1,4 +1,5 @@
-// ReportService over the curator's Studies: calls and streams of reports.
+// ReportService and SealedReportService over the curator's Studies: calls and streams of reports,
+// and the batches of relays.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORTS_REPORT_HANDLERS_H_
 #define COPPICE_SERVER_SERVICE_REPORTS_REPORT_HANDLERS_H_
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "coppice/v1/batch.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/handler_registry.h"
@@ -50,6 +52,25 @@ class ReportHandlers {
   curator::Studies& studies_;
   const ResourceGuard& guard_;
   StreamLoad load_;
+};
+
+// SealedReportService: what relays hand over.
+//
+// Guarantee  the answer says how far a batch has come and nothing of its reports: the outcome of
+//            one, told to whoever asks in turn, would lead back to its device.
+// Errors     InvalidArgument that names the field; those of Studies::DeliverBatch().
+// Threads    safe to share. `studies` must outlive it.
+class BatchHandlers {
+ public:
+  explicit BatchHandlers(curator::Studies& studies) : studies_(studies) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::Status DeliverBatch(const Caller& caller, const v1::DeliverBatchRequest& request,
+                            v1::DeliverBatchResponse* response);
+
+ private:
+  curator::Studies& studies_;
 };
 
 // The stream of a StreamReports call. Reads ahead, submits each batch, and answers in the order of

@@ -72,6 +72,19 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
   EXPECT_TRUE(roles("/coppice.v1.ReportService/StreamReports").Has(Role::kDevice));
 }
 
+TEST(MethodTableTest, RelaysFetchOffersAndHandBatchesOverAndDoNothingElse) {
+  for (const Method& line : AllMethods()) {
+    const bool is_reflection = line.path.find("Reflection") != absl::string_view::npos;
+    const bool is_for_relays = line.path == "/coppice.v1.StudyService/GetOffer" ||
+                               line.path == "/coppice.v1.StudyService/GetCuratorKeys" ||
+                               line.path == "/coppice.v1.SealedReportService/DeliverBatch";
+    EXPECT_EQ(line.roles.Has(Role::kRelay), is_for_relays || is_reflection) << line.path;
+  }
+  const RoleSet relays = {Role::kRelay, Role::kAdmin};
+  const Method& deliver = *FindMethod("/coppice.v1.SealedReportService/DeliverBatch");
+  EXPECT_EQ(deliver.roles, relays);  // no device learns how its report was judged
+}
+
 TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
   const Method& study = *FindMethod("/coppice.v1.StudyService/GetStudy");
   const Method& counts = *FindMethod("/coppice.v1.StudyService/GetCounts");

@@ -109,6 +109,7 @@ const std::map<std::string, std::string>& Reasons() {
       {"ModelService/StreamPredictions", "predicts"},
       {"ReportService/StreamReports", "a device's"},
       {"ReportService/SubmitReports", "a device's"},
+      {"SealedReportService/DeliverBatch", "devices', and the relay signs what it hands over"},
       {"StudyService/ForecastStudy", "computes"},
       {"StudyService/GetCounts", "reads"},
       {"StudyService/GetCuratorKeys", "a device's"},

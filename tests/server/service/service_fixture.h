@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -76,6 +77,7 @@ class ServiceTest : public ::testing::Test {
       : report_service_(studies_, guard_, limits) {
     study_service_.Register(registry_);
     report_service_.Register(registry_);
+    batch_service_.Register(registry_);
     model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, service::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
@@ -118,6 +120,7 @@ class ServiceTest : public ::testing::Test {
       }};
   service::StudyHandlers study_service_{studies_, limiter_};
   service::ReportHandlers report_service_;
+  service::BatchHandlers batch_service_{studies_};
   service::ModelHandlers model_service_{store_, studies_, models_, *endpoints_, guard_};
   service::HandlerRegistry registry_{guard_};
   std::unique_ptr<rpc::Services> services_;

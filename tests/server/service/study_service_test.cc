@@ -484,6 +484,38 @@ TEST_F(StudyServiceTest, ARelayedStudySaysItsSealingKey) {
   EXPECT_EQ(response.study().settings().relay().min_batch(), 1000u);
 }
 
+TEST_F(StudyServiceTest, ARelayedStudySaysWhichBatchesHaveCome) {
+  curator::StudyInfo info = RelayedStudy("r1");
+  curator::BatchInfo counted{.id = {1}, .state = curator::BatchState::kCounted, .reports = 1000};
+  counted.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 998;
+  counted.outcomes[static_cast<size_t>(curator::ReportOutcome::kBadSeal)] = 2;
+  // What was judged of a batch so far is not told.
+  curator::BatchInfo stored{.id = {2}, .state = curator::BatchState::kStored, .reports = 2000};
+  stored.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 1000;
+  info.relay->batches = {.waiting = 1000,
+                         .batches = 102,
+                         .counted = 101,
+                         .least_accepted = 998,
+                         .newest = {counted, stored}};
+  studies_.AddStudy(info);
+  v1::GetStudyRequest request;
+  request.set_name("studies/r1");
+  v1::GetStudyResponse response;
+  ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
+  const v1::StudyRelay& relay = response.study().relay();
+  EXPECT_EQ(relay.waiting(), 1000u);
+  EXPECT_EQ(relay.batches(), 102u);
+  EXPECT_EQ(relay.least_accepted(), 998u);
+  ASSERT_EQ(relay.newest_size(), 2);
+  EXPECT_EQ(relay.newest(0).id(), std::string("\x01") + std::string(31, '\0'));
+  EXPECT_EQ(relay.newest(0).state(), v1::BATCH_STATE_COUNTED);
+  ASSERT_EQ(relay.newest(0).counts_size(), 2);
+  EXPECT_EQ(relay.newest(0).counts(1).outcome(), v1::REPORT_OUTCOME_BAD_SEAL);
+  EXPECT_EQ(relay.newest(0).counts(1).reports(), 2u);
+  EXPECT_EQ(relay.newest(1).reports(), 2000u);
+  EXPECT_EQ(relay.newest(1).counts_size(), 0);
+}
+
 TEST_F(StudyServiceTest, ARotationNamesTheKeyThatItReplaces) {
   v1::RotateSealingKeyRequest request;
   request.set_name("studies/s1");
