@@ -15,6 +15,7 @@
 #include "server/audit/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/spool/sealed_reports.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
 #include "server/curator/study/join_rows.h"
@@ -112,9 +113,10 @@ void NoteRestored(const storage::Store& store, Findings& findings) {
   }
 }
 
-absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, absl::string_view id,
-                                                 absl::string_view bytes) {
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::Study> study,
+absl::StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store& store,
+                                                           absl::string_view id,
+                                                           absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
   if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
   COPPICE_RETURN_IF_ERROR(curator::CheckStoredJoinRows(store, *study));
@@ -123,9 +125,22 @@ absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, ab
   if (tombstone.has_value()) {
     return storage::CorruptRecord(curator::StudyKey(id), "is of a study that was deleted (gone/)");
   }
-  return curator::StudyReports{
-      .accepted = study->CountsSoFar().of(curator::ReportOutcome::kAccepted),
-      .final_model = study->Life().final_model};
+  return study;
+}
+
+// What a relay has handed over, of a study that can be loaded. What is wrong with it keeps the
+// study from its final model, and from nothing else.
+void CheckBatches(const storage::Store& store, const curator::Study& study, Findings& findings) {
+  if (!study.definition().settings.relay.has_value()) return;
+  findings.counts["batch"] += study.batches().size();
+  absl::Status status = curator::CheckSpool(store, study);
+  if (status.ok()) status = curator::ReconcileBatches(store, study);
+  if (status.ok()) return;
+  const std::string prefix = curator::BatchPrefix(study.id());
+  findings.Add({.key = prefix,
+                .what = absl::StrCat(ReasonOf(status, prefix),
+                                     ": reports are lost, and the study gets no final model. "
+                                     "Restore a backup, or delete the study")});
 }
 
 // The sound studies, by their ids.
@@ -141,19 +156,22 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
         progress(absl::StrCat("study ", id));
         ids.insert(id);
         ++findings.counts["study"];
-        absl::StatusOr<curator::StudyReports> reports = CheckStudy(store, id, bytes);
-        if (reports.ok()) {
-          sound[id] = *std::move(reports);
+        const auto study = CheckStudy(store, id, bytes);
+        if (study.ok()) {
+          sound[id] = {.accepted = (*study)->CountsSoFar().of(curator::ReportOutcome::kAccepted),
+                       .final_model = (*study)->Life().final_model};
+          CheckBatches(store, **study, findings);
           return;
         }
         findings.Add(
             {.key = std::string(key),
-             .what = absl::StrCat(ReasonOf(reports.status(), key), ": the study cannot be loaded"),
+             .what = absl::StrCat(ReasonOf(study.status(), key), ": the study cannot be loaded"),
              .remedy = Remedy::kQuarantineStudy,
              .id = id});
       });
   // What a study leaves behind when its own record is lost.
-  for (const std::string kind : {"count/", "rows/", "sums/", "join/", "sealing/"}) {
+  for (const std::string kind :
+       {"count/", "rows/", "sums/", "join/", "sealing/", "batch/", "spool/"}) {
     VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
       const std::string id = IdInKey(key);
       if (!ids.insert(id).second) return;
@@ -262,9 +280,10 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "audit", "chunk",      "count",   "dataset", "endpoint", "erased", "gone",     "hold",
-      "job",   "join",       "labels",  "ledger",  "meta",     "model",  "outlived", "probe",
-      "rows",  "quarantine", "sealing", "sums",    "spent",    "study",  "trained",  "vault"};
+      "audit", "batch",    "chunk", "count",   "dataset",    "endpoint", "erased",
+      "gone",  "hold",     "job",   "join",    "labels",     "ledger",   "meta",
+      "model", "outlived", "probe", "rows",    "quarantine", "sealing",  "spool",
+      "sums",  "spent",    "study", "trained", "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
