@@ -50,6 +50,25 @@ std::vector<Reading> Reports(const curator::Studies& studies) {
   return lines;
 }
 
+// Of studies with a relay.
+std::vector<Reading> WaitingReports(const curator::Studies& studies) {
+  std::vector<Reading> lines;
+  double others = 0;
+  size_t named = 0;
+  ForEachOf([&](const Page& page) { return studies.List(page); },
+            [&](const curator::StudyInfo& info) {
+              if (!info.relay.has_value()) return;
+              const auto waiting = static_cast<double>(info.relay->batches.waiting);
+              if (named++ < kMaxNamed) {
+                lines.push_back({.labels = {{"study", info.id}}, .value = waiting});
+              } else {
+                others += waiting;
+              }
+            });
+  if (named > kMaxNamed) lines.push_back({.labels = {{"study", "_other"}}, .value = others});
+  return lines;
+}
+
 std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   std::vector<Reading> lines;
   std::map<std::string, double> others;
@@ -127,6 +146,9 @@ void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
   readings.AddGauges("coppice_study_alarms",
                      "Whether a study raised an alarm at the last look: 1 or 0, by alarm.",
                      [&studies] { return RaisedAlarms(studies); });
+  readings.AddGauges("coppice_sealed_reports_waiting",
+                     "Reports that a relay has handed over and that are not opened yet, by study.",
+                     [&studies] { return WaitingReports(studies); });
   readings.AddGauges("coppice_studies", "Studies, by state.",
                      [&studies] { return StudiesByState(studies); });
   readings.AddGauge("coppice_intake_queued_bytes",

@@ -110,6 +110,23 @@ TEST(CallMetricsTest, StreamsComeAndGo) {
   EXPECT_THAT(TextOf(registry), HasSubstr("coppice_open_streams 1"));
 }
 
+TEST(StudyReadingsTest, ShowWhatWaitsOfRelays) {
+  FakeStudies studies;
+  curator::StudyInfo info;
+  info.id = "direct";
+  studies.AddStudy(info);
+  info.id = "relayed";
+  info.relay = curator::StudyRelayInfo{.batches = {.waiting = 5}};
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kBadSeal)] = 2;
+  studies.AddStudy(info);
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_sealed_reports_waiting{study=\"relayed\"} 5"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("coppice_sealed_reports_waiting{study=\"direct\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"relayed\",outcome=\"bad_seal\"} 2"));
+}
+
 TEST(StudyReadingsTest, ShowEachStudyAndOutcome) {
   FakeStudies studies;
   curator::StudyInfo info;
