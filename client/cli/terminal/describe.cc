@@ -1,5 +1,9 @@
 #include "client/cli/terminal/describe.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -77,12 +81,33 @@ void AddTerms(const v1::Study& study, Json& json) {
   DescribeSettings(study.settings(), json);
 }
 
+constexpr int kBatchesForPeople = 10;
+
+// With outcomes once it is counted.
+Json DescribeBatch(const v1::Batch& batch) {
+  Json json = {{"batch", absl::BytesToHexString(batch.id())},
+               {"state", EnumText(v1::BatchState_Name(batch.state()), "BATCH_STATE_")},
+               {"reports", batch.reports()},
+               {"created", TimeText(batch.created_unix_seconds())}};
+  for (const v1::ReportCount& count : batch.counts()) {
+    json["outcomes"][EnumText(v1::ReportOutcome_Name(count.outcome()), "REPORT_OUTCOME_")] =
+        count.reports();
+  }
+  return json;
+}
+
 void AddRelay(const v1::StudyRelay& relay, Json& json) {
   if (!relay.sealing_key_id().empty()) {
     json["sealing_key"] = absl::BytesToHexString(relay.sealing_key_id());
   }
   if (relay.earlier_keys() > 0) json["earlier_sealing_keys"] = relay.earlier_keys();
   if (relay.keys_erased()) json["sealing_keys_erased"] = true;
+  json["batches"] = relay.batches();
+  json["waiting"] = relay.waiting();
+  if (relay.least_accepted() > 0) json["least_accepted"] = relay.least_accepted();
+  for (const v1::Batch& batch : relay.newest()) {
+    json["newest_batches"].push_back(DescribeBatch(batch));
+  }
 }
 
 void AddLife(const v1::Study& study, Json& json) {
@@ -154,6 +179,15 @@ Json DescribeStudyForPeople(const v1::Study& study) {
   if (json.contains("joined_by")) {
     json["joined_by"] = absl::StrCat(study.terms().joined_by(), ": ", study.join_rows(), " rows");
     json.erase("join_rows");
+  }
+  json.erase("newest_batches");
+  const auto& batches = study.relay().newest();
+  for (int i = std::max(0, batches.size() - kBatchesForPeople); i < batches.size(); ++i) {
+    Json batch = DescribeBatch(batches[i]);
+    const std::string name =
+        absl::StrCat("batch ", absl::BytesToHexString(batches[i].id()).substr(0, 8));
+    batch.erase("batch");
+    json[name] = std::move(batch);
   }
   for (const v1::Alarm& alarm : study.alarms()) {
     if (alarm.raised()) json[absl::StrCat("ALARM ", alarm.name())] = alarm.text();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
@@ -42,6 +43,39 @@ TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
             R"({"study":"s1","leaves":4,"fingerprint":"01ab","epsilon":0.5,)"
             R"("mechanism":"laplace_joint","trees":2,"public_rows":50,)"
             R"("partition":"hybrid, depth 7, at least 2 public rows a leaf","min_reports":0})");
+}
+
+TEST(DescribeTest, StudySaysWhichBatchesItsRelayHasHandedOver) {
+  v1::Study study = SampleStudy();
+  EXPECT_FALSE(DescribeStudy(study).contains("batches"));
+  v1::StudyRelay& relay = *study.mutable_relay();
+  relay.set_batches(12);
+  relay.set_waiting(7);
+  relay.set_least_accepted(998);
+  for (char batch = 0; batch < 12; ++batch) {
+    v1::Batch& added = *relay.add_newest();
+    added.set_id(std::string(32, batch));
+    added.set_state(v1::BATCH_STATE_COUNTED);
+    added.set_reports(1000);
+    added.set_created_unix_seconds(86400);
+    v1::ReportCount& count = *added.add_counts();
+    count.set_outcome(v1::REPORT_OUTCOME_BAD_SEAL);
+    count.set_reports(2);
+  }
+  const Json json = DescribeStudy(study);
+  EXPECT_EQ(json["batches"], 12);
+  EXPECT_EQ(json["waiting"], 7);
+  EXPECT_EQ(json["least_accepted"], 998);
+  ASSERT_EQ(json["newest_batches"].size(), 12u);
+  EXPECT_EQ(JsonLine(json["newest_batches"][1]),
+            absl::StrCat(R"({"batch":")", absl::BytesToHexString(std::string(32, '\1')),
+                         R"(","state":"counted","reports":1000,)",
+                         R"("created":"1970-01-02T00:00:00Z","outcomes":{"bad_seal":2}})"));
+  const Json people = DescribeStudyForPeople(study);
+  EXPECT_FALSE(people.contains("newest_batches"));
+  EXPECT_TRUE(people.contains("batch 0b0b0b0b")) << "the newest ten";
+  EXPECT_TRUE(people.contains("batch 02020202"));
+  EXPECT_FALSE(people.contains("batch 01010101"));
 }
 
 TEST(DescribeTest, StudySaysByWhichFeatureItIsIfByAny) {

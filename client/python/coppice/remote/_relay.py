@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Dict, Optional, Union
 
-from coppice.remote._units import Number, delta_atto, delta_number
+from coppice.remote._units import Number, delta_atto, delta_number, enum_text, time_text
 from coppice.v1 import study_pb2
 
 RelayKey = Union[bytes, str, "os.PathLike[str]"]
@@ -56,12 +56,35 @@ def describe_relay_settings(settings: study_pb2.StudySettings) -> Dict[str, Any]
 def describe_relay(study: study_pb2.Study) -> Dict[str, Any]:
     """Describe what a study has from its relay; nothing if it has none."""
     described: Dict[str, Any] = {}
+    if not study.HasField("relay"):
+        return described
     if study.relay.sealing_key_id:
         described["sealing_key"] = study.relay.sealing_key_id.hex()
     if study.relay.earlier_keys:
         described["earlier_sealing_keys"] = study.relay.earlier_keys
     if study.relay.keys_erased:
         described["sealing_keys_erased"] = True
+    described["batches"] = study.relay.batches
+    described["waiting"] = study.relay.waiting
+    if study.relay.least_accepted:
+        described["least_accepted"] = study.relay.least_accepted
+    if study.relay.newest:
+        described["newest_batches"] = [_describe_batch(batch) for batch in study.relay.newest]
+    return described
+
+
+def _describe_batch(batch: study_pb2.Batch) -> Dict[str, Any]:
+    described: Dict[str, Any] = {
+        "batch": batch.id.hex(),
+        "state": enum_text(study_pb2.BatchState, batch.state, "BATCH_STATE_"),
+        "reports": batch.reports,
+        "created": time_text(batch.created_unix_seconds),
+    }
+    if batch.counts:
+        described["outcomes"] = {
+            enum_text(study_pb2.ReportOutcome, count.outcome, "REPORT_OUTCOME_"): count.reports
+            for count in batch.counts
+        }
     return described
 
 
