@@ -1,0 +1,165 @@
+// One deal of a relay, on disk: a pool of tickets, a slot for each ticket's sealed report, and the
+// key that deals them. docs/relay.md says what rests on it.
+//
+// One folder an epoch, for its owner alone:
+//
+//   terms    what the epoch was made with: its rules and its documents
+//   tickets  the pool, sorted by bytes; a ticket's rank is its slot
+//   pool     preallocated: a header, and the slots
+//   deal     the key, and how far it has dealt; overwritten and removed when the epoch is frozen
+
+#ifndef COPPICE_SERVER_RELAY_EPOCH_EPOCH_H_
+#define COPPICE_SERVER_RELAY_EPOCH_EPOCH_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/study/relay_promise.h"
+#include "common/study/sha256.h"
+#include "common/study/ticket.h"
+#include "server/relay/epoch/disk.h"
+
+namespace coppice::relay {
+
+inline constexpr size_t kEncapsulatedBytes = 32;
+inline constexpr size_t kClaimBytes = 16;
+// Shows that its sender was dealt a ticket. Secret until the epoch is frozen.
+using Claim = std::array<uint8_t, kClaimBytes>;
+
+// What an epoch holds itself to, of the terms that the relay signed.
+struct EpochRules {
+  EpochId epoch{};
+  uint64_t min_batch = 0;               // at least 1
+  int64_t deal_until_unix_seconds = 0;  // from then on no ticket is dealt,
+  int64_t freeze_at_unix_seconds = 0;   // and from then on no report is taken; not before that
+  uint64_t ciphertext_bytes = 0;        // of every sealed report, at most kMaxCiphertextBytes
+
+  friend bool operator==(const EpochRules&, const EpochRules&) = default;
+};
+inline constexpr uint64_t kMaxCiphertextBytes = uint64_t{1} << 17;
+
+struct EpochSpec {
+  EpochRules rules;
+  std::vector<Ticket> tickets;  // in any order; at least min_batch, at most kMaxEpochTickets
+  std::string documents;        // whatever belongs to the epoch; kept, and not looked into
+};
+
+enum class EpochState : uint8_t {
+  kOpen,       // deals and takes reports, as its rules say
+  kFrozen,     // its reports are a batch, which never changes
+  kDropped,    // it had too few reports: nobody sees them
+  kDelivered,  // the curator has the batch
+};
+
+struct Dealt {
+  Ticket ticket;
+  Claim claim{};
+};
+
+// As a device sends it, of any lengths.
+struct SealedReport {
+  std::string ticket;
+  std::string claim;
+  std::string encapsulated;
+  std::string ciphertext;
+};
+
+// As v1::SubmitOutcome.
+enum class SubmitOutcome : uint8_t {
+  kStored = 1,
+  kConflict = 2,
+  kClosed = 3,
+  kUnknown = 4,
+  kBadLength = 5,
+};
+using SubmitDone = std::function<void(absl::StatusOr<SubmitOutcome>)>;
+
+struct Frozen {
+  bool dropped = false;
+  uint64_t reports = 0;
+  Sha256Digest root{};  // over the reports as BatchHeader::root; zeros if dropped
+
+  friend bool operator==(const Frozen&, const Frozen&) = default;
+};
+
+// Reports in the order of their tickets, column by column.
+struct SealedColumns {
+  uint64_t reports = 0;
+  std::string tickets;       // 32 bytes each
+  std::string encapsulated;  // kEncapsulatedBytes each
+  std::string ciphertexts;   // ciphertext_bytes each
+};
+
+// For metrics: totals, and nothing by ticket.
+struct EpochTotals {
+  uint64_t tickets = 0;
+  uint64_t dealt = 0;   // or passed over by a crash
+  uint64_t stored = 0;  // slots that are full
+};
+
+// Guarantee  Every order of the pool is equally likely to be dealt, no ticket is dealt twice, and a
+//            crash at any point changes neither: it passes over tickets. What was answered kStored
+//            is on disk. Without its claim a ticket has the same answer in every state. What is
+//            frozen is a function of which ticket got which report: of no time, order, repeat or
+//            crash. Once it is frozen, the key of the deal is gone, and the set never changes.
+// Errors     Create(): InvalidArgument (the spec, also a ticket twice), AlreadyExists,
+//            ResourceExhausted (disk full); it leaves nothing behind. Open(): NotFound, Unavailable
+//            (another process has it), DataLoss that names the file. After a write or a sync has
+//            failed, Deal() and Submit() are Unavailable until the epoch is opened again.
+// Threads    Deal(), Submit() and what is const are safe to share; the others one at a time, beside
+//            them. The destructor answers every report first, and nobody may call meanwhile.
+class Epoch {
+ public:
+  // `folder` is the epoch's own, and must not exist. `disk` must outlive the epoch.
+  static absl::StatusOr<std::unique_ptr<Epoch>> Create(const std::string& folder, EpochSpec spec,
+                                                       Disk& disk = RealDisk());
+  static absl::StatusOr<std::unique_ptr<Epoch>> Open(const std::string& folder,
+                                                     Disk& disk = RealDisk());
+  // The folders of epochs in `parent`, sorted. Removes what half-made and half-erased ones left; so
+  // nobody may create or erase one there meanwhile.
+  static absl::StatusOr<std::vector<std::string>> List(const std::string& parent,
+                                                       Disk& disk = RealDisk());
+
+  Epoch() = default;
+  Epoch(const Epoch&) = delete;
+  Epoch& operator=(const Epoch&) = delete;
+  virtual ~Epoch() = default;
+
+  virtual const EpochRules& rules() const = 0;
+  virtual EpochState state() const = 0;
+  virtual EpochTotals totals() const = 0;
+  virtual absl::StatusOr<std::string> ReadDocuments() const = 0;
+
+  // ResourceExhausted: every ticket is dealt. FailedPrecondition: the time to deal is over.
+  virtual absl::StatusOr<Dealt> Deal(absl::Time now) = 0;
+
+  // `done` runs once, in this thread or in the epoch's own, and must not block. Unavailable: the
+  // report may be sent again, as it is.
+  virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
+
+  // Ends the taking of reports, makes them a batch or drops them, and erases the key of the deal.
+  // FailedPrecondition before freeze_at, unless every slot is full. An error leaves the epoch
+  // closed: call again. Once it is frozen, the answer is the same for ever.
+  virtual absl::StatusOr<Frozen> Freeze(absl::Time now) = 0;
+
+  // At most `count` of the batch's reports, from number `first` of them on; fewer at its end.
+  // FailedPrecondition unless the epoch is frozen or delivered.
+  virtual absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const = 0;
+  virtual absl::Status MarkDelivered() = 0;
+
+  // Removes the epoch from the disk, in any state; it answers kClosed from then on. An error leaves
+  // it to List() or to another call.
+  virtual absl::Status Erase() = 0;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_EPOCH_EPOCH_H_
