@@ -14,14 +14,16 @@
 
 namespace coppice::relay {
 
-// A file that is open, and locked against other processes until it goes.
+// A file that is open.
 //
-// Errors     as Disk. DataLoss: a read beyond its end.
+// Errors     as Disk. DataLoss: a read beyond its end. Unavailable: somebody else has the lock.
 // Threads    safe to share.
 class DiskFile {
  public:
   virtual ~DiskFile() = default;
 
+  // Keeps everybody else out who asks for it, until this object or its process goes.
+  virtual absl::Status Lock() = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
   virtual absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const = 0;
   // Reserves space, so that no write below `bytes` can fail for want of it. New bytes are zeros.
@@ -34,7 +36,7 @@ class DiskFile {
 // Guarantee  what is made is for its owner alone. Names survive a power cut once their folder is
 //            synced.
 // Errors     All name the path. NotFound, AlreadyExists. ResourceExhausted: the disk is full.
-//            Unavailable: another process has the file, or the file system refuses.
+//            Unavailable: the file system refuses.
 // Threads    safe to share.
 class Disk {
  public:

@@ -101,7 +101,7 @@ struct SealedColumns {
 // For metrics: totals, and nothing by ticket.
 struct EpochTotals {
   uint64_t tickets = 0;
-  uint64_t dealt = 0;   // or passed over by a crash
+  uint64_t dealt = 0;   // or passed over by a crash; 0 once it is frozen
   uint64_t stored = 0;  // slots that are full
 };
 
@@ -127,6 +127,9 @@ class Epoch {
   // nobody may create or erase one there meanwhile.
   static absl::StatusOr<std::vector<std::string>> List(const std::string& parent,
                                                        Disk& disk = RealDisk());
+
+  // Removes the epoch in `folder`, which nobody may have open, whatever is left of it.
+  static absl::Status Remove(const std::string& folder, Disk& disk = RealDisk());
 
   Epoch() = default;
   Epoch(const Epoch&) = delete;

@@ -1,0 +1,158 @@
+#include "server/relay/epoch/committer.h"
+
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::relay {
+namespace {
+
+// What a report takes while it waits, beside its bytes.
+constexpr uint64_t kPendingBytes = 256;
+
+uint64_t WaitingBytes(const SealedReport& report) {
+  return kPendingBytes + report.encapsulated.size() + report.ciphertext.size();
+}
+
+bool HasSameBytes(const SealedReport& a, const SealedReport& b) {
+  return a.encapsulated == b.encapsulated && a.ciphertext == b.ciphertext;
+}
+
+SubmitOutcome OutcomeOf(bool same) {
+  return same ? SubmitOutcome::kStored : SubmitOutcome::kConflict;
+}
+
+}  // namespace
+
+void SlotSet::Add(uint64_t slot) {
+  if (Has(slot)) return;
+  words_[slot / 64] |= uint64_t{1} << slot % 64;
+  ++size_;
+}
+
+uint64_t SlotSet::Find(uint64_t index) const {
+  size_t word = 0;
+  while (static_cast<uint64_t>(std::popcount(words_[word])) <= index) {
+    index -= static_cast<uint64_t>(std::popcount(words_[word++]));
+  }
+  uint64_t bits = words_[word];
+  for (; index > 0; --index) bits &= bits - 1;  // without its lowest one
+  return word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
+}
+
+Committer::Committer(Pool& pool, absl::Span<const Ticket> tickets, SlotSet full)
+    : pool_(pool), tickets_(tickets), full_(std::move(full)), stored_(full_.size()) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+Committer::~Committer() { Stop(); }
+
+absl::Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& done) {
+  const uint64_t bytes = WaitingBytes(report);
+  MutexLock lock(mutex_);
+  COPPICE_RETURN_IF_ERROR(health_);
+  if (queued_bytes_ + bytes > kMaxQueuedBytes) {
+    return absl::UnavailableError("the relay is busy; send the same report again");
+  }
+  queued_bytes_ += bytes;
+  queue_.push_back({.slot = slot, .report = std::move(report), .done = std::move(done)});
+  changed_.NotifyOne();
+  return absl::OkStatus();
+}
+
+void Committer::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyOne();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+uint64_t Committer::stored() const {
+  MutexLock lock(mutex_);
+  return stored_;
+}
+
+absl::Status Committer::health() const {
+  MutexLock lock(mutex_);
+  return health_;
+}
+
+void Committer::Run() {
+  while (true) {
+    std::vector<Pending> group;
+    {
+      MutexLock lock(mutex_);
+      while (queue_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (queue_.empty()) return;
+      group.swap(queue_);
+      queued_bytes_ = 0;
+    }
+    Commit(group);
+    for (Pending& pending : group) pending.done(std::move(pending.outcome));
+  }
+}
+
+void Committer::Commit(std::vector<Pending>& group) {
+  absl::Status health = this->health();
+  if (health.ok()) {
+    const absl::Status written = WriteGroup(group);
+    if (!written.ok()) {
+      health = absl::UnavailableError(absl::StrCat(
+          "the relay cannot write; send the same report again (", written.message(), ")"));
+    }
+  }
+  for (Pending& pending : group) {
+    if (health.ok()) {
+      full_.Add(pending.slot);
+    } else {
+      pending.outcome = health;
+    }
+  }
+  MutexLock lock(mutex_);
+  health_ = health;
+  stored_ = full_.size();
+}
+
+// The first report of a slot is written, whether it is in this group or came before.
+absl::Status Committer::WriteGroup(std::vector<Pending>& group) {
+  absl::flat_hash_map<uint64_t, const SealedReport*> first;
+  for (Pending& pending : group) {
+    const SealedReport& report = pending.report;
+    const auto [found, is_first] = first.try_emplace(pending.slot, &report);
+    if (!is_first) {
+      pending.outcome = OutcomeOf(HasSameBytes(*found->second, report));
+      continue;
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<SubmitOutcome> stored, CompareStored(pending));
+    if (stored.has_value()) {
+      first.erase(found);
+      pending.outcome = *stored;
+      continue;
+    }
+    COPPICE_RETURN_IF_ERROR(
+        pool_.Write(pending.slot, tickets_[pending.slot],
+                    {.encapsulated = report.encapsulated, .ciphertext = report.ciphertext}));
+  }
+  return first.empty() ? absl::OkStatus() : pool_.Sync();
+}
+
+absl::StatusOr<std::optional<SubmitOutcome>> Committer::CompareStored(
+    const Pending& pending) const {
+  std::optional<SubmitOutcome> outcome;
+  if (!full_.Has(pending.slot)) return outcome;
+  COPPICE_RETURN_IF_ERROR(pool_.Scan(
+      pending.slot, tickets_.subspan(pending.slot, 1), [&](uint64_t, const SlotReport& stored) {
+        outcome = OutcomeOf(stored.encapsulated == pending.report.encapsulated &&
+                            stored.ciphertext == pending.report.ciphertext);
+        return absl::OkStatus();
+      }));
+  return outcome;
+}
+
+}  // namespace coppice::relay

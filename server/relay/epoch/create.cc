@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/relay/epoch/bytes.h"
+#include "server/relay/epoch/deal.h"
+#include "server/relay/epoch/epoch.h"
+#include "server/relay/epoch/folder.h"
+#include "server/relay/epoch/pool.h"
+
+namespace coppice::relay {
+namespace {
+
+absl::Status ValidateRules(const EpochRules& rules, uint64_t tickets) {
+  if (rules.min_batch == 0) return absl::InvalidArgumentError("min_batch: must be at least 1");
+  if (tickets < rules.min_batch || tickets > kMaxEpochTickets) {
+    return absl::InvalidArgumentError(absl::StrCat("tickets: must be from min_batch, ",
+                                                   rules.min_batch, ", to ", kMaxEpochTickets,
+                                                   "; there are ", tickets));
+  }
+  if (rules.freeze_at_unix_seconds < rules.deal_until_unix_seconds) {
+    return absl::InvalidArgumentError("freeze_at: must not be before deal_until");
+  }
+  if (rules.ciphertext_bytes == 0 || rules.ciphertext_bytes > kMaxCiphertextBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("ciphertext_bytes: must be from 1 to ",
+                                                   kMaxCiphertextBytes, "; it is ",
+                                                   rules.ciphertext_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// One of two reports with the same ticket would be lost, and which one told by when it came.
+absl::Status SortTickets(std::vector<Ticket>& tickets) {
+  std::sort(tickets.begin(), tickets.end(), &IsBefore);
+  if (std::adjacent_find(tickets.begin(), tickets.end()) == tickets.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError("tickets: one is there twice, so this pool is not dealt");
+}
+
+absl::Status MakeFolder(const std::string& folder, const EpochSpec& spec, Disk& disk) {
+  COPPICE_RETURN_IF_ERROR(disk.CreateFolder(folder));
+  COPPICE_ASSIGN_OR_RETURN(const Sha256Digest terms, WriteContents(folder, spec, disk));
+  const PoolShape shape{.slots = spec.tickets.size(),
+                        .ciphertext_bytes = spec.rules.ciphertext_bytes,
+                        .terms = terms};
+  COPPICE_RETURN_IF_ERROR(MakePoolFile(PoolPath(folder), shape, disk));
+  COPPICE_RETURN_IF_ERROR(MakeDealFile(DealPath(folder), disk));
+  return disk.SyncFolder(folder);
+}
+
+// With its name, or not at all.
+absl::Status MakeEpoch(const std::string& folder, const EpochSpec& spec, Disk& disk) {
+  const std::string unfinished = absl::StrCat(folder, kUnfinishedSuffix);
+  COPPICE_RETURN_IF_ERROR(RemoveContents(unfinished, disk));
+  absl::Status made = MakeFolder(unfinished, spec, disk);
+  if (made.ok()) made = disk.RenameFolder(unfinished, folder);
+  if (!made.ok()) RemoveContents(unfinished, disk).IgnoreError();
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Create(const std::string& folder, EpochSpec spec,
+                                                     Disk& disk) {
+  COPPICE_RETURN_IF_ERROR(ValidateRules(spec.rules, spec.tickets.size()));
+  COPPICE_RETURN_IF_ERROR(SortTickets(spec.tickets));
+  COPPICE_RETURN_IF_ERROR(MakeEpoch(folder, spec, disk));
+  absl::StatusOr<std::unique_ptr<Epoch>> epoch = Open(folder, disk);
+  if (!epoch.ok()) RemoveContents(folder, disk).IgnoreError();
+  return epoch;
+}
+
+// In one step first, so that nobody opens a half of it.
+absl::Status Epoch::Remove(const std::string& folder, Disk& disk) {
+  const std::string erased = absl::StrCat(folder, kErasedSuffix);
+  absl::Status renamed = disk.RenameFolder(folder, erased);
+  if (absl::IsAlreadyExists(renamed)) {
+    COPPICE_RETURN_IF_ERROR(RemoveContents(erased, disk));
+    renamed = disk.RenameFolder(folder, erased);
+  }
+  // An earlier try may have come so far.
+  if (!renamed.ok() && !absl::IsNotFound(renamed)) return renamed;
+  COPPICE_RETURN_IF_ERROR(disk.SyncFolder(ParentOf(folder)));
+  return RemoveContents(erased, disk);
+}
+
+absl::StatusOr<std::vector<std::string>> Epoch::List(const std::string& parent, Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(parent));
+  std::vector<std::string> epochs;
+  for (const std::string& name : names) {
+    const std::string folder = absl::StrCat(parent, "/", name);
+    if (absl::EndsWith(name, kUnfinishedSuffix) || absl::EndsWith(name, kErasedSuffix)) {
+      COPPICE_RETURN_IF_ERROR(RemoveContents(folder, disk));
+    } else {
+      epochs.push_back(folder);
+    }
+  }
+  return epochs;
+}
+
+}  // namespace coppice::relay

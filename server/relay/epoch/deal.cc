@@ -1,0 +1,252 @@
+#include "server/relay/epoch/deal.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/relay/epoch/bytes.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr absl::string_view kDealMagic("coppice.v1.deal\0", 16);
+constexpr absl::string_view kMarkLabel("coppice.v1.deal_mark\0", 21);
+constexpr absl::string_view kOrderLabel("coppice.v1.deal_order\0", 22);
+constexpr absl::string_view kClaimLabel("coppice.v1.deal_claim\0", 22);
+constexpr size_t kKeyBytes = 32;
+// The key in the first sector, and two marks that are written in turn.
+constexpr size_t kDealFileBytes = 3 * kSectorBytes;
+// A crash passes over this many tickets at most: one sync for this many.
+constexpr uint64_t kPlacesPerMark = 1000;
+
+using KeyBytes = std::array<uint8_t, kKeyBytes>;
+
+std::string MarkBytes(uint64_t sequence, uint64_t place) {
+  const std::string numbers = absl::StrCat(NumberBytes(sequence), NumberBytes(place));
+  return absl::StrCat(numbers, CheckOf({kMarkLabel, numbers}));
+}
+
+uint64_t MarkOffset(uint64_t sequence) { return kSectorBytes * (1 + sequence % 2); }
+
+struct DealMark {
+  uint64_t sequence = 0;
+  uint64_t place = 0;
+};
+
+std::optional<DealMark> ParseMark(absl::string_view sector) {
+  const absl::string_view numbers = Take(sector, 2 * kNumberBytes);
+  if (Take(sector, kCheckBytes) != CheckOf({kMarkLabel, numbers})) return std::nullopt;
+  return DealMark{.sequence = NumberIn(numbers), .place = NumberIn(numbers.substr(kNumberBytes))};
+}
+
+// Bytes of a key, wiped when they go.
+class WipedBytes {
+ public:
+  explicit WipedBytes(std::string bytes) : bytes_(std::move(bytes)) {}
+  ~WipedBytes() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+  WipedBytes(const WipedBytes&) = delete;
+  WipedBytes& operator=(const WipedBytes&) = delete;
+
+  absl::string_view get() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+bool HmacSha256(absl::string_view key, absl::string_view message, KeyBytes& mac) {
+  unsigned int bytes = 0;
+  return HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+              reinterpret_cast<const unsigned char*>(message.data()), message.size(), mac.data(),
+              &bytes) != nullptr &&
+         bytes == mac.size();
+}
+
+absl::Status OpenSslFailed() {
+  return absl::InternalError("OpenSSL lacks HMAC-SHA256 or AES-256; nothing is dealt");
+}
+
+struct CipherDelete {
+  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+};
+
+struct RankedSlot {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  uint32_t slot = 0;
+};
+
+// AES-256 of the numbers 0, 1, ..., some at a time. A block cipher gives no value twice.
+bool RankSlots(const KeyBytes& key, std::vector<RankedSlot>& ranked) {
+  constexpr size_t kBlockBytes = 16;
+  constexpr size_t kBlocksAtOnce = 256;
+  const std::unique_ptr<EVP_CIPHER_CTX, CipherDelete> context(EVP_CIPHER_CTX_new());
+  if (context == nullptr ||
+      EVP_EncryptInit_ex(context.get(), EVP_aes_256_ecb(), nullptr, key.data(), nullptr) != 1 ||
+      EVP_CIPHER_CTX_set_padding(context.get(), 0) != 1) {
+    return false;
+  }
+  std::string plain, ranks;
+  for (size_t first = 0; first < ranked.size(); first += kBlocksAtOnce) {
+    const size_t count = std::min(kBlocksAtOnce, ranked.size() - first);
+    plain.clear();
+    for (size_t i = first; i < first + count; ++i) {
+      plain.append(kBlockBytes - kNumberBytes, '\0').append(NumberBytes(i));
+    }
+    ranks.assign(plain.size(), '\0');
+    int written = 0;
+    if (EVP_EncryptUpdate(context.get(), reinterpret_cast<unsigned char*>(ranks.data()), &written,
+                          reinterpret_cast<const unsigned char*>(plain.data()),
+                          static_cast<int>(plain.size())) != 1 ||
+        written != static_cast<int>(plain.size())) {
+      return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const absl::string_view block = absl::string_view(ranks).substr(i * kBlockBytes, kBlockBytes);
+      ranked[first + i] = {.high = NumberIn(block),
+                           .low = NumberIn(block.substr(kNumberBytes)),
+                           .slot = static_cast<uint32_t>(first + i)};
+    }
+  }
+  OPENSSL_cleanse(ranks.data(), ranks.size());
+  return true;
+}
+
+}  // namespace
+
+struct Dealer::Key : KeyBytes {
+  Key() : KeyBytes{} {}
+  ~Key() { OPENSSL_cleanse(data(), size()); }
+};
+
+absl::Status MakeDealFile(const std::string& path, Disk& disk) {
+  std::string key(kKeyBytes, '\0');
+  // Only 1 is success; 0 and -1 are not.
+  if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(key.data()), kKeyBytes) != 1) {
+    return absl::UnavailableError("the system's random source failed; no deal was made");
+  }
+  const WipedBytes wiped(std::move(key));
+  const WipedBytes head(absl::StrCat(kDealMagic, wiped.get(), CheckOf({kDealMagic, wiped.get()})));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
+  COPPICE_RETURN_IF_ERROR(file->Allocate(kDealFileBytes));
+  COPPICE_RETURN_IF_ERROR(file->Write(0, head.get()));
+  for (const uint64_t sequence : {0, 1}) {
+    COPPICE_RETURN_IF_ERROR(file->Write(MarkOffset(sequence), MarkBytes(sequence, 0)));
+  }
+  return file->Sync();
+}
+
+absl::Status EraseDealFile(const std::string& path, Disk& disk) {
+  absl::StatusOr<std::unique_ptr<DiskFile>> file = disk.OpenFile(path);
+  if (absl::IsNotFound(file.status())) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(file.status());
+  COPPICE_RETURN_IF_ERROR((*file)->Write(0, std::string(kDealFileBytes, '\0')));
+  COPPICE_RETURN_IF_ERROR((*file)->Sync());
+  return disk.RemoveFile(path);
+}
+
+absl::StatusOr<std::vector<uint32_t>> Dealer::OrderOf(const Key& key, uint64_t slots) {
+  std::vector<RankedSlot> ranked(slots);
+  if (!RankSlots(key, ranked)) return OpenSslFailed();
+  std::sort(ranked.begin(), ranked.end(), [](const RankedSlot& a, const RankedSlot& b) {
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+  });
+  std::vector<uint32_t> order(slots);
+  for (size_t i = 0; i < order.size(); ++i) order[i] = ranked[i].slot;
+  OPENSSL_cleanse(ranked.data(), ranked.size() * sizeof(RankedSlot));
+  return order;
+}
+
+absl::StatusOr<std::unique_ptr<Dealer>> Dealer::Open(const std::string& path, uint64_t slots,
+                                                     Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DiskFile> file, disk.OpenFile(path));
+  COPPICE_ASSIGN_OR_RETURN(std::string read,
+                           file->Read(0, kDealMagic.size() + kKeyBytes + kCheckBytes));
+  const WipedBytes head(std::move(read));
+  absl::string_view rest = head.get();
+  const absl::string_view magic = Take(rest, kDealMagic.size());
+  const absl::string_view key = Take(rest, kKeyBytes);
+  if (magic != kDealMagic || rest != CheckOf({kDealMagic, key})) {
+    return absl::DataLossError(absl::StrCat(path, ": the key of the deal is damaged"));
+  }
+  Key order_key;
+  auto claims = std::make_unique<Key>();
+  if (!HmacSha256(key, kOrderLabel, order_key) || !HmacSha256(key, kClaimLabel, *claims)) {
+    return OpenSslFailed();
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::vector<uint32_t> order, OrderOf(order_key, slots));
+  std::unique_ptr<Dealer> dealer(new Dealer(std::move(file), std::move(claims), std::move(order)));
+  COPPICE_RETURN_IF_ERROR(dealer->ReadMarks(path));
+  return dealer;
+}
+
+absl::Status Dealer::ReadMarks(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string even, file_->Read(MarkOffset(0), kSectorBytes));
+  COPPICE_ASSIGN_OR_RETURN(const std::string odd, file_->Read(MarkOffset(1), kSectorBytes));
+  std::optional<DealMark> last = ParseMark(even);
+  const std::optional<DealMark> other = ParseMark(odd);
+  const bool both = last.has_value() && other.has_value();
+  if (other.has_value() && (!last.has_value() || last->sequence < other->sequence)) last = other;
+  if (!last.has_value() || last->place > order_.size()) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": how far the tickets were dealt is damaged; none may be dealt twice"));
+  }
+  MutexLock lock(mutex_);
+  sequence_ = last->sequence;
+  next_ = marked_ = last->place;
+  if (both) return absl::OkStatus();
+  // The other one may have been the last: torn, or written and rotten. It said this much at most.
+  next_ = std::min<uint64_t>(last->place + kPlacesPerMark, order_.size());
+  return Mark(next_);
+}
+
+// So that a clean end passes over no ticket.
+Dealer::~Dealer() {
+  {
+    MutexLock lock(mutex_);
+    if (failed_.ok() && next_ < marked_) Mark(next_).IgnoreError();
+  }
+  OPENSSL_cleanse(order_.data(), order_.size() * sizeof(uint32_t));
+}
+
+absl::Status Dealer::Mark(uint64_t place) {
+  const uint64_t sequence = sequence_ + 1;
+  failed_ = file_->Write(MarkOffset(sequence), MarkBytes(sequence, place));
+  if (failed_.ok()) failed_ = file_->Sync();
+  COPPICE_RETURN_IF_ERROR(failed_);
+  sequence_ = sequence;
+  marked_ = place;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> Dealer::DealSlot() {
+  MutexLock lock(mutex_);
+  COPPICE_RETURN_IF_ERROR(failed_);
+  if (next_ == order_.size()) return absl::ResourceExhaustedError("every ticket is dealt");
+  if (next_ == marked_) {
+    COPPICE_RETURN_IF_ERROR(Mark(std::min<uint64_t>(marked_ + kPlacesPerMark, order_.size())));
+  }
+  return order_[next_++];
+}
+
+absl::StatusOr<Claim> Dealer::ClaimOf(absl::string_view ticket) const {
+  Key mac;
+  if (!HmacSha256(ViewOf(*claims_), ticket, mac)) return OpenSslFailed();
+  Claim claim;
+  std::copy_n(mac.begin(), claim.size(), claim.begin());
+  return claim;
+}
+
+uint64_t Dealer::dealt() const {
+  MutexLock lock(mutex_);
+  return next_;
+}
+
+}  // namespace coppice::relay

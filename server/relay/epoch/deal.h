@@ -1,0 +1,70 @@
+// The secret order in which an epoch deals its tickets, and the claims that show who was dealt one.
+
+#ifndef COPPICE_SERVER_RELAY_EPOCH_DEAL_H_
+#define COPPICE_SERVER_RELAY_EPOCH_DEAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
+#include "server/relay/epoch/disk.h"
+#include "server/relay/epoch/epoch.h"
+
+namespace coppice::relay {
+
+// Writes a fresh key of RAND_priv_bytes into a new file at `path`, which it syncs.
+absl::Status MakeDealFile(const std::string& path, Disk& disk);
+
+// Overwrites the key and removes its file, if there is one: then nobody can tell who was dealt
+// what. A file system that writes elsewhere (snapshots, flash) may keep the old bytes.
+absl::Status EraseDealFile(const std::string& path, Disk& disk);
+
+// Guarantee  Slots come in an order that is a pseudorandom function of the key, each once, also
+//            over crashes: a place is dealt only once the file says that it may be gone. Key, order
+//            and claims are wiped from memory with the object.
+// Errors     Open(): NotFound; DataLoss that names the file; Internal: OpenSSL fails. After a write
+//            or a sync has failed, DealSlot() is Unavailable for good.
+// Threads    safe to share.
+// Source     the order: slots sorted by AES-256 of their number; a claim: the first 16 bytes of
+//            HMAC-SHA256 of the ticket. Each under a key of its own, HMAC-SHA256 of a name under
+//            the file's key.
+class Dealer {
+ public:
+  static absl::StatusOr<std::unique_ptr<Dealer>> Open(const std::string& path, uint64_t slots,
+                                                      Disk& disk);
+  ~Dealer();
+
+  // ResourceExhausted: all are dealt.
+  absl::StatusOr<uint32_t> DealSlot();
+  absl::StatusOr<Claim> ClaimOf(absl::string_view ticket) const;
+  uint64_t dealt() const;
+
+ private:
+  struct Key;
+
+  Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims, std::vector<uint32_t> order)
+      : file_(std::move(file)), claims_(std::move(claims)), order_(std::move(order)) {}
+
+  static absl::StatusOr<std::vector<uint32_t>> OrderOf(const Key& key, uint64_t slots);
+  absl::Status ReadMarks(const std::string& path);
+  absl::Status Mark(uint64_t place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::unique_ptr<DiskFile> file_;
+  const std::unique_ptr<Key> claims_;
+  std::vector<uint32_t> order_;
+
+  mutable Mutex mutex_;
+  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t marked_ ABSL_GUARDED_BY(mutex_) = 0;  // places before it may be dealt
+  uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status failed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_EPOCH_DEAL_H_

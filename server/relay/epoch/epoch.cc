@@ -1,0 +1,307 @@
+#include "server/relay/epoch/epoch.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/study/merkle.h"
+#include "server/relay/epoch/bytes.h"
+#include "server/relay/epoch/committer.h"
+#include "server/relay/epoch/deal.h"
+#include "server/relay/epoch/folder.h"
+#include "server/relay/epoch/pool.h"
+
+namespace coppice::relay {
+namespace {
+
+EpochState StateOf(const Pool& pool) {
+  if (!pool.frozen().has_value()) return EpochState::kOpen;
+  if (pool.frozen()->dropped) return EpochState::kDropped;
+  return pool.delivered() ? EpochState::kDelivered : EpochState::kFrozen;
+}
+
+// What the slots of a pool make, were it frozen now.
+struct ScannedPool {
+  Frozen batch;
+  SlotSet full;
+};
+
+absl::StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& contents) {
+  ScannedPool scanned{.batch = {}, .full = SlotSet(contents.tickets.size())};
+  MerkleRootStream root;
+  COPPICE_RETURN_IF_ERROR(
+      pool.Scan(0, contents.tickets, [&](uint64_t slot, const SlotReport& report) {
+        scanned.full.Add(slot);
+        root.Add({contents.tickets[slot].ToBytes(), report.encapsulated, report.ciphertext});
+        return absl::OkStatus();
+      }));
+  scanned.batch.reports = scanned.full.size();
+  scanned.batch.dropped = scanned.full.size() < contents.rules.min_batch;
+  if (!scanned.batch.dropped) scanned.batch.root = root.Root();
+  return scanned;
+}
+
+absl::Status EraseKey(const std::string& folder, Disk& disk) {
+  COPPICE_RETURN_IF_ERROR(EraseDealFile(DealPath(folder), disk));
+  return disk.SyncFolder(folder);
+}
+
+// What of an epoch changes from its start to its end.
+struct EpochParts {
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<Dealer> dealer;  // null once it is frozen
+  SlotSet full;
+};
+
+class StoredEpoch final : public Epoch {
+ public:
+  StoredEpoch(std::string folder, Disk& disk, EpochContents contents, EpochParts parts)
+      : folder_(std::move(folder)),
+        disk_(disk),
+        contents_(std::move(contents)),
+        pool_(std::move(parts.pool)),
+        state_(StateOf(*pool_)),
+        taking_(parts.dealer != nullptr),
+        dealer_(std::move(parts.dealer)),
+        batch_(std::move(parts.full)) {
+    if (taking_) committer_.emplace(*pool_, contents_.tickets, batch_);
+  }
+
+  const EpochRules& rules() const override { return contents_.rules; }
+  EpochState state() const override;
+  EpochTotals totals() const override;
+  absl::StatusOr<std::string> ReadDocuments() const override;
+  absl::StatusOr<Dealt> Deal(absl::Time now) override;
+  void Submit(SealedReport report, absl::Time now, SubmitDone done) override;
+  absl::StatusOr<Frozen> Freeze(absl::Time now) override;
+  absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const override;
+  absl::Status MarkDelivered() override;
+  absl::Status Erase() override;
+
+ private:
+  bool HasLengths(const SealedReport& report) const;
+  // The ticket's slot, for whoever has its claim; empty for all others.
+  absl::StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Empty: `done` was taken, and will be called.
+  std::optional<absl::StatusOr<SubmitOutcome>> Take(SealedReport& report, absl::Time now,
+                                                    SubmitDone& done);
+  absl::Status StopTaking(absl::Time now);
+  absl::StatusOr<Frozen> MakeBatch();
+
+  const std::string folder_;
+  Disk& disk_;
+  const EpochContents contents_;
+  const std::unique_ptr<Pool> pool_;
+
+  mutable SharedMutex mutex_;
+  EpochState state_ ABSL_GUARDED_BY(mutex_);
+  bool taking_ ABSL_GUARDED_BY(mutex_);  // false for good from the first try to freeze or erase
+  bool erased_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
+  SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // once it is frozen
+  std::optional<Committer> committer_;     // until then
+  std::atomic<bool> late_{false};          // a clock that is set back reopens nothing
+};
+
+EpochState StoredEpoch::state() const {
+  ReaderLock lock(mutex_);
+  return state_;
+}
+
+EpochTotals StoredEpoch::totals() const {
+  ReaderLock lock(mutex_);
+  return {.tickets = contents_.tickets.size(),
+          .dealt = dealer_ == nullptr ? 0 : dealer_->dealt(),
+          .stored = committer_.has_value() ? committer_->stored() : batch_.size()};
+}
+
+absl::StatusOr<std::string> StoredEpoch::ReadDocuments() const {
+  ReaderLock lock(mutex_);
+  if (erased_) return absl::FailedPreconditionError("the deal is erased");
+  return ReadEpochDocuments(folder_, disk_);
+}
+
+absl::StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
+  ReaderLock lock(mutex_);
+  if (!taking_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
+    return absl::FailedPreconditionError("this deal is over; ask for the terms of the next one");
+  }
+  COPPICE_RETURN_IF_ERROR(committer_->health());
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t slot, dealer_->DealSlot());
+  Dealt dealt{.ticket = contents_.tickets[slot]};
+  COPPICE_ASSIGN_OR_RETURN(dealt.claim, dealer_->ClaimOf(dealt.ticket.ToBytes()));
+  return dealt;
+}
+
+bool StoredEpoch::HasLengths(const SealedReport& report) const {
+  return report.ticket.size() == kTicketBytes && report.claim.size() == kClaimBytes &&
+         report.encapsulated.size() == kEncapsulatedBytes &&
+         report.ciphertext.size() == rules().ciphertext_bytes;
+}
+
+// The claim comes first, and takes as long for every ticket: the curator knows all tickets, and
+// would learn from the answers which are dealt, and so whose each is.
+absl::StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(
+    const SealedReport& report) const {
+  COPPICE_ASSIGN_OR_RETURN(const Claim claim, dealer_->ClaimOf(report.ticket));
+  if (CRYPTO_memcmp(claim.data(), report.claim.data(), claim.size()) != 0) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, Ticket::FromBytes(report.ticket));
+  const std::vector<Ticket>& tickets = contents_.tickets;
+  const auto found = std::lower_bound(tickets.begin(), tickets.end(), ticket, &IsBefore);
+  if (found == tickets.end() || *found != ticket) return std::nullopt;
+  return static_cast<uint64_t>(found - tickets.begin());
+}
+
+std::optional<absl::StatusOr<SubmitOutcome>> StoredEpoch::Take(SealedReport& report, absl::Time now,
+                                                               SubmitDone& done) {
+  if (!HasLengths(report)) return SubmitOutcome::kBadLength;
+  if (now >= absl::FromUnixSeconds(rules().freeze_at_unix_seconds)) late_ = true;
+  ReaderLock lock(mutex_);
+  if (!taking_ || late_) return SubmitOutcome::kClosed;
+  const absl::StatusOr<std::optional<uint64_t>> slot = SlotOfHolder(report);
+  if (!slot.ok()) return slot.status();
+  if (!slot->has_value()) return SubmitOutcome::kUnknown;
+  const absl::Status added = committer_->Add(**slot, report, done);
+  if (!added.ok()) return added;
+  return std::nullopt;
+}
+
+void StoredEpoch::Submit(SealedReport report, absl::Time now, SubmitDone done) {
+  const std::optional<absl::StatusOr<SubmitOutcome>> answer = Take(report, now, done);
+  if (answer.has_value()) done(*answer);
+}
+
+absl::Status StoredEpoch::StopTaking(absl::Time now) {
+  WriterLock lock(mutex_);
+  if (erased_) return absl::FailedPreconditionError("the deal is erased");
+  const bool all_here = taking_ && committer_->stored() == contents_.tickets.size();
+  if (taking_ && !all_here && now < absl::FromUnixSeconds(rules().freeze_at_unix_seconds)) {
+    return absl::FailedPreconditionError("reports may still come: the deal is frozen later");
+  }
+  taking_ = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
+  COPPICE_RETURN_IF_ERROR(StopTaking(now));
+  if (state() != EpochState::kOpen) return *pool_->frozen();
+  // Outside of the lock: reports that wait are answered first, and those that come meanwhile too.
+  committer_->Stop();
+  COPPICE_RETURN_IF_ERROR(committer_->health());
+  return MakeBatch();
+}
+
+absl::StatusOr<Frozen> StoredEpoch::MakeBatch() {
+  COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool_, contents_));
+  if (!pool_->frozen().has_value()) {
+    COPPICE_RETURN_IF_ERROR(pool_->MarkFrozen(scanned.batch));
+  }
+  {
+    WriterLock lock(mutex_);
+    dealer_.reset();
+  }
+  COPPICE_RETURN_IF_ERROR(EraseKey(folder_, disk_));
+  WriterLock lock(mutex_);
+  batch_ = std::move(scanned.full);
+  committer_.reset();
+  state_ = StateOf(*pool_);
+  return *pool_->frozen();
+}
+
+absl::StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) const {
+  ReaderLock lock(mutex_);
+  if (erased_ || (state_ != EpochState::kFrozen && state_ != EpochState::kDelivered)) {
+    return absl::FailedPreconditionError("the deal has no batch");
+  }
+  SealedColumns columns;
+  count = first < batch_.size() ? std::min(count, batch_.size() - first) : 0;
+  if (count == 0) return columns;
+  const uint64_t begin = batch_.Find(first);
+  const uint64_t end = batch_.Find(first + count - 1) + 1;
+  COPPICE_RETURN_IF_ERROR(
+      pool_->Scan(begin, absl::MakeConstSpan(contents_.tickets).subspan(begin, end - begin),
+                  [&](uint64_t slot, const SlotReport& report) {
+                    ++columns.reports;
+                    columns.tickets.append(contents_.tickets[slot].ToBytes());
+                    columns.encapsulated.append(report.encapsulated);
+                    columns.ciphertexts.append(report.ciphertext);
+                    return absl::OkStatus();
+                  }));
+  if (columns.reports == count) return columns;
+  return absl::DataLossError(absl::StrCat(PoolPath(folder_), ": reports of the batch are damaged"));
+}
+
+absl::Status StoredEpoch::MarkDelivered() {
+  WriterLock lock(mutex_);
+  if (!erased_ && state_ == EpochState::kDelivered) return absl::OkStatus();
+  if (erased_ || state_ != EpochState::kFrozen) {
+    return absl::FailedPreconditionError("the deal has no batch");
+  }
+  COPPICE_RETURN_IF_ERROR(pool_->MarkDelivered());
+  state_ = EpochState::kDelivered;
+  return absl::OkStatus();
+}
+
+absl::Status StoredEpoch::Erase() {
+  {
+    WriterLock lock(mutex_);
+    taking_ = false;
+    erased_ = true;
+  }
+  if (committer_.has_value()) committer_->Stop();
+  {
+    WriterLock lock(mutex_);
+    dealer_.reset();
+    committer_.reset();
+    if (state_ == EpochState::kOpen) state_ = EpochState::kDropped;
+  }
+  return Remove(folder_, disk_);
+}
+
+// The set of a frozen epoch is known. If it has another root, the disk changed it.
+absl::Status CheckBatch(const std::string& folder, const Pool& pool, const Frozen& scanned) {
+  if (StateOf(pool) != EpochState::kFrozen || scanned == *pool.frozen()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(PoolPath(folder), ": reports of the batch are damaged: ", scanned.reports,
+                   " of ", pool.frozen()->reports, " can be read; the curator would refuse them"));
+}
+
+absl::StatusOr<std::unique_ptr<Dealer>> OpenDealer(const std::string& folder, uint64_t slots,
+                                                   Disk& disk) {
+  absl::StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(DealPath(folder), slots, disk);
+  if (!absl::IsNotFound(dealer.status())) return dealer;
+  return absl::DataLossError(absl::StrCat(
+      DealPath(folder), ": the key of the deal is missing, and the deal is not frozen"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(EpochContents contents, ReadContents(folder, disk));
+  const PoolShape shape{.slots = contents.tickets.size(),
+                        .ciphertext_bytes = contents.rules.ciphertext_bytes,
+                        .terms = contents.terms};
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Open(PoolPath(folder), shape, disk));
+  // Nobody builds on a name that a power cut takes back.
+  COPPICE_RETURN_IF_ERROR(disk.SyncFolder(ParentOf(folder)));
+  COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool, contents));
+  std::unique_ptr<Dealer> dealer;
+  if (pool->frozen().has_value()) {
+    COPPICE_RETURN_IF_ERROR(CheckBatch(folder, *pool, scanned.batch));
+    COPPICE_RETURN_IF_ERROR(EraseKey(folder, disk));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(dealer, OpenDealer(folder, contents.tickets.size(), disk));
+  }
+  return std::make_unique<StoredEpoch>(
+      folder, disk, std::move(contents),
+      EpochParts{.pool = std::move(pool), .dealer = std::move(dealer), .full = scanned.full});
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,158 @@
+#include "server/relay/epoch/folder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "server/relay/epoch/bytes.h"
+#include "server/relay/epoch/deal.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr absl::string_view kTermsMagic("coppice.v1.epoch\0", 17);
+constexpr size_t kHeadBytes =
+    17 + sizeof(EpochId) + 5 * kNumberBytes + 2 * sizeof(Sha256Digest) + kCheckBytes;
+
+std::string TermsPath(const std::string& folder) { return absl::StrCat(folder, "/terms"); }
+std::string TicketsPath(const std::string& folder) { return absl::StrCat(folder, "/tickets"); }
+
+// What the file of terms begins with; the documents follow.
+struct TermsHead {
+  EpochRules rules;
+  uint64_t tickets = 0;
+  Sha256Digest tickets_digest{};
+  Sha256Digest documents_digest{};
+};
+
+std::string HeadBytes(const TermsHead& head) {
+  const EpochRules& rules = head.rules;
+  const std::string bytes =
+      absl::StrCat(kTermsMagic, ViewOf(rules.epoch), NumberBytes(rules.min_batch),
+                   NumberBytes(static_cast<uint64_t>(rules.deal_until_unix_seconds)),
+                   NumberBytes(static_cast<uint64_t>(rules.freeze_at_unix_seconds)),
+                   absl::StrCat(NumberBytes(rules.ciphertext_bytes), NumberBytes(head.tickets),
+                                ViewOf(head.tickets_digest), ViewOf(head.documents_digest)));
+  return absl::StrCat(bytes, CheckOf({bytes}));
+}
+
+uint64_t TakeNumber(absl::string_view& bytes) { return NumberIn(Take(bytes, kNumberBytes)); }
+
+template <typename Bytes>
+void TakeBytes(absl::string_view& from, Bytes& to) {
+  const absl::string_view taken = Take(from, to.size());
+  std::copy(taken.begin(), taken.end(), to.begin());
+}
+
+absl::StatusOr<TermsHead> ParseHead(absl::string_view bytes, const std::string& path) {
+  const absl::string_view all = bytes;
+  TermsHead head;
+  Take(bytes, kTermsMagic.size());
+  TakeBytes(bytes, head.rules.epoch);
+  head.rules.min_batch = TakeNumber(bytes);
+  head.rules.deal_until_unix_seconds = static_cast<int64_t>(TakeNumber(bytes));
+  head.rules.freeze_at_unix_seconds = static_cast<int64_t>(TakeNumber(bytes));
+  head.rules.ciphertext_bytes = TakeNumber(bytes);
+  head.tickets = TakeNumber(bytes);
+  TakeBytes(bytes, head.tickets_digest);
+  TakeBytes(bytes, head.documents_digest);
+  if (HeadBytes(head) != all || head.tickets > kMaxEpochTickets ||
+      head.rules.ciphertext_bytes > kMaxCiphertextBytes) {
+    return absl::DataLossError(absl::StrCat(path, ": the terms of the epoch are damaged"));
+  }
+  return head;
+}
+
+absl::StatusOr<TermsHead> ReadHead(const DiskFile& file, const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file.Read(0, kHeadBytes));
+  return ParseHead(bytes, path);
+}
+
+absl::Status WriteNewFile(const std::string& path, absl::string_view head, absl::string_view rest,
+                          Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
+  COPPICE_RETURN_IF_ERROR(file->Write(0, head));
+  if (!rest.empty()) COPPICE_RETURN_IF_ERROR(file->Write(head.size(), rest));
+  return file->Sync();
+}
+
+// A ticket is its bytes and nothing else, so a pool in memory is the file of tickets.
+static_assert(sizeof(Ticket) == kTicketBytes);
+absl::string_view BytesOf(const std::vector<Ticket>& tickets) {
+  return {reinterpret_cast<const char*>(tickets.data()), tickets.size() * kTicketBytes};
+}
+
+absl::StatusOr<std::vector<Ticket>> ReadTickets(const std::string& path, const TermsHead& head,
+                                                Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
+  constexpr uint64_t kTicketsAtOnce = uint64_t{1} << 14;
+  std::vector<Ticket> tickets(head.tickets);
+  for (uint64_t first = 0; first < head.tickets; first += kTicketsAtOnce) {
+    const uint64_t count = std::min(kTicketsAtOnce, head.tickets - first);
+    COPPICE_ASSIGN_OR_RETURN(const std::string bytes,
+                             file->Read(first * kTicketBytes, count * kTicketBytes));
+    std::memcpy(static_cast<void*>(tickets.data() + first), bytes.data(), bytes.size());
+  }
+  if (Sha256({BytesOf(tickets)}) != head.tickets_digest) {
+    return absl::DataLossError(absl::StrCat(path, ": the tickets of the epoch are damaged"));
+  }
+  return tickets;
+}
+
+}  // namespace
+
+std::string ParentOf(const std::string& folder) {
+  const size_t slash = folder.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : folder.substr(0, slash);
+}
+
+absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const EpochSpec& spec,
+                                           Disk& disk) {
+  const std::string head = HeadBytes({.rules = spec.rules,
+                                      .tickets = spec.tickets.size(),
+                                      .tickets_digest = Sha256({BytesOf(spec.tickets)}),
+                                      .documents_digest = Sha256({spec.documents})});
+  COPPICE_RETURN_IF_ERROR(WriteNewFile(TermsPath(folder), head, spec.documents, disk));
+  COPPICE_RETURN_IF_ERROR(WriteNewFile(TicketsPath(folder), BytesOf(spec.tickets), "", disk));
+  return Sha256({head});
+}
+
+absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk) {
+  const std::string path = TermsPath(folder);
+  COPPICE_RETURN_IF_ERROR(ReadEpochDocuments(folder, disk).status());  // found damaged at once
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
+  COPPICE_ASSIGN_OR_RETURN(const TermsHead head, ReadHead(*file, path));
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
+                           ReadTickets(TicketsPath(folder), head, disk));
+  return EpochContents{
+      .rules = head.rules, .tickets = std::move(tickets), .terms = Sha256({HeadBytes(head)})};
+}
+
+absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk) {
+  const std::string path = TermsPath(folder);
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
+  COPPICE_ASSIGN_OR_RETURN(const TermsHead head, ReadHead(*file, path));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
+  COPPICE_ASSIGN_OR_RETURN(std::string documents, file->Read(kHeadBytes, size - kHeadBytes));
+  if (Sha256({documents}) != head.documents_digest) {
+    return absl::DataLossError(absl::StrCat(path, ": the documents of the epoch are damaged"));
+  }
+  return documents;
+}
+
+absl::Status RemoveContents(const std::string& folder, Disk& disk) {
+  const absl::StatusOr<std::vector<std::string>> names = disk.List(folder);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(names.status());
+  COPPICE_RETURN_IF_ERROR(EraseDealFile(DealPath(folder), disk));
+  for (const std::string& name : *names) {
+    const absl::Status removed = disk.RemoveFile(absl::StrCat(folder, "/", name));
+    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  }
+  return disk.RemoveFolder(folder);
+}
+
+}  // namespace coppice::relay

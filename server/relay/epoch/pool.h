@@ -1,0 +1,83 @@
+// The file of an epoch's sealed reports: a slot for each ticket, and what became of all of them.
+
+#ifndef COPPICE_SERVER_RELAY_EPOCH_POOL_H_
+#define COPPICE_SERVER_RELAY_EPOCH_POOL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/relay/epoch/disk.h"
+#include "server/relay/epoch/epoch.h"
+
+namespace coppice::relay {
+
+struct PoolShape {
+  uint64_t slots = 0;
+  uint64_t ciphertext_bytes = 0;
+  Sha256Digest terms{};  // of the file of terms, which every part of the pool is bound to
+};
+
+// Writes an empty pool with all its space into a new file at `path`, which it syncs.
+absl::Status MakePoolFile(const std::string& path, const PoolShape& shape, Disk& disk);
+
+struct SlotReport {
+  absl::string_view encapsulated;
+  absl::string_view ciphertext;
+};
+
+// Guarantee  A slot or a mark that a crash tore is as if it had not been written. Each is bound to
+//            its epoch, and a slot to its ticket.
+// Errors     Open(): NotFound, Unavailable (another process has it), DataLoss that names the file.
+//            After a write or a sync has failed, all others fail likewise: what is on the disk is
+//            known only once the file is opened again.
+// Threads    reads are safe to share, beside a write of another slot; writes one at a time.
+class Pool {
+ public:
+  static absl::StatusOr<std::unique_ptr<Pool>> Open(const std::string& path, const PoolShape& shape,
+                                                    Disk& disk);
+
+  // Calls `visit` for every full slot, in the order of `tickets`, which are those of the slots from
+  // `first` on.
+  absl::Status Scan(
+      uint64_t first, absl::Span<const Ticket> tickets,
+      absl::FunctionRef<absl::Status(uint64_t slot, const SlotReport& report)> visit) const;
+  absl::Status Write(uint64_t slot, const Ticket& ticket, const SlotReport& report);
+  absl::Status Sync();
+
+  // Empty until MarkFrozen() was called once, by whichever process.
+  const std::optional<Frozen>& frozen() const { return frozen_; }
+  bool delivered() const { return delivered_; }
+  // On the disk when they return.
+  absl::Status MarkFrozen(const Frozen& frozen);
+  absl::Status MarkDelivered();
+
+ private:
+  Pool(std::string path, const PoolShape& shape, std::unique_ptr<DiskFile> file)
+      : path_(std::move(path)), shape_(shape), file_(std::move(file)) {}
+
+  absl::Status ReadHeader();
+  uint64_t SlotBytes() const;
+  std::string SlotCheck(const Ticket& ticket, absl::string_view report) const;
+  absl::Status WriteDurably(uint64_t offset, const std::string& bytes);
+  // Of a write or a sync: its error is every later one's.
+  absl::Status Remember(absl::Status status);
+
+  const std::string path_;
+  const PoolShape shape_;
+  const std::unique_ptr<DiskFile> file_;
+  std::optional<Frozen> frozen_;
+  bool delivered_ = false;
+  absl::Status failed_;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_EPOCH_POOL_H_
