@@ -126,6 +126,10 @@ struct Dealer::Key : KeyBytes {
   ~Key() { OPENSSL_cleanse(data(), size()); }
 };
 
+Dealer::Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims,
+               std::vector<uint32_t> order)
+    : file_(std::move(file)), claims_(std::move(claims)), order_(std::move(order)) {}
+
 absl::Status MakeDealFile(const std::string& path, Disk& disk) {
   std::string key(kKeyBytes, '\0');
   // Only 1 is success; 0 and -1 are not.

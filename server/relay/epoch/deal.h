@@ -47,8 +47,7 @@ class Dealer {
  private:
   struct Key;
 
-  Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims, std::vector<uint32_t> order)
-      : file_(std::move(file)), claims_(std::move(claims)), order_(std::move(order)) {}
+  Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims, std::vector<uint32_t> order);
 
   static absl::StatusOr<std::vector<uint32_t>> OrderOf(const Key& key, uint64_t slots);
   absl::Status ReadMarks(const std::string& path);

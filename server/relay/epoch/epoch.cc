@@ -230,8 +230,8 @@ absl::StatusOr<SealedColumns> StoredEpoch::Read(uint64_t first, uint64_t count) 
                   [&](uint64_t slot, const SlotReport& report) {
                     ++columns.reports;
                     columns.tickets.append(contents_.tickets[slot].ToBytes());
-                    columns.encapsulated.append(report.encapsulated);
-                    columns.ciphertexts.append(report.ciphertext);
+                    absl::StrAppend(&columns.encapsulated, report.encapsulated);
+                    absl::StrAppend(&columns.ciphertexts, report.ciphertext);
                     return absl::OkStatus();
                   }));
   if (columns.reports == count) return columns;

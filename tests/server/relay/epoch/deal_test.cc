@@ -1,0 +1,166 @@
+#include "server/relay/epoch/deal.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "tests/server/relay/epoch/sample_epoch.h"
+#include "tests/server/relay/epoch/simulated_disk.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::testing {
+namespace {
+
+using relay::Dealer;
+using ::testing::HasSubstr;
+
+constexpr char kPath[] = "/deal";
+
+std::vector<uint32_t> DealtBy(Dealer& dealer) {
+  std::vector<uint32_t> slots;
+  for (auto slot = dealer.DealSlot(); slot.ok(); slot = dealer.DealSlot()) slots.push_back(*slot);
+  return slots;
+}
+
+// Pearson's statistic of `counts`, all of which should be alike.
+double UnevennessOf(const std::vector<int>& counts) {
+  const double expected =
+      std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
+  double sum = 0;
+  for (const int count : counts) sum += (count - expected) * (count - expected) / expected;
+  return sum;
+}
+
+// With 23 degrees of freedom a fair deal is above this once in 10^9 runs; one that leaves out an
+// order is above it by far.
+constexpr double kLargestUnevenness = 91;
+
+TEST(DealTest, AllOrdersOfFourTicketsAreEquallyLikely) {
+  constexpr int kDeals = 24'000;
+  std::map<std::vector<uint32_t>, int> orders;
+  for (int i = 0; i < kDeals; ++i) {
+    SimulatedDisk disk(1);
+    ASSERT_OK(relay::MakeDealFile(kPath, disk));
+    ++orders[DealtBy(**Dealer::Open(kPath, 4, disk))];
+  }
+  ASSERT_EQ(orders.size(), 24u);
+  std::vector<int> counts;
+  for (const auto& [order, count] : orders) {
+    ASSERT_EQ(order.size(), 4u);
+    counts.push_back(count);
+  }
+  EXPECT_LT(UnevennessOf(counts), kLargestUnevenness);
+}
+
+// The threshold tells: sorting by one byte of the block would not pass, nor would a favourite.
+TEST(DealTest, AnUnevenDealIsFound) {
+  std::vector<int> counts(24, 1000);
+  counts[0] = 1200;
+  counts[1] = 800;
+  counts[2] = 850;
+  EXPECT_GT(UnevennessOf(counts), kLargestUnevenness);
+  counts.assign(24, 1000);
+  counts[3] = 700;
+  EXPECT_GT(UnevennessOf(counts), kLargestUnevenness);
+}
+
+// In a pool of any size each slot comes at each place alike: here the place of slot 0 of 24.
+TEST(DealTest, EveryPlaceOfASlotIsEquallyLikely) {
+  std::vector<int> places(24);
+  for (int i = 0; i < 24'000; ++i) {
+    SimulatedDisk disk(1);
+    ASSERT_OK(relay::MakeDealFile(kPath, disk));
+    const std::vector<uint32_t> slots = DealtBy(**Dealer::Open(kPath, 24, disk));
+    ++places[static_cast<size_t>(std::find(slots.begin(), slots.end(), 0) - slots.begin())];
+  }
+  EXPECT_LT(UnevennessOf(places), kLargestUnevenness);
+}
+
+// A thousand crashes, each at a change that the disk chooses, each with a power cut or without.
+TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
+  constexpr uint64_t kSlots = 5000;
+  std::mt19937_64 random(7);
+  uint64_t crashes = 0;
+  uint64_t dealt_at_all = 0;
+  for (uint64_t history = 0; crashes < 1000; ++history) {
+    SimulatedDisk disk(history);
+    ASSERT_OK(relay::MakeDealFile(kPath, disk));
+    ASSERT_OK(disk.SyncFolder("/"));
+    std::set<uint32_t> dealt;
+    while (true) {
+      absl::StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(kPath, kSlots, disk);
+      if (dealer.ok()) {
+        if ((*dealer)->dealt() == kSlots) break;
+        disk.StopAfter(random() % 3);
+        for (uint64_t left = random() % 2500; left > 0; --left) {
+          const absl::StatusOr<uint32_t> slot = (*dealer)->DealSlot();
+          if (!slot.ok()) break;
+          ASSERT_TRUE(dealt.insert(*slot).second) << "slot " << *slot << " was dealt twice";
+        }
+        dealer->reset();  // writes how far it came, if the disk still does
+      } else {
+        ASSERT_THAT(dealer, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk")));
+      }
+      random() % 2 == 0 ? disk.Kill() : disk.CutPower();
+      ++crashes;
+      if (random() % 4 == 0) disk.StopAfter(0);  // while it opens
+    }
+    dealt_at_all += dealt.size();
+  }
+  // A crash passes over a thousand tickets and one mark's worth more at most.
+  EXPECT_GT(dealt_at_all, 1000u * 200);
+}
+
+TEST(DealTest, AMarkThatRotsPassesOverTickets) {
+  SimulatedDisk disk(1);
+  ASSERT_OK(relay::MakeDealFile(kPath, disk));
+  std::unique_ptr<Dealer> dealer = *Dealer::Open(kPath, 5000, disk);
+  std::set<uint32_t> dealt;
+  for (int i = 0; i < 1500; ++i) dealt.insert(*dealer->DealSlot());
+  const std::string marked = disk.Content(kPath);  // up to 2000, as a crash leaves it
+  dealer.reset();
+  for (const size_t sector : {1, 2}) {
+    std::string damaged = marked;
+    damaged[sector * 512 + 12] ^= 1;
+    disk.Damage(kPath, damaged);
+    ASSERT_OK_AND_ASSIGN(dealer, Dealer::Open(kPath, 5000, disk));
+    for (const uint32_t slot : DealtBy(*dealer)) EXPECT_EQ(dealt.count(slot), 0u);
+    dealer.reset();
+  }
+  std::string damaged = marked;
+  damaged[512 + 12] ^= 1;
+  damaged[1024 + 12] ^= 1;
+  disk.Damage(kPath, damaged);
+  EXPECT_THAT(Dealer::Open(kPath, 5000, disk),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dealt twice")));
+}
+
+TEST(DealTest, ClaimsComeBackWithTheKeyAndTellTicketsApart) {
+  SimulatedDisk disk(1);
+  ASSERT_OK(relay::MakeDealFile(kPath, disk));
+  std::set<relay::Claim> claims;
+  for (int round = 0; round < 2; ++round) {
+    const std::unique_ptr<Dealer> dealer = *Dealer::Open(kPath, 100, disk);
+    for (const Ticket& ticket : MakeTickets(100)) {
+      claims.insert(*dealer->ClaimOf(ticket.ToBytes()));
+    }
+    EXPECT_EQ(claims.size(), 100u);
+  }
+}
+
+TEST(DealTest, AnErasedKeyIsZerosBeforeItIsGone) {
+  SimulatedDisk disk(1);
+  ASSERT_OK(relay::MakeDealFile(kPath, disk));
+  ASSERT_OK(relay::EraseDealFile(kPath, disk));
+  EXPECT_FALSE(disk.Exists(kPath));
+  EXPECT_EQ(disk.LastContent(kPath), std::string(disk.LastContent(kPath).size(), '\0'));
+  EXPECT_OK(relay::EraseDealFile(kPath, disk));
+  EXPECT_THAT(Dealer::Open(kPath, 4, disk),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(kPath)));
+}
+
+}  // namespace
+}  // namespace coppice::testing

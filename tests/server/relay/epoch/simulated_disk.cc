@@ -1,0 +1,324 @@
+#include "tests/server/relay/epoch/simulated_disk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace coppice::testing {
+namespace {
+
+constexpr uint64_t kSector = 512;
+
+absl::Status Stopped() { return absl::UnavailableError("the disk does not answer"); }
+absl::Status Missing(const std::string& path) {
+  return absl::NotFoundError(absl::StrCat(path, ": is not there"));
+}
+absl::Status Full(const std::string& path) {
+  return absl::ResourceExhaustedError(absl::StrCat(path, ": the disk is full"));
+}
+
+std::pair<std::string, std::string> SplitPath(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace
+
+class SimulatedDisk::File final : public relay::DiskFile {
+ public:
+  File(SimulatedDisk& disk, std::shared_ptr<Node> node, std::string path)
+      : disk_(disk), node_(std::move(node)), path_(std::move(path)) {}
+  ~File() override {
+    MutexLock lock(disk_.mutex_);
+    if (node_->lock == this) node_->lock = nullptr;
+  }
+
+  absl::Status Lock() override {
+    MutexLock lock(disk_.mutex_);
+    if (node_->lock != nullptr && node_->lock != this) {
+      return absl::UnavailableError(absl::StrCat(path_, ": another process has it"));
+    }
+    node_->lock = this;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<uint64_t> Size() const override {
+    MutexLock lock(disk_.mutex_);
+    return node_->live.size();
+  }
+
+  absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
+    MutexLock lock(disk_.mutex_);
+    if (disk_.stopped_) return Stopped();
+    if (offset > node_->live.size() || bytes > node_->live.size() - offset) {
+      return absl::DataLossError(absl::StrCat(path_, ": it ends too early"));
+    }
+    return node_->live.substr(offset, bytes);
+  }
+
+  absl::Status Allocate(uint64_t bytes) override {
+    MutexLock lock(disk_.mutex_);
+    const Change change = disk_.Count();
+    if (change != Change::kFailed && !disk_.full_) {
+      node_->live.resize(std::max<size_t>(node_->live.size(), bytes));
+    }
+    if (change != Change::kMade) return Stopped();
+    return disk_.full_ ? Full(path_) : absl::OkStatus();
+  }
+
+  absl::Status Write(uint64_t offset, absl::string_view bytes) override {
+    MutexLock lock(disk_.mutex_);
+    switch (disk_.Count()) {
+      case Change::kMade:
+        if (disk_.full_ && offset + bytes.size() > node_->live.size()) return Full(path_);
+        disk_.WriteTo(node_->live, offset, bytes);
+        return absl::OkStatus();
+      case Change::kTorn:
+        disk_.TearTo(node_->live, offset, bytes);
+        return Stopped();
+      default:
+        return Stopped();
+    }
+  }
+
+  absl::Status Sync() override {
+    MutexLock lock(disk_.mutex_);
+    const Change change = disk_.Count();
+    while (disk_.hold_) disk_.released_.Wait(disk_.mutex_);
+    if (change != Change::kFailed) node_->synced = node_->live;
+    return change == Change::kMade ? absl::OkStatus() : Stopped();
+  }
+
+ private:
+  SimulatedDisk& disk_;
+  const std::shared_ptr<Node> node_;
+  const std::string path_;
+};
+
+void SimulatedDisk::StopAfter(uint64_t changes) {
+  MutexLock lock(mutex_);
+  left_ = changes;
+}
+
+bool SimulatedDisk::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+uint64_t SimulatedDisk::changes() const {
+  MutexLock lock(mutex_);
+  return changes_;
+}
+
+void SimulatedDisk::Fill(bool full) {
+  MutexLock lock(mutex_);
+  full_ = full;
+}
+
+void SimulatedDisk::HoldSyncs(bool hold) {
+  MutexLock lock(mutex_);
+  hold_ = hold;
+  released_.NotifyAll();
+}
+
+void SimulatedDisk::Revive() {
+  stopped_ = false;
+  left_.reset();
+}
+
+void SimulatedDisk::Kill() {
+  MutexLock lock(mutex_);
+  Revive();
+}
+
+void SimulatedDisk::CutPower() {
+  MutexLock lock(mutex_);
+  Revive();
+  CutNode(*root_, static_cast<Unsynced>(random_() % 3));
+}
+
+void SimulatedDisk::CutNode(Node& node, Unsynced unsynced) {
+  if (node.folder) {
+    const bool kept = unsynced == Unsynced::kKept || (unsynced == Unsynced::kMixed && Coin());
+    if (!kept) node.live_names = node.synced_names;
+    node.synced_names = node.live_names;
+    for (auto& [name, child] : node.live_names) CutNode(*child, unsynced);
+    return;
+  }
+  std::string found = unsynced == Unsynced::kKept ? node.live : node.synced;
+  if (unsynced == Unsynced::kMixed) {
+    if (Coin()) found.resize(node.live.size());
+    for (uint64_t at = 0; at < std::min(found.size(), node.live.size()); at += kSector) {
+      if (Coin())
+        found.replace(at, kSector, node.live.substr(at, std::min(kSector, found.size() - at)));
+    }
+  }
+  node.live = node.synced = found;
+}
+
+SimulatedDisk::Change SimulatedDisk::Count() {
+  if (stopped_) return Change::kFailed;
+  ++changes_;
+  if (!left_.has_value() || (*left_)-- > 0) return Change::kMade;
+  left_.reset();
+  stopped_ = true;
+  return Coin() ? Change::kTorn : Change::kFailed;
+}
+
+std::shared_ptr<SimulatedDisk::Node> SimulatedDisk::Find(const std::string& path) const {
+  std::shared_ptr<Node> node = root_;
+  for (const absl::string_view name : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    const auto found = node->live_names.find(std::string(name));
+    if (found == node->live_names.end()) return nullptr;
+    node = found->second;
+  }
+  return node;
+}
+
+void SimulatedDisk::WriteTo(std::string& bytes, uint64_t offset, absl::string_view written) {
+  bytes.resize(std::max<size_t>(bytes.size(), offset + written.size()));
+  bytes.replace(offset, written.size(), std::string(written));
+}
+
+void SimulatedDisk::TearTo(std::string& bytes, uint64_t offset, absl::string_view written) {
+  while (!written.empty()) {
+    const size_t part = std::min<size_t>(written.size(), kSector - offset % kSector);
+    if (Coin()) WriteTo(bytes, offset, written.substr(0, random_() % (part + 1)));
+    offset += part;
+    written.remove_prefix(part);
+  }
+}
+
+template <typename Make>
+absl::Status SimulatedDisk::ChangeNames(const Make& make) {
+  const Change change = Count();
+  if (change != Change::kFailed) make();
+  return change == Change::kMade ? absl::OkStatus() : Stopped();
+}
+
+absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::CreateFile(
+    const std::string& path) {
+  MutexLock lock(mutex_);
+  const auto [parent, name] = SplitPath(path);
+  const std::shared_ptr<Node> folder = Find(parent);
+  if (folder == nullptr) return Missing(parent);
+  if (full_) return Full(path);
+  auto node = std::make_shared<Node>();
+  const absl::Status made = ChangeNames([&, file = name] { folder->live_names[file] = node; });
+  if (!made.ok()) return made;
+  return std::make_unique<File>(*this, node, path);
+}
+
+absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::OpenFile(const std::string& path) {
+  MutexLock lock(mutex_);
+  if (stopped_) return Stopped();
+  std::shared_ptr<Node> node = Find(path);
+  if (node == nullptr) return Missing(path);
+  return std::make_unique<File>(*this, std::move(node), path);
+}
+
+absl::Status SimulatedDisk::RemoveFile(const std::string& path) {
+  MutexLock lock(mutex_);
+  const auto [parent, name] = SplitPath(path);
+  if (stopped_) return Stopped();
+  const std::shared_ptr<Node> node = Find(path);
+  if (node == nullptr) return Missing(path);
+  removed_[path] = node->synced;
+  return ChangeNames([&, file = name] { Find(parent)->live_names.erase(file); });
+}
+
+absl::Status SimulatedDisk::CreateFolder(const std::string& path) {
+  MutexLock lock(mutex_);
+  const auto [parent, name] = SplitPath(path);
+  if (Find(path) != nullptr) return absl::AlreadyExistsError(path);
+  if (full_) return Full(path);
+  return ChangeNames([&, file = name] {
+    Find(parent)->live_names[file] = std::make_shared<Node>(Node{.folder = true});
+  });
+}
+
+absl::Status SimulatedDisk::RemoveFolder(const std::string& path) {
+  MutexLock lock(mutex_);
+  const auto [parent, name] = SplitPath(path);
+  if (stopped_) return Stopped();
+  const std::shared_ptr<Node> node = Find(path);
+  if (node == nullptr) return Missing(path);
+  if (!node->live_names.empty()) return absl::AlreadyExistsError(path + " is not empty");
+  return ChangeNames([&, file = name] { Find(parent)->live_names.erase(file); });
+}
+
+absl::Status SimulatedDisk::RenameFolder(const std::string& from, const std::string& to) {
+  MutexLock lock(mutex_);
+  if (stopped_) return Stopped();
+  const std::shared_ptr<Node> node = Find(from);
+  if (node == nullptr) return Missing(from);
+  if (Find(to) != nullptr) return absl::AlreadyExistsError(to);
+  const auto [parent, name] = SplitPath(from);
+  const auto [other_parent, other_name] = SplitPath(to);
+  return ChangeNames([&, old_name = name, new_name = other_name, folder = parent] {
+    Names& names = Find(folder)->live_names;
+    names.erase(old_name);
+    names[new_name] = node;
+  });
+}
+
+absl::Status SimulatedDisk::SyncFolder(const std::string& path) {
+  MutexLock lock(mutex_);
+  const std::shared_ptr<Node> node = Find(path);
+  if (node == nullptr) return Missing(path);
+  return ChangeNames([&] { node->synced_names = node->live_names; });
+}
+
+absl::StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& path) const {
+  MutexLock lock(mutex_);
+  if (stopped_) return Stopped();
+  const std::shared_ptr<Node> node = Find(path);
+  if (node == nullptr) return Missing(path);
+  std::vector<std::string> names;
+  for (const auto& [name, child] : node->live_names) names.push_back(name);
+  return names;
+}
+
+bool SimulatedDisk::Exists(const std::string& path) const {
+  MutexLock lock(mutex_);
+  return Find(path) != nullptr;
+}
+
+std::string SimulatedDisk::Content(const std::string& path) const {
+  MutexLock lock(mutex_);
+  const std::shared_ptr<Node> node = Find(path);
+  return node == nullptr ? "" : node->live;
+}
+
+void SimulatedDisk::Damage(const std::string& path, const std::string& content) {
+  MutexLock lock(mutex_);
+  const std::shared_ptr<Node> node = Find(path);
+  node->live = node->synced = content;
+}
+
+std::vector<std::string> SimulatedDisk::Paths() const {
+  MutexLock lock(mutex_);
+  std::vector<std::string> paths;
+  std::vector<std::pair<std::string, const Node*>> left = {{"", root_.get()}};
+  while (!left.empty()) {
+    const auto [path, node] = left.back();
+    left.pop_back();
+    if (!path.empty()) paths.push_back(path);
+    for (const auto& [name, child] : node->live_names) {
+      left.emplace_back(absl::StrCat(path, "/", name), child.get());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string SimulatedDisk::LastContent(const std::string& path) const {
+  MutexLock lock(mutex_);
+  const auto found = removed_.find(path);
+  return found == removed_.end() ? "" : found->second;
+}
+
+}  // namespace coppice::testing
