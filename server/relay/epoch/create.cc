@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Create(const std::string& folder, 
   COPPICE_RETURN_IF_ERROR(SortTickets(spec.tickets));
   COPPICE_RETURN_IF_ERROR(MakeEpoch(folder, spec, disk));
   absl::StatusOr<std::unique_ptr<Epoch>> epoch = Open(folder, disk);
-  if (!epoch.ok()) RemoveContents(folder, disk).IgnoreError();
+  if (!epoch.ok()) Remove(folder, disk).IgnoreError();
   return epoch;
 }
 
@@ -87,6 +87,8 @@ absl::Status Epoch::Remove(const std::string& folder, Disk& disk) {
 
 absl::StatusOr<std::vector<std::string>> Epoch::List(const std::string& parent, Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(parent));
+  // A name that a power cut takes back may come back as an epoch's, which must be whole then.
+  COPPICE_RETURN_IF_ERROR(disk.SyncFolder(parent));
   std::vector<std::string> epochs;
   for (const std::string& name : names) {
     const std::string folder = absl::StrCat(parent, "/", name);

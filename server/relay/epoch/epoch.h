@@ -93,9 +93,9 @@ struct Frozen {
 // Reports in the order of their tickets, column by column.
 struct SealedColumns {
   uint64_t reports = 0;
-  std::string tickets;       // 32 bytes each
-  std::string encapsulated;  // kEncapsulatedBytes each
-  std::string ciphertexts;   // ciphertext_bytes each
+  std::string tickets = {};       // 32 bytes each
+  std::string encapsulated = {};  // kEncapsulatedBytes each
+  std::string ciphertexts = {};   // ciphertext_bytes each
 };
 
 // For metrics: totals, and nothing by ticket.

@@ -63,7 +63,7 @@ TEST(DealTest, AnUnevenDealIsFound) {
   counts[2] = 850;
   EXPECT_GT(UnevennessOf(counts), kLargestUnevenness);
   counts.assign(24, 1000);
-  counts[3] = 700;
+  counts[3] = 650;
   EXPECT_GT(UnevennessOf(counts), kLargestUnevenness);
 }
 

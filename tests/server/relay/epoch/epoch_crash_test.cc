@@ -64,13 +64,17 @@ class Life {
     EXPECT_EQ(*outcome, SubmitOutcome::kStored);
     stored_[ticket] = ReportFor(dealt);
     const auto other = SubmitTo(*epoch_, ReportFor(dealt, 1));
-    if (other.ok()) EXPECT_EQ(*other, SubmitOutcome::kConflict);
+    if (other.ok()) {
+      EXPECT_EQ(*other, SubmitOutcome::kConflict);
+    }
     return other.ok();
   }
   bool Freeze() {
     const absl::StatusOr<Frozen> frozen = epoch_->Freeze(kOver);
     if (!frozen.ok()) return false;
-    if (frozen_.has_value()) EXPECT_EQ(*frozen, *frozen_);
+    if (frozen_.has_value()) {
+      EXPECT_EQ(*frozen, *frozen_);
+    }
     frozen_ = *frozen;
     return true;
   }
@@ -132,7 +136,9 @@ class Life {
     for (const auto& [ticket, report] : stored_) EXPECT_EQ(found.count(ticket), 1u);
     EXPECT_EQ(columns->encapsulated, ColumnsOf(found).encapsulated);
     EXPECT_EQ(columns->ciphertexts, ColumnsOf(found).ciphertexts);
-    if (frozen_.has_value()) EXPECT_EQ(*frozen_, BatchOf(found, kMinBatch));
+    if (frozen_.has_value()) {
+      EXPECT_EQ(*frozen_, BatchOf(found, kMinBatch));
+    }
   }
 
  private:
@@ -142,8 +148,12 @@ class Life {
       EXPECT_NE(state, EpochState::kOpen) << "a frozen epoch is open again";
       EXPECT_EQ(state == EpochState::kDropped, frozen_->dropped);
     }
-    if (delivered_) EXPECT_EQ(state, EpochState::kDelivered);
-    if (state != EpochState::kOpen) EXPECT_FALSE(disk_.Exists(std::string(kFolder) + "/deal"));
+    if (delivered_) {
+      EXPECT_EQ(state, EpochState::kDelivered);
+    }
+    if (state != EpochState::kOpen) {
+      EXPECT_FALSE(disk_.Exists(std::string(kFolder) + "/deal"));
+    }
     if (state == EpochState::kOpen) {
       EXPECT_GE(epoch_->totals().stored, stored_.size());
     }
@@ -205,7 +215,9 @@ void CrashEverywhere(size_t devices) {
         life.Open();
       }
       life.Crash(random() % 2 == 0);
-      if (life.Open()) EXPECT_TRUE(LiveOn(life, devices, true));
+      if (life.Open()) {
+        EXPECT_TRUE(LiveOn(life, devices, true));
+      }
       if (::testing::Test::HasFailure()) return;
     }
   }

@@ -65,8 +65,10 @@ class SimulatedDisk final : public relay::Disk {
   using Names = std::map<std::string, std::shared_ptr<Node>>;
   struct Node {
     bool folder = false;
-    std::string live, synced;        // a file's
-    Names live_names, synced_names;  // a folder's
+    std::string live = {};  // a file's
+    std::string synced = {};
+    Names live_names = {};  // a folder's
+    Names synced_names = {};
     const void* lock = nullptr;
   };
   class File;
