@@ -1,5 +1,3 @@
-#include "server/relay/epoch/committer.h"
-
 #include <bit>
 #include <optional>
 #include <utility>
@@ -7,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/relay/epoch/pool.h"
 
 namespace coppice::relay {
 namespace {

@@ -12,7 +12,6 @@
 #include "common/base/status_macros.h"
 #include "common/study/merkle.h"
 #include "server/relay/epoch/bytes.h"
-#include "server/relay/epoch/committer.h"
 #include "server/relay/epoch/deal.h"
 #include "server/relay/epoch/folder.h"
 #include "server/relay/epoch/pool.h"
