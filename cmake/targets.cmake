@@ -63,7 +63,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
 endif()
 set(COPPICE_PARSING_ROOMS
   ldp/payload ldp schema tree study seal data tables wire client messages c access vault audit ledger models central
-  curator/keys curator/study curator/studies http daemon/config daemon/commands)
+  curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside
 # libraries.
