@@ -43,7 +43,7 @@ set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
 # spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
   privacy amplification ldp/payload ldp tree data tables study wire lab lab/audit
-  curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies
+  curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies relay/epoch
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Rooms of command lines, which wait for people: that saves a good part of their compilation.

@@ -19,11 +19,8 @@ absl::Status Full(const std::string& path) {
   return absl::ResourceExhaustedError(absl::StrCat(path, ": the disk is full"));
 }
 
-std::pair<std::string, std::string> SplitPath(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {"", path};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -202,12 +199,11 @@ absl::Status SimulatedDisk::ChangeNames(const Make& make) {
 absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::CreateFile(
     const std::string& path) {
   MutexLock lock(mutex_);
-  const auto [parent, name] = SplitPath(path);
-  const std::shared_ptr<Node> folder = Find(parent);
-  if (folder == nullptr) return Missing(parent);
+  const std::shared_ptr<Node> folder = Find(FolderOf(path));
+  if (folder == nullptr) return Missing(path);
   if (full_) return Full(path);
   auto node = std::make_shared<Node>();
-  const absl::Status made = ChangeNames([&, file = name] { folder->live_names[file] = node; });
+  const absl::Status made = ChangeNames([&] { folder->live_names[NameOf(path)] = node; });
   if (!made.ok()) return made;
   return std::make_unique<File>(*this, node, path);
 }
@@ -222,46 +218,45 @@ absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::OpenFile(const s
 
 absl::Status SimulatedDisk::RemoveFile(const std::string& path) {
   MutexLock lock(mutex_);
-  const auto [parent, name] = SplitPath(path);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
   removed_[path] = node->synced;
-  return ChangeNames([&, file = name] { Find(parent)->live_names.erase(file); });
+  Names& names = Find(FolderOf(path))->live_names;
+  return ChangeNames([&] { names.erase(NameOf(path)); });
 }
 
 absl::Status SimulatedDisk::CreateFolder(const std::string& path) {
   MutexLock lock(mutex_);
-  const auto [parent, name] = SplitPath(path);
+  const std::shared_ptr<Node> folder = Find(FolderOf(path));
+  if (folder == nullptr) return Missing(path);
   if (Find(path) != nullptr) return absl::AlreadyExistsError(path);
   if (full_) return Full(path);
-  return ChangeNames([&, file = name] {
-    Find(parent)->live_names[file] = std::make_shared<Node>(Node{.folder = true});
-  });
+  return ChangeNames(
+      [&] { folder->live_names[NameOf(path)] = std::make_shared<Node>(Node{.folder = true}); });
 }
 
 absl::Status SimulatedDisk::RemoveFolder(const std::string& path) {
   MutexLock lock(mutex_);
-  const auto [parent, name] = SplitPath(path);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
   if (!node->live_names.empty()) return absl::AlreadyExistsError(path + " is not empty");
-  return ChangeNames([&, file = name] { Find(parent)->live_names.erase(file); });
+  Names& names = Find(FolderOf(path))->live_names;
+  return ChangeNames([&] { names.erase(NameOf(path)); });
 }
 
+// Within one folder.
 absl::Status SimulatedDisk::RenameFolder(const std::string& from, const std::string& to) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();
   const std::shared_ptr<Node> node = Find(from);
   if (node == nullptr) return Missing(from);
   if (Find(to) != nullptr) return absl::AlreadyExistsError(to);
-  const auto [parent, name] = SplitPath(from);
-  const auto [other_parent, other_name] = SplitPath(to);
-  return ChangeNames([&, old_name = name, new_name = other_name, folder = parent] {
-    Names& names = Find(folder)->live_names;
-    names.erase(old_name);
-    names[new_name] = node;
+  Names& names = Find(FolderOf(from))->live_names;
+  return ChangeNames([&] {
+    names.erase(NameOf(from));
+    names[NameOf(to)] = node;
   });
 }
 
