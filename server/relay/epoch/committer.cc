@@ -21,6 +21,10 @@ bool HasSameBytes(const SealedReport& a, const SealedReport& b) {
   return a.encapsulated == b.encapsulated && a.ciphertext == b.ciphertext;
 }
 
+absl::Status WriteFailed() {
+  return absl::UnavailableError("the relay's disk has failed; send the same report again later");
+}
+
 SubmitOutcome OutcomeOf(bool same) {
   return same ? SubmitOutcome::kStored : SubmitOutcome::kConflict;
 }
@@ -53,9 +57,9 @@ Committer::~Committer() { Stop(); }
 absl::Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& done) {
   const uint64_t bytes = WaitingBytes(report);
   MutexLock lock(mutex_);
-  COPPICE_RETURN_IF_ERROR(health_);
+  if (!health_.ok()) return WriteFailed();
   if (queued_bytes_ + bytes > kMaxQueuedBytes) {
-    return absl::UnavailableError("the relay is busy; send the same report again");
+    return absl::ResourceExhaustedError("the relay is busy; send the same report again later");
   }
   queued_bytes_ += bytes;
   queue_.push_back({.slot = slot, .report = std::move(report), .done = std::move(done)});
@@ -99,18 +103,12 @@ void Committer::Run() {
 
 void Committer::Commit(std::vector<Pending>& group) {
   absl::Status health = this->health();
-  if (health.ok()) {
-    const absl::Status written = WriteGroup(group);
-    if (!written.ok()) {
-      health = absl::UnavailableError(absl::StrCat(
-          "the relay cannot write; send the same report again (", written.message(), ")"));
-    }
-  }
+  if (health.ok()) health = WriteGroup(group);
   for (Pending& pending : group) {
     if (health.ok()) {
       full_.Add(pending.slot);
     } else {
-      pending.outcome = health;
+      pending.outcome = WriteFailed();
     }
   }
   MutexLock lock(mutex_);

@@ -253,4 +253,9 @@ uint64_t Dealer::dealt() const {
   return next_;
 }
 
+absl::Status Dealer::health() const {
+  MutexLock lock(mutex_);
+  return failed_;
+}
+
 }  // namespace coppice::relay

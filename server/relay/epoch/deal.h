@@ -28,7 +28,7 @@ absl::Status EraseDealFile(const std::string& path, Disk& disk);
 //            over crashes: a place is dealt only once the file says that it may be gone. Key, order
 //            and claims are wiped from memory with the object.
 // Errors     Open(): NotFound; DataLoss that names the file; Internal: OpenSSL fails. After a write
-//            or a sync has failed, DealSlot() is Unavailable for good.
+//            or a sync has failed, which health() names, DealSlot() has that error for good.
 // Threads    safe to share.
 // Source     the order: slots sorted by AES-256 of their number; a claim: the first 16 bytes of
 //            HMAC-SHA256 of the ticket. Each under a key of its own, HMAC-SHA256 of a name under
@@ -43,6 +43,7 @@ class Dealer {
   absl::StatusOr<uint32_t> DealSlot();
   absl::StatusOr<Claim> ClaimOf(absl::string_view ticket) const;
   uint64_t dealt() const;
+  absl::Status health() const;
 
  private:
   struct Key;

@@ -75,6 +75,7 @@ class StoredEpoch final : public Epoch {
   const EpochRules& rules() const override { return contents_.rules; }
   EpochState state() const override;
   EpochTotals totals() const override;
+  absl::Status health() const override;
   absl::StatusOr<std::string> ReadDocuments() const override;
   absl::StatusOr<Dealt> Deal(absl::Time now) override;
   void Submit(SealedReport report, absl::Time now, SubmitDone done) override;
@@ -121,6 +122,12 @@ EpochTotals StoredEpoch::totals() const {
           .stored = committer_.has_value() ? committer_->stored() : batch_.size()};
 }
 
+absl::Status StoredEpoch::health() const {
+  ReaderLock lock(mutex_);
+  if (committer_.has_value()) COPPICE_RETURN_IF_ERROR(committer_->health());
+  return dealer_ == nullptr ? absl::OkStatus() : dealer_->health();
+}
+
 absl::StatusOr<std::string> StoredEpoch::ReadDocuments() const {
   ReaderLock lock(mutex_);
   if (erased_) return absl::FailedPreconditionError("the deal is erased");
@@ -132,9 +139,12 @@ absl::StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
   if (!taking_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
     return absl::FailedPreconditionError("this deal is over; ask for the terms of the next one");
   }
-  COPPICE_RETURN_IF_ERROR(committer_->health());
-  COPPICE_ASSIGN_OR_RETURN(const uint32_t slot, dealer_->DealSlot());
-  Dealt dealt{.ticket = contents_.tickets[slot]};
+  const absl::StatusOr<uint32_t> slot = dealer_->DealSlot();
+  if (!committer_->health().ok() || !dealer_->health().ok()) {
+    return absl::UnavailableError("the relay's disk has failed; come again later");
+  }
+  COPPICE_RETURN_IF_ERROR(slot.status());
+  Dealt dealt{.ticket = contents_.tickets[*slot]};
   COPPICE_ASSIGN_OR_RETURN(dealt.claim, dealer_->ClaimOf(dealt.ticket.ToBytes()));
   return dealt;
 }

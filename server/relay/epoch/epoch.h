@@ -112,8 +112,8 @@ struct EpochTotals {
 //            crash. Once it is frozen, the key of the deal is gone, and the set never changes.
 // Errors     Create(): InvalidArgument (the spec, also a ticket twice), AlreadyExists,
 //            ResourceExhausted (disk full); it leaves nothing behind. Open(): NotFound, Unavailable
-//            (another process has it), DataLoss that names the file. After a write or a sync has
-//            failed, Deal() and Submit() are Unavailable until the epoch is opened again.
+//            (another process has it), DataLoss that names the file. Deal() and Submit() speak to
+//            devices: their messages name nothing of this machine, and health() says what failed.
 // Threads    Deal(), Submit() and what is const are safe to share; the others one at a time, beside
 //            them. The destructor answers every report first, and nobody may call meanwhile.
 class Epoch {
@@ -139,13 +139,18 @@ class Epoch {
   virtual const EpochRules& rules() const = 0;
   virtual EpochState state() const = 0;
   virtual EpochTotals totals() const = 0;
+  // For the operator. An error says which write or sync has failed: only the disk knows what is on
+  // it, so Deal() or Submit() is Unavailable until the epoch is opened again.
+  virtual absl::Status health() const = 0;
   virtual absl::StatusOr<std::string> ReadDocuments() const = 0;
 
   // ResourceExhausted: every ticket is dealt. FailedPrecondition: the time to deal is over.
+  // Unavailable: a write has failed.
   virtual absl::StatusOr<Dealt> Deal(absl::Time now) = 0;
 
-  // `done` runs once, in this thread or in the epoch's own, and must not block. Unavailable: the
-  // report may be sent again, as it is.
+  // `done` runs once, in this thread or in the epoch's own, and must not block. After an error the
+  // report may be sent again, as it is. ResourceExhausted: too many wait. Unavailable: a write has
+  // failed.
   virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
 
   // Ends the taking of reports, makes them a batch or drops them, and erases the key of the deal.

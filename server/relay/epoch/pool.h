@@ -100,9 +100,9 @@ class SlotSet {
 // Puts sealed reports into a pool, many with one sync.
 //
 // Guarantee  A slot's first report stays. `done` has kStored only once the report is on the disk.
-// Errors     Unavailable, for the report to be sent again: more waits than kMaxQueuedBytes (then
-//            Add() says so, and `done` is not called), or a write failed; then for all reports,
-//            until the epoch is opened again.
+// Errors     From Add(), which then leaves `report` and `done` alone, and for `done`, in words for
+//            devices. ResourceExhausted: more waits than kMaxQueuedBytes. Unavailable: a write has
+//            failed, which health() names; then for all reports, until the epoch is opened again.
 // Threads    Add() and what is const are safe to share. One thread of its own writes and answers.
 class Committer {
  public:

@@ -274,22 +274,45 @@ TEST(EpochCrashTest, TheBatchTellsNothingOfHowItCame) {
   }
 }
 
+// What devices are told names nothing of the relay's machine.
+MATCHER(IsFailedDisk, "") {
+  return absl::IsUnavailable(arg.status()) &&
+         ::testing::ExplainMatchResult(
+             ::testing::AllOf(HasSubstr("disk has failed"), ::testing::Not(HasSubstr("/"))),
+             std::string(arg.status().message()), result_listener);
+}
+
 TEST(EpochCrashTest, AFailedWriteStopsAllUntilTheEpochIsOpenedAgain) {
   Life life(1);
   ASSERT_TRUE(life.Create());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(life.Deal());
   ASSERT_TRUE(life.Submit(life.dealt()[0]));
+  EXPECT_OK(life.epoch().health());
   life.disk().StopAfter(1);  // the sync
-  EXPECT_FALSE(life.Submit(life.dealt()[1]));
+  EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[1])), IsFailedDisk());
   life.disk().Kill();  // the disk works again
-  EXPECT_FALSE(life.Submit(life.dealt()[2]));
-  EXPECT_THAT(life.epoch().Deal(kDealing),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot write")));
+  EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[2])), IsFailedDisk());
+  EXPECT_THAT(life.epoch().Deal(kDealing), IsFailedDisk());
+  EXPECT_THAT(life.epoch().health(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
   EXPECT_FALSE(life.epoch().Freeze(kOver).ok());
   life.Crash(true);
   ASSERT_TRUE(life.Open());
+  EXPECT_OK(life.epoch().health());
   EXPECT_TRUE(life.Submit(life.dealt()[1]));
   EXPECT_TRUE(life.Submit(life.dealt()[2]));
+}
+
+TEST(EpochCrashTest, AFailedMarkStopsTheDealUntilTheEpochIsOpenedAgain) {
+  Life life(1);
+  ASSERT_TRUE(life.Create());
+  life.disk().StopAfter(0);
+  EXPECT_THAT(life.epoch().Deal(kDealing), IsFailedDisk());
+  life.disk().Kill();
+  EXPECT_THAT(life.epoch().Deal(kDealing), IsFailedDisk());
+  EXPECT_FALSE(life.epoch().health().ok());
+  life.Crash(false);
+  ASSERT_TRUE(life.Open());
 }
 
 TEST(EpochCrashTest, AFullDiskLeavesNothingBehind) {
