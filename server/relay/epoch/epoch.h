@@ -154,8 +154,9 @@ class Epoch {
   virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
 
   // Ends the taking of reports, makes them a batch or drops them, and erases the key of the deal.
-  // FailedPrecondition before freeze_at, unless every slot is full. Any other error leaves the epoch
-  // closed: open it again, and call again. Once it is frozen, the answer is the same for ever.
+  // FailedPrecondition before freeze_at, unless every slot is full. Any other error leaves the
+  // epoch closed: open it again, and call again. Once it is frozen, the answer is the same for
+  // ever.
   virtual absl::StatusOr<Frozen> Freeze(absl::Time now) = 0;
 
   // At most `count` of the batch's reports, from number `first` of them on; fewer at its end.
