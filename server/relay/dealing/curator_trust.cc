@@ -1,0 +1,79 @@
+#include "server/relay/dealing/curator_trust.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/base/write_file.h"
+#include "common/wire/manifest.h"
+
+namespace coppice::relay {
+namespace {
+
+absl::Status MalformedManifest(absl::string_view study, absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("the manifest of study ", study, " ", why,
+                                          "; no pool is opened: ask the curator"));
+}
+
+// The file is the pin, and the signed manifest as it travels.
+std::string Pack(const PublicKey& pin, const SignedManifest& manifest) {
+  return std::string(pin.begin(), pin.end()) + ToProto(manifest).SerializeAsString();
+}
+
+}  // namespace
+
+absl::StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, absl::string_view study,
+                                                const PublicKey& pin) {
+  std::error_code failed;
+  if (!std::filesystem::exists(file, failed)) {
+    return CuratorTrust(std::move(file), study, pin, std::nullopt);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
+  const absl::Status damaged = absl::DataLossError(
+      absl::StrCat(file,
+                   " is damaged: it remembers which of the curator's keys was the last. "
+                   "Remove it to begin with the pinned key again"));
+  Admitted last;
+  v1::SignedManifest proto;
+  if (bytes.size() < last.pin.size()) return damaged;
+  std::copy_n(bytes.begin(), last.pin.size(), last.pin.begin());
+  if (!proto.ParseFromString(bytes.substr(last.pin.size()))) return damaged;
+  const absl::StatusOr<SignedManifest> manifest = FromProto(proto);
+  if (!manifest.ok()) return damaged;
+  absl::StatusOr<Manifest> parsed = ParseManifest(manifest->bytes);
+  if (!parsed.ok()) return damaged;
+  last.key = manifest->key;
+  last.manifest = *std::move(parsed);
+  return CuratorTrust(std::move(file), study, pin, std::move(last));
+}
+
+absl::StatusOr<Manifest> CuratorTrust::Admit(const SignedManifest& manifest,
+                                             int64_t now_unix_seconds) {
+  const PublicKey trusted = last_.has_value() && last_->pin == pin_ ? last_->key : pin_;
+  COPPICE_RETURN_IF_ERROR(
+      FollowChain(trusted, manifest.endorsements, manifest.key, now_unix_seconds));
+  if (!IsSignedBy(manifest.key, kManifestDomain, manifest.bytes, manifest.signature)) {
+    return MalformedManifest(study_, "has a signature that does not check");
+  }
+  absl::StatusOr<Manifest> parsed = ParseManifest(manifest.bytes);
+  if (!parsed.ok()) {
+    return MalformedManifest(study_, absl::StrCat("is bad: ", parsed.status().message()));
+  }
+  if (parsed->key != KeyIdOf(manifest.key)) return MalformedManifest(study_, "names another key");
+  if (parsed->study != study_) return MalformedManifest(study_, "is about another study");
+  if (last_.has_value()) COPPICE_RETURN_IF_ERROR(CheckNotWeakened(last_->manifest, *parsed));
+  Admitted now{.pin = pin_, .key = manifest.key, .manifest = *std::move(parsed)};
+  const bool is_known =
+      last_.has_value() && last_->pin == now.pin && last_->manifest == now.manifest;
+  if (!is_known) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteFileAtomically(file_, Pack(pin_, manifest), {.replace = true, .mode = {}}));
+    last_ = std::move(now);
+  }
+  return last_->manifest;
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,53 @@
+// Which manifests of a study the relay believes. All of it is public.
+
+#ifndef COPPICE_SERVER_RELAY_DEALING_CURATOR_TRUST_H_
+#define COPPICE_SERVER_RELAY_DEALING_CURATOR_TRUST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/study/manifest.h"
+#include "common/study/signature.h"
+
+namespace coppice::relay {
+
+// Begins with the pinned key of the curator, and follows it as a device does (client/trust.h).
+//
+// Guarantee  What Admit() returns is signed by the pinned key, or by the last one that it led to;
+//            is about the study; and takes nothing back of what was admitted before. It is on disk
+//            before Admit() returns. Another pin starts anew, and the study keeps its promises.
+// Errors     FailedPrecondition: refused, in words for the relay's operator. DataLoss: malformed,
+//            or a signature that does not check; a damaged file. Unavailable: the file cannot be
+//            written.
+// Threads    one at a time.
+class CuratorTrust {
+ public:
+  static absl::StatusOr<CuratorTrust> Load(std::string file, absl::string_view study,
+                                           const PublicKey& pin);
+
+  absl::StatusOr<Manifest> Admit(const SignedManifest& manifest, int64_t now_unix_seconds);
+
+ private:
+  struct Admitted {
+    PublicKey pin{};
+    PublicKey key{};
+    Manifest manifest;
+  };
+
+  CuratorTrust(std::string file, absl::string_view study, const PublicKey& pin,
+               std::optional<Admitted> last)
+      : file_(std::move(file)), study_(study), pin_(pin), last_(std::move(last)) {}
+
+  std::string file_;
+  std::string study_;
+  PublicKey pin_;
+  std::optional<Admitted> last_;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DEALING_CURATOR_TRUST_H_

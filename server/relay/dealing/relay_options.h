@@ -1,0 +1,74 @@
+// What a relay is told, and what it tells of itself.
+
+#ifndef COPPICE_SERVER_RELAY_DEALING_RELAY_OPTIONS_H_
+#define COPPICE_SERVER_RELAY_DEALING_RELAY_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/study/relay_promise.h"
+#include "common/study/signature.h"
+
+namespace coppice::relay {
+
+struct RelayOptions {
+  std::string data_dir;              // a folder that exists
+  std::vector<std::string> studies;  // their ids, all different
+  PublicKey curator_key{};           // the pin
+  uint64_t tickets = 0;              // of each pool, at most kMaxEpochTickets
+  uint64_t min_batch = 0;            // 0: as the study's manifest says, which is the least
+  // Both from the opening of a deal. The second is cut where the study expires soon after.
+  absl::Duration deal_for = absl::Hours(12);
+  absl::Duration collect_for = absl::Hours(24);
+};
+
+// Of one study, for the daemon's log. Never about one report, one device or one ticket.
+struct RelayEvent {
+  enum class Severity : uint8_t { kInfo, kWarning, kError };
+  Severity severity = Severity::kInfo;
+  std::string study;
+  std::string text;  // a sentence for the relay's operator; what the curator said is printable
+};
+
+// What tests replace.
+struct RelaySeams {
+  std::function<absl::Time()> now = absl::Now;
+  std::function<absl::StatusOr<EpochId>()> draw_epoch = nullptr;  // null: OpenSSL's
+  std::function<void(const RelayEvent&)> log = [](const RelayEvent&) {};
+  // Without, nothing happens but in Relay::Step().
+  bool threads = true;
+};
+
+// Totals since the start of the process, but for what is said to be now.
+struct StudyTotals {
+  enum class Phase : uint8_t {
+    kOpening,     // no deal is open yet
+    kDealing,     // tickets are dealt and reports taken,
+    kCollecting,  // and reports alone
+    kEnded,       // the study takes no more reports
+  };
+  std::string study;
+  Phase phase = Phase::kOpening;  // now
+  uint64_t dealt = 0;
+  // Answers, by outcome.
+  uint64_t stored = 0;
+  uint64_t conflict = 0;
+  uint64_t closed = 0;
+  uint64_t unknown = 0;
+  uint64_t bad_length = 0;
+  // Batches, by what became of them.
+  uint64_t waiting = 0;    // closed and not yet at the curator, now
+  uint64_t delivered = 0;  // the curator has them
+  uint64_t dropped = 0;    // too small, so erased
+  uint64_t refused = 0;    // the curator takes them no more, so erased
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DEALING_RELAY_OPTIONS_H_
