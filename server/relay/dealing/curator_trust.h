@@ -30,6 +30,7 @@ class CuratorTrust {
                                            const PublicKey& pin);
 
   absl::StatusOr<Manifest> Admit(const SignedManifest& manifest, int64_t now_unix_seconds);
+  bool has_admitted() const { return last_.has_value(); }
 
  private:
   struct Admitted {

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
 #include "common/wire/packed_forest.h"
+#include "common/wire/relay_promise.h"
 #include "coppice/v1/relay.pb.h"
 
 namespace coppice::relay {
@@ -20,6 +22,13 @@ constexpr char kClaimField[] = {0x12, static_cast<char>(kClaimBytes)};
 constexpr size_t kOwnFieldsBytes =
     sizeof kTicketField + kTicketBytes + sizeof kClaimField + kClaimBytes;
 
+// Big-endian.
+void AppendLength(size_t length, std::string& to) {
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    to.push_back(static_cast<char>(length >> shift & 0xff));
+  }
+}
+
 // Fields follow each other in the order of their numbers, so that a message may be put together
 // from the bytes of two.
 std::string TreeFields(const std::string& tree, const std::string& path) {
@@ -27,6 +36,10 @@ std::string TreeFields(const std::string& tree, const std::string& path) {
   offer.set_tree(tree);
   offer.set_tree_path(path);
   return offer.SerializeAsString();
+}
+
+absl::Status DamagedDocuments() {
+  return absl::DataLossError("the documents of a deal are damaged");
 }
 
 }  // namespace
@@ -37,7 +50,8 @@ absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& 
   COPPICE_RETURN_IF_ERROR(OpenForest(terms, packed).status());
   DealDocuments documents;
   documents.terms_ = offer.terms();
-  documents.manifest_ = offer.manifest();
+  documents.signed_manifest_ = offer.manifest();
+  COPPICE_ASSIGN_OR_RETURN(documents.manifest_, ParseManifest(offer.manifest().manifest()));
   size_t longest = 0;
   for (size_t i = 0; i < packed.trees.size(); ++i) {
     documents.tree_fields_.push_back(TreeFields(packed.trees[i], packed.merkle.paths[i]));
@@ -45,53 +59,80 @@ absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& 
   }
   documents.offer_bytes_ = kLengthBytes + kOwnFieldsBytes + longest;
   if (documents.offer_bytes_ > kMaxOfferBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "an offer of study ", terms.study, " has ", documents.offer_bytes_,
-        " bytes, and a relay sends at most ", kMaxOfferBytes, ": the study needs smaller trees"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("an offer of study ", terms.study, " has ", documents.offer_bytes_,
+                     " bytes, and a relay sends at most ", kMaxOfferBytes,
+                     ": the study needs smaller trees"));
   }
   return documents;
 }
 
-std::string DealDocuments::Pack(v1::GetOfferResponse offer) {
-  offer.clear_tickets();
-  return offer.SerializeAsString();
+absl::Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey& key) {
+  COPPICE_RETURN_IF_ERROR(ValidateRelayTerms(promise));
+  v1::GetRelayTermsResponse answer;
+  answer.set_relay_terms(SerializeRelayTerms(promise));
+  COPPICE_ASSIGN_OR_RETURN(const Signature signature,
+                           key.Sign(kRelayDomain, answer.relay_terms()));
+  answer.mutable_signature()->assign(signature.begin(), signature.end());
+  answer.set_terms(terms_);
+  *answer.mutable_manifest() = signed_manifest_;
+  promise_ = promise;
+  terms_answer_ = std::make_shared<const std::string>(answer.SerializeAsString());
+  return absl::OkStatus();
 }
 
-absl::StatusOr<DealDocuments> DealDocuments::Unpack(absl::string_view packed) {
-  v1::GetOfferResponse offer;
-  if (!offer.ParseFromArray(packed.data(), static_cast<int>(packed.size()))) {
-    return absl::DataLossError("the documents of a deal are damaged");
-  }
-  return Create(offer);
-}
-
-std::string DealDocuments::Envelope(const Ticket& ticket, absl::string_view claim) const {
+std::string DealDocuments::Envelope(const Dealt& dealt) const {
   const std::string& tree =
-      tree_fields_[TreeOfTicket(ticket, static_cast<uint32_t>(tree_fields_.size()))];
-  const size_t length = kOwnFieldsBytes + tree.size();
+      tree_fields_[TreeOfTicket(dealt.ticket, static_cast<uint32_t>(tree_fields_.size()))];
   std::string envelope;
   envelope.reserve(offer_bytes_);
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    envelope.push_back(static_cast<char>(length >> shift & 0xff));
-  }
+  AppendLength(kOwnFieldsBytes + tree.size(), envelope);
   envelope.append(kTicketField, sizeof kTicketField);
-  envelope.append(ticket.id.begin(), ticket.id.end());
-  envelope.append(ticket.mac.begin(), ticket.mac.end());
+  envelope.append(dealt.ticket.id.begin(), dealt.ticket.id.end());
+  envelope.append(dealt.ticket.mac.begin(), dealt.ticket.mac.end());
   envelope.append(kClaimField, sizeof kClaimField);
-  envelope.append(claim.data(), kClaimBytes);
+  envelope.append(dealt.claim.begin(), dealt.claim.end());
   envelope += tree;
   envelope.resize(offer_bytes_, '\0');
   return envelope;
 }
 
-std::string DealDocuments::TermsAnswer(absl::string_view relay_terms,
-                                       const Signature& signature) const {
+// A length, as many bytes of the answer to GetRelayTerms, and a GetOfferResponse with the forest.
+std::string DealDocuments::Pack() const {
+  v1::GetOfferResponse forest;
+  for (const std::string& fields : tree_fields_) {
+    v1::RelayedOffer tree;
+    tree.ParseFromString(fields);
+    forest.add_forest(std::move(*tree.mutable_tree()));
+  }
+  std::string packed;
+  AppendLength(terms_answer_->size(), packed);
+  return packed + *terms_answer_ + forest.SerializeAsString();
+}
+
+absl::StatusOr<DealDocuments> DealDocuments::Unpack(absl::string_view packed) {
+  if (packed.size() < kLengthBytes) return DamagedDocuments();
+  size_t length = 0;
+  for (size_t i = 0; i < kLengthBytes; ++i) {
+    length = length << 8 | static_cast<uint8_t>(packed[i]);
+  }
+  packed.remove_prefix(kLengthBytes);
+  if (length > packed.size()) return DamagedDocuments();
+  const absl::string_view answer_bytes = packed.substr(0, length);
+  packed.remove_prefix(length);
   v1::GetRelayTermsResponse answer;
-  answer.set_relay_terms(relay_terms.data(), relay_terms.size());
-  answer.mutable_signature()->assign(signature.begin(), signature.end());
-  answer.set_terms(terms_);
-  *answer.mutable_manifest() = manifest_;
-  return answer.SerializeAsString();
+  v1::GetOfferResponse offer;
+  if (!answer.ParseFromArray(answer_bytes.data(), static_cast<int>(length)) ||
+      !offer.ParseFromArray(packed.data(), static_cast<int>(packed.size()))) {
+    return DamagedDocuments();
+  }
+  offer.set_terms(answer.terms());
+  *offer.mutable_manifest() = answer.manifest();
+  COPPICE_ASSIGN_OR_RETURN(DealDocuments documents, Create(offer));
+  COPPICE_ASSIGN_OR_RETURN(documents.promise_, ParseRelayTerms(answer.relay_terms()));
+  if (documents.promise_.offer_bytes != documents.offer_bytes()) return DamagedDocuments();
+  documents.terms_answer_ = std::make_shared<const std::string>(answer_bytes);
+  return documents;
 }
 
 }  // namespace coppice::relay

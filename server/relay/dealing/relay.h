@@ -35,8 +35,9 @@ class RelayedStudy;
 class Relay {
  public:
   // Takes up every deal that the data directory holds, and begins its work. `key` signs.
-  // FailedPrecondition: another process has the data directory, or a deal was signed by another
-  // key. DataLoss: a deal's files are damaged.
+  // InvalidArgument: options. Unavailable: another process has the data directory, or the file
+  // system refuses. FailedPrecondition: a deal was signed by another key. DataLoss: a deal's files
+  // are damaged.
   static absl::StatusOr<std::unique_ptr<Relay>> Open(const RelayOptions& options,
                                                      const SigningKey& key,
                                                      std::shared_ptr<CuratorCalls> curator,
@@ -77,12 +78,13 @@ class Relay {
   absl::Time Step();
 
  private:
-  Relay() = default;
+  Relay(const SigningKey& key, std::shared_ptr<CuratorCalls> curator);
 
   absl::StatusOr<RelayedStudy*> Find(absl::string_view name) const;
 
+  const SigningKey key_;
+  const std::shared_ptr<CuratorCalls> curator_;
   std::unique_ptr<DiskFile> lock_;
-  std::shared_ptr<CuratorCalls> curator_;
   std::vector<std::unique_ptr<RelayedStudy>> studies_;
   std::atomic<uint64_t> unknown_epochs_ = 0;
 };

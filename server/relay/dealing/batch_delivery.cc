@@ -1,0 +1,83 @@
+#include "server/relay/dealing/batch_delivery.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/relay_promise.h"
+
+namespace coppice::relay {
+
+absl::StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch,
+                                                    const RelayTerms& terms, const Frozen& frozen,
+                                                    const SigningKey& key) {
+  if (terms.relay_key != KeyIdOf(key.public_key())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a batch of study ", terms.study,
+                     " was collected under another key of the relay: the curator takes it under "
+                     "that one alone"));
+  }
+  const BatchHeader header{.study = terms.study,
+                           .fingerprint = terms.fingerprint,
+                           .sealing_key = terms.sealing_key,
+                           .epoch = terms.epoch,
+                           .reports = frozen.reports,
+                           .min_batch = terms.min_batch,
+                           .root = frozen.root,
+                           .relay_key = terms.relay_key};
+  COPPICE_RETURN_IF_ERROR(ValidateBatchHeader(header));
+  v1::DeliverBatchRequest envelope;
+  envelope.set_study(MakeName(kStudies, terms.study));
+  envelope.set_header(SerializeBatchHeader(header));
+  COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kBatchDomain, envelope.header()));
+  envelope.mutable_signature()->assign(signature.begin(), signature.end());
+  return BatchDelivery(std::move(epoch), std::move(envelope), frozen.reports);
+}
+
+absl::StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
+  v1::DeliverBatchRequest request = envelope_;
+  if (!knows_position_) return request;
+  request.set_first_report(position_);
+  COPPICE_ASSIGN_OR_RETURN(SealedColumns columns, epoch_->Read(position_, kReportsPerPart));
+  request.set_tickets(std::move(columns.tickets));
+  request.set_encapsulated(std::move(columns.encapsulated));
+  request.set_ciphertexts(std::move(columns.ciphertexts));
+  return request;
+}
+
+absl::StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& curator) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::DeliverBatchRequest request, NextPart());
+  absl::StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(request);
+  if (!response.ok()) {
+    knows_position_ = false;  // the part may have come or not
+    return response.status();
+  }
+  return Learn(*response);
+}
+
+absl::StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(
+    const v1::DeliverBatchResponse& response) {
+  switch (response.state()) {
+    case v1::BATCH_STATE_STORED:
+    case v1::BATCH_STATE_COUNTED:
+      return Progress::kStored;
+    case v1::BATCH_STATE_BROKEN:
+      return Progress::kBroken;
+    case v1::BATCH_STATE_RECEIVING:
+      break;
+    default:
+      return absl::DataLossError("the curator does not say how far the batch has come");
+  }
+  // Whoever has all reports and still receives has an error of its own.
+  if (response.received() >= reports_) {
+    return absl::DataLossError(absl::StrCat("the curator has ", response.received(),
+                                            " reports of a batch of ", reports_,
+                                            ", and does not say that it is stored"));
+  }
+  const bool moves = !knows_position_ || response.received() > position_;
+  knows_position_ = true;
+  position_ = response.received();
+  return moves ? Progress::kMoves : Progress::kStands;
+}
+
+}  // namespace coppice::relay

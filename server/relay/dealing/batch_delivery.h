@@ -1,0 +1,63 @@
+// One frozen batch on its way to the curator.
+
+#ifndef COPPICE_SERVER_RELAY_DEALING_BATCH_DELIVERY_H_
+#define COPPICE_SERVER_RELAY_DEALING_BATCH_DELIVERY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/study/relay_promise.h"
+#include "common/study/signature.h"
+#include "server/relay/dealing/curator_calls.h"
+#include "server/relay/epoch/epoch.h"
+
+namespace coppice::relay {
+
+// Guarantee  What is sent is a function of the frozen reports, of the deal's terms and of the
+//            relay's key: the same bytes at every try, and after every restart. Parts are cut in
+//            the order of tickets.
+// Errors     those of the curator, and of Epoch::Read(). DataLoss: the curator's answer makes no
+//            sense. After an error the same call may be made again.
+// Threads    one at a time.
+class BatchDelivery {
+ public:
+  static constexpr uint64_t kReportsPerPart = 1000;  // the curator's limit
+
+  enum class Progress : uint8_t {
+    kMoves,   // send the next part
+    kStands,  // the curator took nothing of it: wait
+    kStored,  // the curator has all of it
+    kBroken,  // what it has is not what was signed, and it wants no more of it
+  };
+
+  // FailedPrecondition: `key` is not the one that the terms name.
+  static absl::StatusOr<BatchDelivery> Create(std::shared_ptr<const Epoch> epoch,
+                                              const RelayTerms& terms, const Frozen& frozen,
+                                              const SigningKey& key);
+
+  // One call. The first after a start asks how far the batch has come.
+  absl::StatusOr<Progress> SendNext(CuratorCalls& curator);
+
+  uint64_t reports() const { return reports_; }
+
+ private:
+  BatchDelivery(std::shared_ptr<const Epoch> epoch, v1::DeliverBatchRequest envelope,
+                uint64_t reports)
+      : epoch_(std::move(epoch)), envelope_(std::move(envelope)), reports_(reports) {}
+
+  absl::StatusOr<v1::DeliverBatchRequest> NextPart() const;
+  absl::StatusOr<Progress> Learn(const v1::DeliverBatchResponse& response);
+
+  std::shared_ptr<const Epoch> epoch_;
+  v1::DeliverBatchRequest envelope_;  // without reports
+  uint64_t reports_;
+  bool knows_position_ = false;
+  uint64_t position_ = 0;  // of the next report to send
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DEALING_BATCH_DELIVERY_H_

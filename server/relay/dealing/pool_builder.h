@@ -1,0 +1,84 @@
+// Collects the tickets of one pool from the curator's offers, and checks all of them.
+
+#ifndef COPPICE_SERVER_RELAY_DEALING_POOL_BUILDER_H_
+#define COPPICE_SERVER_RELAY_DEALING_POOL_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/study/terms.h"
+#include "common/study/ticket.h"
+#include "coppice/v1/study.pb.h"
+#include "server/relay/dealing/curator_trust.h"
+#include "server/relay/dealing/deal_documents.h"
+
+namespace coppice::relay {
+
+// Everything of a deal but its name and its times.
+struct Pool {
+  std::vector<Ticket> tickets;  // all different
+  DealDocuments documents;
+  Fingerprint fingerprint{};
+  SealingKeyName sealing_key{};
+  uint64_t min_batch = 0;
+  uint64_t ciphertext_bytes = 0;  // of every sealed report
+};
+
+// Guarantee  One set of terms, one manifest and so one sealing key for all tickets: devices of a
+//            deal are alike but for ticket and tree. The manifest is one that CuratorTrust admits,
+//            of a study that takes sealed reports and that nothing else splits into crowds.
+// Errors     Add(): Aborted: the study has changed since the first offer, begin anew. DataLoss: the
+//            curator's answer is not what was asked for, or not consistent. FailedPrecondition:
+//            the study is none that can be relayed, or not with so few tickets; in words for the
+//            relay's operator. Otherwise as CuratorTrust. After an error the builder is of no use.
+// Threads    one at a time.
+class PoolBuilder {
+ public:
+  // `trust` must outlive the builder. `min_batch` is the relay's own wish, 0 if it has none.
+  PoolBuilder(std::string study, uint64_t tickets, uint64_t min_batch, CuratorTrust& trust)
+      : study_(std::move(study)), wanted_(tickets), own_min_batch_(min_batch), trust_(trust) {}
+
+  // The first asks for the terms and one ticket, so that what is wrong shows before many are spent.
+  v1::GetOfferRequest NextRequest() const;
+  absl::Status Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
+
+  // Bytes on disk that the deal will need, and when the study expires; 0 before the first offer.
+  uint64_t BytesNeeded() const;
+  int64_t expires_unix_seconds() const {
+    return first_.has_value() ? first_->documents.manifest().expires_unix_seconds : 0;
+  }
+  bool IsComplete() const { return first_.has_value() && pool_tickets_.size() == wanted_; }
+  // Once it is complete. DataLoss: a ticket that came twice.
+  absl::StatusOr<Pool> Finish() &&;
+
+ private:
+  struct First {
+    Fingerprint fingerprint{};
+    v1::SignedManifest signed_manifest;
+    Sha256Digest manifest_hash{};
+    ManifestSealing sealing;
+    DealDocuments documents;
+    uint64_t forest_bytes = 0;
+  };
+
+  absl::Status AddFirst(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
+  absl::Status CheckUnchanged(const v1::GetOfferResponse& offer) const;
+  absl::Status AddTickets(const v1::GetOfferResponse& offer);
+  absl::Status CheckBatch(const ManifestSealing& sealing) const;
+  uint64_t TicketsToAsk() const;
+
+  std::string study_;
+  uint64_t wanted_;
+  uint64_t own_min_batch_;
+  CuratorTrust& trust_;
+  std::optional<First> first_;
+  std::vector<Ticket> pool_tickets_;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DEALING_POOL_BUILDER_H_

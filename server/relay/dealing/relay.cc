@@ -1,0 +1,122 @@
+#include "server/relay/dealing/relay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/relay/dealing/relayed_study.h"
+
+namespace coppice::relay {
+namespace {
+
+absl::Status CheckRelayOptions(const RelayOptions& options) {
+  if (options.studies.empty()) return absl::InvalidArgumentError("name at least one study");
+  for (const std::string& study : options.studies) {
+    if (!IsValidId(study)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("study \"", study, "\": an id is 1 to 63 of a-z 0-9 - _"));
+    }
+    if (std::count(options.studies.begin(), options.studies.end(), study) > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("study ", study, " is named twice"));
+    }
+  }
+  if (options.tickets < 1 || options.tickets > kMaxEpochTickets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a pool must have 1 to ", kMaxEpochTickets, " tickets, not ",
+                     options.tickets));
+  }
+  if (options.min_batch > options.tickets) {
+    return absl::InvalidArgumentError(absl::StrCat("a pool of ", options.tickets,
+                                                   " tickets never makes a batch of ",
+                                                   options.min_batch, ": give it more"));
+  }
+  if (options.deal_for < absl::Seconds(1) || options.collect_for < options.deal_for) {
+    return absl::InvalidArgumentError(
+        "tickets must be dealt for a second or more, and reports collected for at least as long");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<DiskFile>> LockFolder(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/lock");
+  absl::StatusOr<std::unique_ptr<DiskFile>> created = RealDisk().CreateFile(path);
+  return absl::IsAlreadyExists(created.status()) ? RealDisk().OpenFile(path) : std::move(created);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Relay>> Relay::Open(const RelayOptions& options,
+                                                   const SigningKey& key,
+                                                   std::shared_ptr<CuratorCalls> curator,
+                                                   const RelaySeams& seams) {
+  COPPICE_RETURN_IF_ERROR(CheckRelayOptions(options));
+  std::unique_ptr<Relay> relay(new Relay(key, std::move(curator)));
+  COPPICE_ASSIGN_OR_RETURN(relay->lock_, LockFolder(options.data_dir));
+  for (const std::string& study : options.studies) {
+    COPPICE_ASSIGN_OR_RETURN(
+        relay->studies_.emplace_back(),
+        RelayedStudy::Open(options, study, relay->key_, *relay->curator_, seams));
+  }
+  if (seams.threads) {
+    for (const auto& study : relay->studies_) study->Start();
+  }
+  return relay;
+}
+
+Relay::Relay(const SigningKey& key, std::shared_ptr<CuratorCalls> curator)
+    : key_(key), curator_(std::move(curator)) {}
+
+Relay::~Relay() { Drain(); }
+
+absl::StatusOr<RelayedStudy*> Relay::Find(absl::string_view name) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, name));
+  for (const auto& study : studies_) {
+    if (study->id() == id) return study.get();
+  }
+  return absl::NotFoundError(absl::StrCat("this relay has no study ", id));
+}
+
+absl::StatusOr<std::shared_ptr<const std::string>> Relay::Terms(absl::string_view study) const {
+  COPPICE_ASSIGN_OR_RETURN(const RelayedStudy* found, Find(study));
+  return found->Terms();
+}
+
+absl::StatusOr<std::string> Relay::TakeOffer(absl::string_view study, absl::string_view epoch,
+                                             Admit admit) {
+  COPPICE_ASSIGN_OR_RETURN(RelayedStudy * found, Find(study));
+  return found->TakeOffer(epoch, admit);
+}
+
+void Relay::Submit(absl::string_view epoch, SealedReport report, SubmitDone done) {
+  for (const auto& study : studies_) {
+    if (study->Submit(epoch, report, done)) return;
+  }
+  ++unknown_epochs_;
+  done(SubmitOutcome::kUnknown);
+}
+
+std::vector<StudyTotals> Relay::totals() const {
+  std::vector<StudyTotals> totals;
+  for (const auto& study : studies_) totals.push_back(study->totals());
+  return totals;
+}
+
+absl::Status Relay::Ready() const {
+  for (const auto& study : studies_) COPPICE_RETURN_IF_ERROR(study->Ready());
+  return absl::OkStatus();
+}
+
+void Relay::Drain() {
+  curator_->Cancel();
+  for (const auto& study : studies_) study->Drain();
+}
+
+absl::Time Relay::Step() {
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& study : studies_) next = std::min(next, study->Step());
+  return next;
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,267 @@
+#include "server/relay/dealing/relayed_study.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::relay {
+namespace {
+
+// Erased epochs whose late reports are told that they are late.
+constexpr size_t kMaxErasedEpochs = 16;
+
+std::string EpochBytes(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
+
+bool HasLengths(const SealedReport& report, const EpochRules& rules) {
+  return report.ticket.size() == kTicketIdBytes + kTicketMacBytes &&
+         report.claim.size() == kClaimBytes && report.encapsulated.size() == kEncapsulatedBytes &&
+         report.ciphertext.size() == rules.ciphertext_bytes;
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  const absl::Status made = RealDisk().CreateFolder(path);
+  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
+}
+
+}  // namespace
+
+void GrowingPause::Lengthen(absl::Time now, absl::Duration asked) {
+  next_ = now + pause_ + asked;
+  pause_ = std::min(2 * pause_, kLongest);
+}
+
+RelayedStudy::RelayedStudy(const RelayOptions& options, std::string study, const SigningKey& key,
+                           CuratorCalls& curator, const RelaySeams& seams, CuratorTrust trust)
+    : options_(options),
+      study_(std::move(study)),
+      key_(key),
+      curator_(curator),
+      seams_(seams),
+      trust_(std::move(trust)) {}
+
+absl::StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOptions& options,
+                                                                 const std::string& study,
+                                                                 const SigningKey& key,
+                                                                 CuratorCalls& curator,
+                                                                 const RelaySeams& seams) {
+  const std::string studies = absl::StrCat(options.data_dir, "/studies");
+  const std::string folder = absl::StrCat(studies, "/", study);
+  COPPICE_RETURN_IF_ERROR(MakeFolder(studies));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(folder));
+  COPPICE_ASSIGN_OR_RETURN(
+      CuratorTrust trust,
+      CuratorTrust::Load(absl::StrCat(folder, "/manifest"), study, options.curator_key));
+  std::unique_ptr<RelayedStudy> opened(
+      new RelayedStudy(options, study, key, curator, seams, std::move(trust)));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(opened->EpochsFolder()));
+  COPPICE_RETURN_IF_ERROR(opened->Restore());
+  return opened;
+}
+
+RelayedStudy::~RelayedStudy() { Drain(); }
+
+std::string RelayedStudy::EpochsFolder() const {
+  return absl::StrCat(options_.data_dir, "/studies/", study_, "/epochs");
+}
+
+absl::Status RelayedStudy::Restore() {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> folders, Epoch::List(EpochsFolder()));
+  for (const std::string& folder : folders) COPPICE_RETURN_IF_ERROR(RestoreEpoch(folder));
+  return absl::OkStatus();
+}
+
+absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch, Epoch::Open(folder));
+  if (epoch->state() == EpochState::kDropped || epoch->state() == EpochState::kDelivered) {
+    return epoch->Erase();
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::string packed, epoch->ReadDocuments());
+  absl::StatusOr<DealDocuments> documents = DealDocuments::Unpack(packed);
+  if (!documents.ok()) {
+    return absl::DataLossError(absl::StrCat(folder, ": ", documents.status().message()));
+  }
+  const RelayTerms& promise = documents->promise();
+  if (promise.relay_key != KeyIdOf(key_.public_key())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder, " is a deal of another relay's key: devices and the curator accept it "
+                             "under that key alone. Put the key back, or remove the folder, and "
+                             "its reports are lost"));
+  }
+  MutexLock lock(mutex_);
+  if (epoch->state() == EpochState::kOpen) {
+    if (deal_ != nullptr) {
+      return absl::DataLossError(
+          absl::StrCat(folder, " is open besides another deal of its study: a backup was put back. "
+                               "Remove both, and their reports are lost"));
+    }
+    Know(epoch);
+    deal_ = std::make_shared<const Deal>(Deal{std::move(epoch), *std::move(documents)});
+    return absl::OkStatus();
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, epoch->Freeze(seams_.now()));
+  COPPICE_ASSIGN_OR_RETURN(BatchDelivery delivery,
+                           BatchDelivery::Create(epoch, promise, frozen, key_));
+  Know(epoch);
+  waiting_.push_back({.epoch = std::move(epoch),
+                      .delivery = std::move(delivery),
+                      .expires_unix_seconds = documents->manifest().expires_unix_seconds});
+  ++counts_.waiting;
+  return absl::OkStatus();
+}
+
+void RelayedStudy::Know(std::shared_ptr<Epoch> epoch) {
+  const EpochRules rules = epoch->rules();
+  known_.push_back({.rules = rules, .epoch = std::move(epoch)});
+  const auto is_erased = [](const KnownEpoch& known) { return known.epoch == nullptr; };
+  if (std::count_if(known_.begin(), known_.end(), is_erased) >
+      static_cast<ptrdiff_t>(kMaxErasedEpochs)) {
+    known_.erase(std::find_if(known_.begin(), known_.end(), is_erased));
+  }
+}
+
+const RelayedStudy::KnownEpoch* RelayedStudy::Find(absl::string_view epoch) const {
+  for (const KnownEpoch& known : known_) {
+    if (EpochBytes(known.rules.epoch) == epoch) return &known;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const RelayedStudy::Deal> RelayedStudy::OpenDeal() const {
+  MutexLock lock(mutex_);
+  return deal_;
+}
+
+absl::Status RelayedStudy::NoDeal() const {
+  return absl::UnavailableError(
+      absl::StrCat("no deal of study ", study_, " is open: ", why_no_deal_));
+}
+
+absl::StatusOr<std::shared_ptr<const std::string>> RelayedStudy::Terms() const {
+  MutexLock lock(mutex_);
+  if (deal_ == nullptr) return NoDeal();
+  return deal_->documents.terms_answer();
+}
+
+absl::StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
+    absl::string_view epoch) const {
+  MutexLock lock(mutex_);
+  if (draining_) return absl::UnavailableError("the relay is stopping; come again");
+  if (deal_ == nullptr) return NoDeal();
+  const RelayTerms& promise = deal_->documents.promise();
+  if (EpochBytes(promise.epoch) != epoch) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", study_, " has another deal by now; ask for its terms again"));
+  }
+  if (absl::ToUnixSeconds(seams_.now()) >= promise.deal_until_unix_seconds) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the time to take an offer of study ", study_, " is over; come again"));
+  }
+  const EpochTotals totals = deal_->epoch->totals();
+  if (totals.dealt >= totals.tickets) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("every ticket of study ", study_, " is dealt; come again"));
+  }
+  return deal_;
+}
+
+absl::StatusOr<std::string> RelayedStudy::TakeOffer(absl::string_view epoch, Relay::Admit admit) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Deal> deal, DealFor(epoch));
+  COPPICE_RETURN_IF_ERROR(admit(deal->documents.promise().epoch));
+  COPPICE_ASSIGN_OR_RETURN(const Dealt dealt, deal->epoch->Deal(seams_.now()));
+  ++counts_.dealt;
+  return deal->documents.Envelope(dealt);
+}
+
+void RelayedStudy::CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome) {
+  if (outcome.ok()) ++counts_.outcomes[static_cast<size_t>(*outcome)];
+}
+
+bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done) {
+  std::shared_ptr<Epoch> found;
+  EpochRules rules;
+  {
+    MutexLock lock(mutex_);
+    const KnownEpoch* known = Find(epoch);
+    if (known == nullptr) return false;
+    rules = known->rules;
+    found = known->epoch;
+    ++in_flight_;
+  }
+  // The epoch is not kept by what it calls: the last to let go of it waits for its thread.
+  SubmitDone counted = [this, done = std::move(done)](absl::StatusOr<SubmitOutcome> outcome) {
+    CountAnswer(outcome);
+    done(std::move(outcome));
+    MutexLock lock(mutex_);
+    if (--in_flight_ == 0) changed_.NotifyAll();
+  };
+  if (found != nullptr) {
+    found->Submit(std::move(report), seams_.now(), std::move(counted));
+  } else {
+    counted(HasLengths(report, rules) ? SubmitOutcome::kClosed : SubmitOutcome::kBadLength);
+  }
+  return true;
+}
+
+StudyTotals RelayedStudy::totals() const {
+  const auto outcome = [&](SubmitOutcome which) {
+    return counts_.outcomes[static_cast<size_t>(which)].load();
+  };
+  StudyTotals totals{.study = study_,
+                     .dealt = counts_.dealt,
+                     .stored = outcome(SubmitOutcome::kStored),
+                     .conflict = outcome(SubmitOutcome::kConflict),
+                     .closed = outcome(SubmitOutcome::kClosed),
+                     .unknown = outcome(SubmitOutcome::kUnknown),
+                     .bad_length = outcome(SubmitOutcome::kBadLength),
+                     .waiting = counts_.waiting,
+                     .delivered = counts_.delivered,
+                     .dropped = counts_.dropped,
+                     .refused = counts_.refused};
+  MutexLock lock(mutex_);
+  using Phase = StudyTotals::Phase;
+  if (deal_ != nullptr) {
+    const int64_t until = deal_->documents.promise().deal_until_unix_seconds;
+    const bool deals = absl::ToUnixSeconds(seams_.now()) < until;
+    totals.phase = deals ? Phase::kDealing : Phase::kCollecting;
+  } else if (ended_) {
+    totals.phase = Phase::kEnded;
+  }
+  return totals;
+}
+
+absl::Status RelayedStudy::Ready() const {
+  MutexLock lock(mutex_);
+  return deal_ != nullptr || ended_ ? absl::OkStatus() : NoDeal();
+}
+
+void RelayedStudy::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void RelayedStudy::Run() {
+  while (true) {
+    const absl::Time next = Step();
+    const absl::Duration wait = next - seams_.now();
+    MutexLock lock(mutex_);
+    const auto until = After(wait);
+    while (!draining_ && wait > absl::ZeroDuration()) {
+      if (!changed_.WaitUntil(mutex_, until)) break;
+    }
+    if (draining_) return;
+  }
+}
+
+void RelayedStudy::Drain() {
+  {
+    MutexLock lock(mutex_);
+    draining_ = true;
+    changed_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+  MutexLock lock(mutex_);
+  while (in_flight_ > 0) changed_.Wait(mutex_);
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,175 @@
+// One study's deals, one after the other: a pool is opened, dealt, collected, frozen, delivered and
+// erased.
+
+#ifndef COPPICE_SERVER_RELAY_DEALING_RELAYED_STUDY_H_
+#define COPPICE_SERVER_RELAY_DEALING_RELAYED_STUDY_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "common/study/signature.h"
+#include "server/relay/dealing/batch_delivery.h"
+#include "server/relay/dealing/curator_calls.h"
+#include "server/relay/dealing/curator_trust.h"
+#include "server/relay/dealing/deal_documents.h"
+#include "server/relay/dealing/pool_builder.h"
+#include "server/relay/dealing/relay.h"
+#include "server/relay/dealing/relay_options.h"
+#include "server/relay/epoch/epoch.h"
+
+namespace coppice::relay {
+
+// When something that failed is tried again: after pauses that double.
+class GrowingPause {
+ public:
+  static constexpr absl::Duration kFirst = absl::Seconds(1);
+  static constexpr absl::Duration kLongest = absl::Minutes(5);
+
+  absl::Time next() const { return next_; }
+  // `asked` is how long the other side wants to be left alone, in addition.
+  void Lengthen(absl::Time now, absl::Duration asked = absl::ZeroDuration());
+  void Clear() { *this = GrowingPause(); }
+
+ private:
+  absl::Duration pause_ = kFirst;
+  absl::Time next_ = absl::InfinitePast();
+};
+
+// Guarantee  At most one deal is open, and at most kMaxWaitingBatches wait for the curator. A deal
+//            that was lost, or erased, is never opened again, whatever comes for it. A batch that
+//            the curator does not have is erased only if the curator, or the study's own expiry,
+//            says that it never will.
+// Errors     as Relay.
+// Threads    What devices call is safe to share. Step() is for one thread: the study's own, if it
+//            was started.
+class RelayedStudy {
+ public:
+  static constexpr size_t kMaxWaitingBatches = 2;
+
+  // The key, the curator and the folder's disk must outlive the study.
+  static absl::StatusOr<std::unique_ptr<RelayedStudy>> Open(const RelayOptions& options,
+                                                            const std::string& study,
+                                                            const SigningKey& key,
+                                                            CuratorCalls& curator,
+                                                            const RelaySeams& seams);
+  // Drains first.
+  ~RelayedStudy();
+
+  const std::string& id() const { return study_; }
+
+  absl::StatusOr<std::shared_ptr<const std::string>> Terms() const;
+  absl::StatusOr<std::string> TakeOffer(absl::string_view epoch, Relay::Admit admit);
+  // False, and nothing is done, if the epoch is none of this study's.
+  bool Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done);
+
+  StudyTotals totals() const;
+  absl::Status Ready() const;
+
+  // Begins to do by itself what Step() does.
+  void Start();
+  // The curator's calls must be cancelled before.
+  void Drain();
+
+  // Does what is due now; returns when the next is.
+  absl::Time Step();
+
+ private:
+  // What devices deal with. Epoch is safe to share but for what Step() alone does.
+  struct Deal {
+    std::shared_ptr<Epoch> epoch;
+    DealDocuments documents;
+  };
+  // An epoch that reports may come for. Without `epoch` it is erased.
+  struct KnownEpoch {
+    EpochRules rules;
+    std::shared_ptr<Epoch> epoch;
+  };
+  struct WaitingBatch {
+    std::shared_ptr<Epoch> epoch;
+    BatchDelivery delivery;
+    int64_t expires_unix_seconds = 0;  // of the study; 0: never
+  };
+  struct Counts {
+    std::array<std::atomic<uint64_t>, 6> outcomes{};  // by SubmitOutcome
+    std::atomic<uint64_t> dealt = 0, waiting = 0, delivered = 0, dropped = 0, refused = 0;
+  };
+
+  RelayedStudy(const RelayOptions& options, std::string study, const SigningKey& key,
+               CuratorCalls& curator, const RelaySeams& seams, CuratorTrust trust);
+
+  std::string EpochsFolder() const;
+  absl::Status Restore();
+  absl::Status RestoreEpoch(const std::string& folder);
+  void Run();
+
+  void Know(std::shared_ptr<Epoch> epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const KnownEpoch* Find(absl::string_view epoch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<const Deal> OpenDeal() const;
+  absl::StatusOr<std::shared_ptr<const Deal>> DealFor(absl::string_view epoch) const;
+  absl::Status NoDeal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome);
+
+  // The parts of Step(), in relayed_study_steps.cc. Each returns when it is due again.
+  absl::Time StepDeal(absl::Time now);
+  absl::Time StepDelivery(absl::Time now);
+  absl::Time StepOpening(absl::Time now);
+
+  absl::Status Freeze(absl::Time now, const Deal& deal);
+  void FinishDelivery(BatchDelivery::Progress progress);
+  absl::Time DeliveryFailed(absl::Time now, const absl::Status& error);
+  void DropFirstWaiting();
+  // Removes it from the disk and answers kClosed for it from now on.
+  void Erase(const std::shared_ptr<Epoch>& epoch);
+  absl::Status Collect(absl::Time now);
+  absl::Status CheckRoom() const;
+  absl::Status OpenPool(absl::Time now);
+  absl::StatusOr<absl::Time> FreezeAt(int64_t expires, absl::Time now) const;
+  absl::StatusOr<RelayTerms> PromiseFor(const Pool& pool, absl::Time now) const;
+  absl::Time OpeningFailed(absl::Time now, const absl::Status& error);
+
+  // To the log, but not the same twice in a row.
+  void Say(RelayEvent::Severity severity, std::string text);
+
+  const RelayOptions options_;
+  const std::string study_;
+  const SigningKey& key_;
+  CuratorCalls& curator_;
+  const RelaySeams seams_;
+  Counts counts_;
+
+  // Of Step() alone.
+  CuratorTrust trust_;
+  std::optional<PoolBuilder> builder_;
+  GrowingPause freezing_, delivering_, opening_;
+  std::deque<WaitingBatch> waiting_;  // oldest first
+  std::string last_said_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::shared_ptr<const Deal> deal_ ABSL_GUARDED_BY(mutex_);
+  std::deque<KnownEpoch> known_ ABSL_GUARDED_BY(mutex_);      // oldest first
+  std::string why_no_deal_ ABSL_GUARDED_BY(mutex_) = "the curator was not asked yet";
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  std::thread thread_;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DEALING_RELAYED_STUDY_H_

@@ -1,0 +1,278 @@
+// What a study does by itself: it freezes its deal, delivers its batches, and opens the next pool.
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/base/time_text.h"
+#include "server/relay/dealing/relayed_study.h"
+
+namespace coppice::relay {
+namespace {
+
+using Severity = RelayEvent::Severity;
+
+// How often a deal is looked at, whose last report ends it before its time.
+constexpr absl::Duration kLook = absl::Seconds(1);
+
+// A batch must be at the curator when the study expires, so collecting ends well before: by a day,
+// or by as long as a short deal takes.
+absl::Duration DeliveryReserve(absl::Duration collect_for) {
+  return std::min(absl::Hours(24), collect_for);
+}
+
+std::string HexOf(const EpochId& epoch) {
+  return absl::BytesToHexString(
+      {reinterpret_cast<const char*>(epoch.data()), epoch.size()});
+}
+
+absl::StatusOr<EpochId> DrawEpoch() {
+  EpochId epoch{};
+  COPPICE_ASSIGN_OR_RETURN(const std::string hex, RandomHex(epoch.size()));
+  const std::string bytes = absl::HexStringToBytes(hex);
+  std::copy(bytes.begin(), bytes.end(), epoch.begin());
+  return epoch;
+}
+
+// Whether the curator says for good that it takes no report of this study.
+bool EndsStudy(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
+}
+
+}  // namespace
+
+absl::Time RelayedStudy::Step() {
+  const absl::Time now = seams_.now();
+  const absl::Time freeze = StepDeal(now);
+  const absl::Time deliver = StepDelivery(now);
+  return std::min({freeze, deliver, StepOpening(now)});
+}
+
+void RelayedStudy::Say(Severity severity, std::string text) {
+  if (text == last_said_) return;
+  last_said_ = text;
+  seams_.log({.severity = severity, .study = study_, .text = std::move(text)});
+}
+
+absl::Time RelayedStudy::StepDeal(absl::Time now) {
+  const std::shared_ptr<const Deal> deal = OpenDeal();
+  if (deal == nullptr) return absl::InfiniteFuture();
+  if (now < freezing_.next()) return freezing_.next();
+  const absl::Time freeze_at =
+      absl::FromUnixSeconds(deal->documents.promise().freeze_at_unix_seconds);
+  // Never because the batch is large enough: that would leave out whoever is late.
+  const EpochTotals totals = deal->epoch->totals();
+  if (now < freeze_at && totals.stored < totals.tickets) return std::min(freeze_at, now + kLook);
+  const absl::Status frozen = Freeze(now, *deal);
+  if (frozen.ok()) return now;
+  freezing_.Lengthen(now);
+  Say(Severity::kError,
+      absl::StrCat("the deal cannot be closed, and is tried again: ", frozen.message()));
+  return freezing_.next();
+}
+
+absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
+  COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, deal.epoch->Freeze(now));
+  const RelayTerms& promise = deal.documents.promise();
+  if (frozen.dropped) {
+    ++counts_.dropped;
+    Say(Severity::kWarning, absl::StrCat("a deal had fewer than ", promise.min_batch,
+                                         " reports at its end: they are erased, and nobody has "
+                                         "seen them"));
+    Erase(deal.epoch);
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(BatchDelivery delivery,
+                             BatchDelivery::Create(deal.epoch, promise, frozen, key_));
+    waiting_.push_back({.epoch = deal.epoch,
+                        .delivery = std::move(delivery),
+                        .expires_unix_seconds = deal.documents.manifest().expires_unix_seconds});
+    ++counts_.waiting;
+    Say(Severity::kInfo, absl::StrCat("a batch of ", frozen.reports, " reports is closed"));
+  }
+  freezing_.Clear();
+  MutexLock lock(mutex_);
+  deal_.reset();  // the caller holds it: an epoch that went here would wait for this lock
+  why_no_deal_ = "the next one is not open yet";
+  return absl::OkStatus();
+}
+
+void RelayedStudy::Erase(const std::shared_ptr<Epoch>& epoch) {
+  const absl::Status erased = epoch->Erase();
+  if (!erased.ok()) {
+    Say(Severity::kError, absl::StrCat("a deal that is over stays on the disk until the next "
+                                       "start: ",
+                                       erased.message()));
+  }
+  MutexLock lock(mutex_);
+  for (KnownEpoch& known : known_) {
+    if (known.epoch == epoch) known.epoch.reset();
+  }
+}
+
+absl::Time RelayedStudy::StepDelivery(absl::Time now) {
+  if (waiting_.empty()) return absl::InfiniteFuture();
+  if (now < delivering_.next()) return delivering_.next();
+  const absl::StatusOr<BatchDelivery::Progress> progress =
+      waiting_.front().delivery.SendNext(curator_);
+  if (!progress.ok()) return DeliveryFailed(now, progress.status());
+  if (*progress == BatchDelivery::Progress::kStands) {
+    return DeliveryFailed(now, absl::UnavailableError("the curator took no report"));
+  }
+  delivering_.Clear();
+  if (*progress != BatchDelivery::Progress::kMoves) FinishDelivery(*progress);
+  return now;
+}
+
+void RelayedStudy::FinishDelivery(BatchDelivery::Progress progress) {
+  const WaitingBatch& batch = waiting_.front();
+  if (progress == BatchDelivery::Progress::kBroken) {
+    ++counts_.refused;
+    Say(Severity::kError,
+        absl::StrCat("the curator says that the ", batch.delivery.reports(),
+                     " reports of a batch are not those that this relay signed: they are lost. "
+                     "Check the disks and the memory of both"));
+  } else {
+    ++counts_.delivered;
+    Say(Severity::kInfo, absl::StrCat("the curator has a batch of ", batch.delivery.reports(),
+                                      " reports"));
+    const absl::Status marked = batch.epoch->MarkDelivered();
+    if (!marked.ok()) Say(Severity::kError, std::string(marked.message()));
+  }
+  DropFirstWaiting();
+}
+
+void RelayedStudy::DropFirstWaiting() {
+  Erase(waiting_.front().epoch);
+  waiting_.pop_front();
+  --counts_.waiting;
+}
+
+absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& error) {
+  const WaitingBatch& batch = waiting_.front();
+  const bool has_expired = batch.expires_unix_seconds != 0 &&
+                           absl::ToUnixSeconds(now) >= batch.expires_unix_seconds;
+  const bool is_answer = !IsRetryable(error) && !absl::IsCancelled(error) && !absl::IsDataLoss(error);
+  if (EndsStudy(error) || (has_expired && is_answer)) {
+    ++counts_.refused;
+    Say(Severity::kWarning,
+        absl::StrCat("a batch of ", batch.delivery.reports(),
+                     " reports is erased, since the curator takes it no more: ", error.message()));
+    DropFirstWaiting();
+    delivering_.Clear();
+    return now;
+  }
+  delivering_.Lengthen(now, AskedToWait(error));
+  Say(is_answer ? Severity::kError : Severity::kWarning,
+      absl::StrCat("a batch waits for the curator: ", error.message()));
+  return delivering_.next();
+}
+
+absl::Time RelayedStudy::StepOpening(absl::Time now) {
+  if (OpenDeal() != nullptr || waiting_.size() >= kMaxWaitingBatches) {
+    return absl::InfiniteFuture();
+  }
+  if (now < opening_.next()) return opening_.next();
+  absl::Status status = Collect(now);
+  if (status.ok() && builder_->IsComplete()) status = OpenPool(now);
+  if (!status.ok()) return OpeningFailed(now, status);
+  opening_.Clear();
+  return now;
+}
+
+// One call. All that a deal may fail by is asked before more tickets are.
+absl::Status RelayedStudy::Collect(absl::Time now) {
+  if (!builder_.has_value()) {
+    builder_.emplace(study_, options_.tickets, options_.min_batch, trust_);
+  }
+  COPPICE_RETURN_IF_ERROR(CheckRoom());
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse offer,
+                           curator_.GetOffer(builder_->NextRequest()));
+  absl::Status added = builder_->Add(offer, absl::ToUnixSeconds(now));
+  if (added.ok()) added = FreezeAt(builder_->expires_unix_seconds(), now).status();
+  if (!added.ok()) builder_.reset();
+  return OfServer(added);
+}
+
+absl::Status RelayedStudy::CheckRoom() const {
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(options_.data_dir, unknown);
+  if (unknown || space.available >= builder_->BytesNeeded()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      options_.data_dir, " has ", space.available >> 20, " MB left, and a pool of ",
+      options_.tickets, " tickets takes ", (builder_->BytesNeeded() >> 20) + 1,
+      " MB: make room, or give the pool fewer tickets"));
+}
+
+// `expires`: the study, in seconds since 1970; 0: never.
+absl::StatusOr<absl::Time> RelayedStudy::FreezeAt(int64_t expires, absl::Time now) const {
+  const absl::Time wanted = now + options_.collect_for;
+  if (expires == 0) return wanted;
+  const absl::Time latest =
+      absl::FromUnixSeconds(expires) - DeliveryReserve(options_.collect_for);
+  if (latest - now >= options_.collect_for / 2) return std::min(wanted, latest);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the study expires at ", TimeText(expires), ", too soon for another deal"));
+}
+
+absl::StatusOr<RelayTerms> RelayedStudy::PromiseFor(const Pool& pool, absl::Time now) const {
+  COPPICE_ASSIGN_OR_RETURN(const absl::Time freeze_at,
+                           FreezeAt(pool.documents.manifest().expires_unix_seconds, now));
+  COPPICE_ASSIGN_OR_RETURN(const EpochId epoch,
+                           seams_.draw_epoch ? seams_.draw_epoch() : DrawEpoch());
+  return RelayTerms{
+      .study = study_,
+      .fingerprint = pool.fingerprint,
+      .sealing_key = pool.sealing_key,
+      .epoch = epoch,
+      .min_batch = pool.min_batch,
+      .tickets = pool.tickets.size(),
+      .deal_until_unix_seconds =
+          absl::ToUnixSeconds(std::min(now + options_.deal_for, freeze_at)),
+      .freeze_at_unix_seconds = absl::ToUnixSeconds(freeze_at),
+      .relay_key = KeyIdOf(key_.public_key()),
+      .offer_bytes = pool.documents.offer_bytes()};
+}
+
+absl::Status RelayedStudy::OpenPool(absl::Time now) {
+  absl::StatusOr<Pool> pool = (*std::move(builder_)).Finish();
+  builder_.reset();
+  COPPICE_RETURN_IF_ERROR(pool.status());
+  COPPICE_ASSIGN_OR_RETURN(const RelayTerms promise, PromiseFor(*pool, now));
+  COPPICE_RETURN_IF_ERROR(pool->documents.Promise(promise, key_));
+  EpochSpec spec{.rules = {.epoch = promise.epoch,
+                           .min_batch = promise.min_batch,
+                           .deal_until_unix_seconds = promise.deal_until_unix_seconds,
+                           .freeze_at_unix_seconds = promise.freeze_at_unix_seconds,
+                           .ciphertext_bytes = pool->ciphertext_bytes},
+                 .tickets = std::move(pool->tickets),
+                 .documents = pool->documents.Pack()};
+  COPPICE_ASSIGN_OR_RETURN(
+      std::shared_ptr<Epoch> epoch,
+      Epoch::Create(absl::StrCat(EpochsFolder(), "/", HexOf(promise.epoch)), std::move(spec)));
+  Say(Severity::kInfo, absl::StrCat("a deal of ", promise.tickets, " tickets is open until ",
+                                    TimeText(promise.freeze_at_unix_seconds)));
+  MutexLock lock(mutex_);
+  Know(epoch);
+  deal_ = std::make_shared<const Deal>(Deal{std::move(epoch), std::move(pool->documents)});
+  ended_ = false;
+  return absl::OkStatus();
+}
+
+absl::Time RelayedStudy::OpeningFailed(absl::Time now, const absl::Status& error) {
+  // Tickets that came are kept while the curator is only slow: the next call shows whether the
+  // study is still the same.
+  if (!IsRetryable(error) && !absl::IsCancelled(error)) builder_.reset();
+  opening_.Lengthen(now, AskedToWait(error));
+  Say(Severity::kWarning, absl::StrCat("no deal is open: ", error.message()));
+  MutexLock lock(mutex_);
+  why_no_deal_ = std::string(error.message());
+  // Whoever never saw the study may only be misconfigured.
+  ended_ = absl::IsFailedPrecondition(error) && trust_.has_admitted();
+  return opening_.next();
+}
+
+}  // namespace coppice::relay
