@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 #include "client/collector/collector_call.h"
 #include "common/base/mutex.h"
 #include "common/base/read_file.h"
@@ -26,19 +27,20 @@ Sha256Digest HashOfFiles(const ConnectOptions& connect) {
   std::string hashes;
   for (const std::string* path :
        {&connect.ca_file, &connect.cert_file, &connect.key_file, &connect.token_file}) {
-    const absl::StatusOr<std::string> bytes =
-        path->empty() ? std::string() : ReadFile(*path);
+    const absl::StatusOr<std::string> bytes = path->empty() ? std::string() : ReadFile(*path);
     const Sha256Digest hash = Sha256({bytes.ok() ? *bytes : ""});
     hashes.append(hash.begin(), hash.end());
   }
   return Sha256({hashes});
 }
 
+// Not longer: nothing ends this wait.
+constexpr absl::Duration kConnectWithin = absl::Seconds(2);
+
 class GrpcCuratorCalls final : public CuratorCalls {
  public:
   GrpcCuratorCalls(const ConnectOptions& connect, absl::Duration deadline)
-      : connect_(connect),
-        once_{.deadline = deadline, .give_up_after = absl::ZeroDuration()} {}
+      : connect_(connect), once_{.deadline = deadline, .give_up_after = absl::ZeroDuration()} {}
 
   absl::Status Connect() {
     MutexLock lock(mutex_);
@@ -69,8 +71,8 @@ class GrpcCuratorCalls final : public CuratorCalls {
   }
 
  private:
-  using OneCall = absl::FunctionRef<grpc::Status(
-      const std::shared_ptr<grpc::Channel>&, grpc::ClientContext&)>;
+  using OneCall =
+      absl::FunctionRef<grpc::Status(const std::shared_ptr<grpc::Channel>&, grpc::ClientContext&)>;
 
   absl::Status ConnectIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Sha256Digest files = HashOfFiles(connect_);
@@ -99,6 +101,8 @@ class GrpcCuratorCalls final : public CuratorCalls {
 
   absl::Status Call(OneCall call) {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Channel());
+    // A channel that lost its server connects again only while somebody waits on it.
+    channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectWithin));
     return CallServer(*channel, connect_.server, once_, [&](grpc::ClientContext& context) {
       if (!Begin(context)) {
         return grpc::Status(grpc::StatusCode::CANCELLED, "the relay is stopping");

@@ -36,18 +36,18 @@ absl::StatusOr<CuratorTrust> CuratorTrust::Load(std::string file, absl::string_v
       absl::StrCat(file,
                    " is damaged: it remembers which of the curator's keys was the last. "
                    "Remove it to begin with the pinned key again"));
-  Admitted last;
+  PublicKey pinned{};
   v1::SignedManifest proto;
-  if (bytes.size() < last.pin.size()) return damaged;
-  std::copy_n(bytes.begin(), last.pin.size(), last.pin.begin());
-  if (!proto.ParseFromString(bytes.substr(last.pin.size()))) return damaged;
+  if (bytes.size() < pinned.size()) return damaged;
+  std::copy_n(bytes.begin(), pinned.size(), pinned.begin());
+  if (!proto.ParseFromString(bytes.substr(pinned.size()))) return damaged;
   const absl::StatusOr<SignedManifest> manifest = FromProto(proto);
   if (!manifest.ok()) return damaged;
   absl::StatusOr<Manifest> parsed = ParseManifest(manifest->bytes);
   if (!parsed.ok()) return damaged;
-  last.key = manifest->key;
-  last.manifest = *std::move(parsed);
-  return CuratorTrust(std::move(file), study, pin, std::move(last));
+  return CuratorTrust(
+      std::move(file), study, pin,
+      Admitted{.pin = pinned, .key = manifest->key, .manifest = *std::move(parsed)});
 }
 
 absl::StatusOr<Manifest> CuratorTrust::Admit(const SignedManifest& manifest,

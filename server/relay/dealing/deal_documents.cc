@@ -48,10 +48,10 @@ absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& 
   COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(offer.terms()));
   const PackedForest packed = PackTrees({offer.forest().begin(), offer.forest().end()});
   COPPICE_RETURN_IF_ERROR(OpenForest(terms, packed).status());
-  DealDocuments documents;
+  COPPICE_ASSIGN_OR_RETURN(Manifest manifest, ParseManifest(offer.manifest().manifest()));
+  DealDocuments documents(std::move(manifest));
   documents.terms_ = offer.terms();
   documents.signed_manifest_ = offer.manifest();
-  COPPICE_ASSIGN_OR_RETURN(documents.manifest_, ParseManifest(offer.manifest().manifest()));
   size_t longest = 0;
   for (size_t i = 0; i < packed.trees.size(); ++i) {
     documents.tree_fields_.push_back(TreeFields(packed.trees[i], packed.merkle.paths[i]));
@@ -59,10 +59,9 @@ absl::StatusOr<DealDocuments> DealDocuments::Create(const v1::GetOfferResponse& 
   }
   documents.offer_bytes_ = kLengthBytes + kOwnFieldsBytes + longest;
   if (documents.offer_bytes_ > kMaxOfferBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an offer of study ", terms.study, " has ", documents.offer_bytes_,
-                     " bytes, and a relay sends at most ", kMaxOfferBytes,
-                     ": the study needs smaller trees"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an offer of study ", terms.study, " has ", documents.offer_bytes_,
+        " bytes, and a relay sends at most ", kMaxOfferBytes, ": the study needs smaller trees"));
   }
   return documents;
 }
@@ -71,8 +70,7 @@ absl::Status DealDocuments::Promise(const RelayTerms& promise, const SigningKey&
   COPPICE_RETURN_IF_ERROR(ValidateRelayTerms(promise));
   v1::GetRelayTermsResponse answer;
   answer.set_relay_terms(SerializeRelayTerms(promise));
-  COPPICE_ASSIGN_OR_RETURN(const Signature signature,
-                           key.Sign(kRelayDomain, answer.relay_terms()));
+  COPPICE_ASSIGN_OR_RETURN(const Signature signature, key.Sign(kRelayDomain, answer.relay_terms()));
   answer.mutable_signature()->assign(signature.begin(), signature.end());
   answer.set_terms(terms_);
   *answer.mutable_manifest() = signed_manifest_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,7 +52,7 @@ class DealDocuments {
   static absl::StatusOr<DealDocuments> Unpack(absl::string_view packed);
 
  private:
-  DealDocuments() = default;
+  explicit DealDocuments(Manifest manifest) : manifest_(std::move(manifest)) {}
 
   std::string terms_;
   v1::SignedManifest signed_manifest_;

@@ -19,8 +19,8 @@ std::string FingerprintBytes(const Fingerprint& fingerprint) {
 }
 
 absl::Status NotRelayed(absl::string_view study, absl::string_view why) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "study ", study, " ", why, ", so that it cannot be answered through a relay"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("study ", study, " ", why, ", so that it cannot be answered through a relay"));
 }
 
 // Whatever splits devices into smaller crowds: what they show, and how they answer.
@@ -39,8 +39,7 @@ seal::ReportSealing SealingOf(const ManifestSealing& sealing, const Fingerprint&
           .payload_bytes = sealing.payload_bytes};
 }
 
-absl::StatusOr<Terms> ReadOfferedTerms(const v1::GetOfferResponse& offer,
-                                       absl::string_view study) {
+absl::StatusOr<Terms> ReadOfferedTerms(const v1::GetOfferResponse& offer, absl::string_view study) {
   if (offer.fingerprint() != FingerprintBytes(FingerprintOf(offer.terms()))) {
     return absl::DataLossError(absl::StrCat("the terms of study ", study,
                                             " do not match their fingerprint; tell the curator"));
@@ -112,10 +111,9 @@ absl::Status PoolBuilder::AddFirst(const v1::GetOfferResponse& offer, int64_t no
 absl::Status PoolBuilder::CheckBatch(const ManifestSealing& sealing) const {
   const uint64_t min_batch = std::max(own_min_batch_, sealing.min_batch);
   if (wanted_ >= min_batch) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("study ", study_, " takes no batch of fewer than ", min_batch,
-                   " reports, and a pool of this relay has ", wanted_,
-                   " tickets; give it more (--tickets)"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "study ", study_, " takes no batch of fewer than ", min_batch,
+      " reports, and a pool of this relay has ", wanted_, " tickets; give it more (--tickets)"));
 }
 
 // A manifest that was changed may name another sealing key, and other bytes would tell devices of
@@ -148,12 +146,11 @@ uint64_t PoolBuilder::BytesNeeded() const {
   constexpr uint64_t kPerSlot = 1 + kEncapsulatedBytes + 8;  // beside the ciphertext
   constexpr uint64_t kPerTicket = kTicketIdBytes + kTicketMacBytes;
   constexpr uint64_t kRest = 1 << 20;
-  const uint64_t ciphertext =
-      SealingOf(first_->sealing, first_->fingerprint).ciphertext_bytes();
+  const uint64_t ciphertext = SealingOf(first_->sealing, first_->fingerprint).ciphertext_bytes();
   return wanted_ * (kPerSlot + ciphertext + kPerTicket) + first_->forest_bytes + kRest;
 }
 
-absl::StatusOr<Pool> PoolBuilder::Finish() && {
+absl::StatusOr<TicketPool> PoolBuilder::Finish() && {
   std::vector<Ticket>& tickets = pool_tickets_;
   const auto before = [](const Ticket& a, const Ticket& b) {
     return a.id != b.id ? a.id < b.id : a.mac < b.mac;
@@ -165,12 +162,12 @@ absl::StatusOr<Pool> PoolBuilder::Finish() && {
                                             "order in which they come; tell the curator"));
   }
   const seal::ReportSealing sealing = SealingOf(first_->sealing, first_->fingerprint);
-  return Pool{.tickets = std::move(tickets),
-              .documents = std::move(first_->documents),
-              .fingerprint = first_->fingerprint,
-              .sealing_key = seal::SealingKeyIdOf(sealing.aead, first_->sealing.key),
-              .min_batch = std::max(own_min_batch_, first_->sealing.min_batch),
-              .ciphertext_bytes = sealing.ciphertext_bytes()};
+  return TicketPool{.tickets = std::move(tickets),
+                    .documents = std::move(first_->documents),
+                    .fingerprint = first_->fingerprint,
+                    .sealing_key = seal::SealingKeyIdOf(sealing.aead, first_->sealing.key),
+                    .min_batch = std::max(own_min_batch_, first_->sealing.min_batch),
+                    .ciphertext_bytes = sealing.ciphertext_bytes()};
 }
 
 }  // namespace coppice::relay

@@ -19,7 +19,7 @@
 namespace coppice::relay {
 
 // Everything of a deal but its name and its times.
-struct Pool {
+struct TicketPool {
   std::vector<Ticket> tickets;  // all different
   DealDocuments documents;
   Fingerprint fingerprint{};
@@ -53,7 +53,7 @@ class PoolBuilder {
   }
   bool IsComplete() const { return first_.has_value() && pool_tickets_.size() == wanted_; }
   // Once it is complete. DataLoss: a ticket that came twice.
-  absl::StatusOr<Pool> Finish() &&;
+  absl::StatusOr<TicketPool> Finish() &&;
 
  private:
   struct First {

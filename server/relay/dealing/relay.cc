@@ -23,9 +23,8 @@ absl::Status CheckRelayOptions(const RelayOptions& options) {
     }
   }
   if (options.tickets < 1 || options.tickets > kMaxEpochTickets) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a pool must have 1 to ", kMaxEpochTickets, " tickets, not ",
-                     options.tickets));
+    return absl::InvalidArgumentError(absl::StrCat("a pool must have 1 to ", kMaxEpochTickets,
+                                                   " tickets, not ", options.tickets));
   }
   if (options.min_batch > options.tickets) {
     return absl::InvalidArgumentError(absl::StrCat("a pool of ", options.tickets,

@@ -50,9 +50,8 @@ absl::StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOpti
   const std::string folder = absl::StrCat(studies, "/", study);
   COPPICE_RETURN_IF_ERROR(MakeFolder(studies));
   COPPICE_RETURN_IF_ERROR(MakeFolder(folder));
-  COPPICE_ASSIGN_OR_RETURN(
-      CuratorTrust trust,
-      CuratorTrust::Load(absl::StrCat(folder, "/manifest"), study, options.curator_key));
+  COPPICE_ASSIGN_OR_RETURN(CuratorTrust trust, CuratorTrust::Load(absl::StrCat(folder, "/manifest"),
+                                                                  study, options.curator_key));
   std::unique_ptr<RelayedStudy> opened(
       new RelayedStudy(options, study, key, curator, seams, std::move(trust)));
   COPPICE_RETURN_IF_ERROR(MakeFolder(opened->EpochsFolder()));
@@ -85,16 +84,18 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
   const RelayTerms& promise = documents->promise();
   if (promise.relay_key != KeyIdOf(key_.public_key())) {
     return absl::FailedPreconditionError(
-        absl::StrCat(folder, " is a deal of another relay's key: devices and the curator accept it "
-                             "under that key alone. Put the key back, or remove the folder, and "
-                             "its reports are lost"));
+        absl::StrCat(folder,
+                     " is a deal of another relay's key: devices and the curator accept it "
+                     "under that key alone. Put the key back, or remove the folder, and "
+                     "its reports are lost"));
   }
   MutexLock lock(mutex_);
   if (epoch->state() == EpochState::kOpen) {
     if (deal_ != nullptr) {
       return absl::DataLossError(
-          absl::StrCat(folder, " is open besides another deal of its study: a backup was put back. "
-                               "Remove both, and their reports are lost"));
+          absl::StrCat(folder,
+                       " is open besides another deal of its study: a backup was put back. "
+                       "Remove both, and their reports are lost"));
     }
     Know(epoch);
     deal_ = std::make_shared<const Deal>(Deal{std::move(epoch), *std::move(documents)});

@@ -138,7 +138,7 @@ class RelayedStudy {
   absl::Status CheckRoom() const;
   absl::Status OpenPool(absl::Time now);
   absl::StatusOr<absl::Time> FreezeAt(int64_t expires, absl::Time now) const;
-  absl::StatusOr<RelayTerms> PromiseFor(const Pool& pool, absl::Time now) const;
+  absl::StatusOr<RelayTerms> PromiseFor(const TicketPool& pool, absl::Time now) const;
   absl::Time OpeningFailed(absl::Time now, const absl::Status& error);
 
   // To the log, but not the same twice in a row.
@@ -161,7 +161,7 @@ class RelayedStudy {
   mutable Mutex mutex_;
   CondVar changed_;
   std::shared_ptr<const Deal> deal_ ABSL_GUARDED_BY(mutex_);
-  std::deque<KnownEpoch> known_ ABSL_GUARDED_BY(mutex_);      // oldest first
+  std::deque<KnownEpoch> known_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::string why_no_deal_ ABSL_GUARDED_BY(mutex_) = "the curator was not asked yet";
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

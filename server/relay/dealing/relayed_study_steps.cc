@@ -26,8 +26,7 @@ absl::Duration DeliveryReserve(absl::Duration collect_for) {
 }
 
 std::string HexOf(const EpochId& epoch) {
-  return absl::BytesToHexString(
-      {reinterpret_cast<const char*>(epoch.data()), epoch.size()});
+  return absl::BytesToHexString({reinterpret_cast<const char*>(epoch.data()), epoch.size()});
 }
 
 absl::StatusOr<EpochId> DrawEpoch() {
@@ -137,8 +136,8 @@ void RelayedStudy::FinishDelivery(BatchDelivery::Progress progress) {
                      "Check the disks and the memory of both"));
   } else {
     ++counts_.delivered;
-    Say(Severity::kInfo, absl::StrCat("the curator has a batch of ", batch.delivery.reports(),
-                                      " reports"));
+    Say(Severity::kInfo,
+        absl::StrCat("the curator has a batch of ", batch.delivery.reports(), " reports"));
     const absl::Status marked = batch.epoch->MarkDelivered();
     if (!marked.ok()) Say(Severity::kError, std::string(marked.message()));
   }
@@ -153,9 +152,10 @@ void RelayedStudy::DropFirstWaiting() {
 
 absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& error) {
   const WaitingBatch& batch = waiting_.front();
-  const bool has_expired = batch.expires_unix_seconds != 0 &&
-                           absl::ToUnixSeconds(now) >= batch.expires_unix_seconds;
-  const bool is_answer = !IsRetryable(error) && !absl::IsCancelled(error) && !absl::IsDataLoss(error);
+  const bool has_expired =
+      batch.expires_unix_seconds != 0 && absl::ToUnixSeconds(now) >= batch.expires_unix_seconds;
+  const bool is_answer =
+      !IsRetryable(error) && !absl::IsCancelled(error) && !absl::IsDataLoss(error);
   if (EndsStudy(error) || (has_expired && is_answer)) {
     ++counts_.refused;
     Say(Severity::kWarning,
@@ -201,24 +201,23 @@ absl::Status RelayedStudy::CheckRoom() const {
   std::error_code unknown;
   const std::filesystem::space_info space = std::filesystem::space(options_.data_dir, unknown);
   if (unknown || space.available >= builder_->BytesNeeded()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      options_.data_dir, " has ", space.available >> 20, " MB left, and a pool of ",
-      options_.tickets, " tickets takes ", (builder_->BytesNeeded() >> 20) + 1,
-      " MB: make room, or give the pool fewer tickets"));
+  return absl::UnavailableError(absl::StrCat(options_.data_dir, " has ", space.available >> 20,
+                                             " MB left, and a pool of ", options_.tickets,
+                                             " tickets takes ", (builder_->BytesNeeded() >> 20) + 1,
+                                             " MB: make room, or give the pool fewer tickets"));
 }
 
 // `expires`: the study, in seconds since 1970; 0: never.
 absl::StatusOr<absl::Time> RelayedStudy::FreezeAt(int64_t expires, absl::Time now) const {
   const absl::Time wanted = now + options_.collect_for;
   if (expires == 0) return wanted;
-  const absl::Time latest =
-      absl::FromUnixSeconds(expires) - DeliveryReserve(options_.collect_for);
+  const absl::Time latest = absl::FromUnixSeconds(expires) - DeliveryReserve(options_.collect_for);
   if (latest - now >= options_.collect_for / 2) return std::min(wanted, latest);
   return absl::FailedPreconditionError(
       absl::StrCat("the study expires at ", TimeText(expires), ", too soon for another deal"));
 }
 
-absl::StatusOr<RelayTerms> RelayedStudy::PromiseFor(const Pool& pool, absl::Time now) const {
+absl::StatusOr<RelayTerms> RelayedStudy::PromiseFor(const TicketPool& pool, absl::Time now) const {
   COPPICE_ASSIGN_OR_RETURN(const absl::Time freeze_at,
                            FreezeAt(pool.documents.manifest().expires_unix_seconds, now));
   COPPICE_ASSIGN_OR_RETURN(const EpochId epoch,
@@ -230,15 +229,14 @@ absl::StatusOr<RelayTerms> RelayedStudy::PromiseFor(const Pool& pool, absl::Time
       .epoch = epoch,
       .min_batch = pool.min_batch,
       .tickets = pool.tickets.size(),
-      .deal_until_unix_seconds =
-          absl::ToUnixSeconds(std::min(now + options_.deal_for, freeze_at)),
+      .deal_until_unix_seconds = absl::ToUnixSeconds(std::min(now + options_.deal_for, freeze_at)),
       .freeze_at_unix_seconds = absl::ToUnixSeconds(freeze_at),
       .relay_key = KeyIdOf(key_.public_key()),
       .offer_bytes = pool.documents.offer_bytes()};
 }
 
 absl::Status RelayedStudy::OpenPool(absl::Time now) {
-  absl::StatusOr<Pool> pool = (*std::move(builder_)).Finish();
+  absl::StatusOr<TicketPool> pool = (*std::move(builder_)).Finish();
   builder_.reset();
   COPPICE_RETURN_IF_ERROR(pool.status());
   COPPICE_ASSIGN_OR_RETURN(const RelayTerms promise, PromiseFor(*pool, now));
