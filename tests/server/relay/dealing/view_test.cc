@@ -1,0 +1,150 @@
+// What the curator sees is a function of which ticket has which report, and of nothing else: of no
+// arrival, time, repeat, device or crash.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "tests/server/relay/dealing/relay_fixture.h"
+
+namespace coppice::relay::testing {
+namespace {
+
+constexpr uint64_t kTickets = 3000;
+
+// How a deal went.
+struct Course {
+  const char* name;
+  uint32_t order;              // of devices and what they do
+  absl::Duration between;      // two reports
+  bool crashes_while_dealing;  // which passes over tickets
+  int crash_every = 0;         // so many reports
+  int lost_answers = 0;        // of the curator's
+  bool crashes_while_sending = false;
+};
+
+using Tickets = std::set<std::string>;
+// Requests of the curator's, each once.
+using View = std::set<std::string>;
+
+class ViewTest : public RelayTest {
+ protected:
+  ViewTest() { options_.tickets = kTickets; }
+
+  std::vector<Offered> TakeIn(const Course& course) {
+    std::vector<Offered> taken;
+    while (true) {
+      if (course.crashes_while_dealing && taken.size() == 700) Open();
+      const absl::StatusOr<Offered> offered = Take();
+      if (!offered.ok()) return taken;
+      taken.push_back(*offered);
+    }
+  }
+
+  // One device's way: with repeats, other bytes, and reports without a claim between.
+  void SendIn(std::mt19937& engine, const Offered& offered) {
+    const uint32_t turn = engine() % 16;
+    if (turn == 0) {
+      SealedReport unclaimed = ReportFor(offered.offer, "stuffed");
+      unclaimed.claim.assign(16, 'x');
+      EXPECT_EQ(Submit(offered.epoch, unclaimed), SubmitOutcome::kUnknown);
+    }
+    EXPECT_EQ(Submit(offered), SubmitOutcome::kStored);
+    if (turn == 1) EXPECT_EQ(Submit(offered), SubmitOutcome::kStored);
+    if (turn == 2) {
+      EXPECT_EQ(Submit(offered.epoch, ReportFor(offered.offer, "another")),
+                SubmitOutcome::kConflict);
+    }
+  }
+
+  void DeliverIn(const Course& course) {
+    curator_.batches.lose_answers = course.lost_answers;
+    for (int round = 0; round < 6 && course.crashes_while_sending; ++round) {
+      relay_->Step();
+      Open();
+    }
+    for (int round = 0; round < 4; ++round) {
+      Work();
+      Advance(absl::Minutes(11));
+    }
+  }
+
+  // What the curator is sent if `answered` are the tickets that are answered; all that a device
+  // takes in this course and whose first byte is even, if it is empty: it is filled in.
+  View Play(const Course& course, Tickets& answered) {
+    std::mt19937 engine(course.order);
+    std::filesystem::remove_all(dir_.path() + "/studies");
+    curator_.batches.batches.clear();
+    curator_.batches.requests.clear();
+    curator_.offers.next_ticket = 0;
+    curator_.offers.failure = grpc::Status::OK;
+    epochs_ = 0;
+    now_ = absl::FromUnixSeconds(kStart);
+    OpenDeal();
+    curator_.offers.failure = {grpc::StatusCode::UNAVAILABLE, "not now"};
+    std::vector<Offered> all = TakeIn(course);
+    const bool chooses = answered.empty();
+    std::shuffle(all.begin(), all.end(), engine);
+    int sent = 0;
+    for (const Offered& offered : all) {
+      const std::string& ticket = offered.offer.ticket();
+      if (chooses && ticket[0] % 2 == 0) answered.insert(ticket);
+      if (answered.count(ticket) == 0) continue;
+      Advance(course.between);
+      SendIn(engine, offered);
+      if (course.crash_every > 0 && ++sent % course.crash_every == 0) Open();
+    }
+    now_ = absl::FromUnixSeconds(kStart) + absl::Hours(24);
+    DeliverIn(course);
+    EXPECT_EQ(OnlyBatch().size(), answered.size()) << course.name;
+    return {curator_.batches.requests.begin(), curator_.batches.requests.end()};
+  }
+};
+
+TEST_F(ViewTest, TheCuratorSeesWhichTicketHasWhichReportAndNothingElse) {
+  // Crashes while dealing pass over tickets: this course says which are answered in all of them.
+  Tickets answered;
+  const View first = Play({.name = "crashes while dealing",
+                           .order = 1,
+                           .between = absl::ZeroDuration(),
+                           .crashes_while_dealing = true},
+                          answered);
+  EXPECT_GT(answered.size(), 600u);
+  ASSERT_GE(first.size(), 2u);
+  for (const Course& course : std::vector<Course>{
+           {.name = "another order", .order = 2, .between = {}, .crashes_while_dealing = false},
+           {.name = "slowly",
+           .order = 3,
+           .between = absl::Seconds(20),
+           .crashes_while_dealing = false},
+           {.name = "crashes while collecting",
+           .order = 4,
+           .between = absl::Seconds(1),
+           .crashes_while_dealing = false,
+           .crash_every = 97},
+           {.name = "crashes while sending",
+           .order = 5,
+           .between = absl::Seconds(2),
+           .crashes_while_dealing = false,
+           .lost_answers = 2,
+           .crashes_while_sending = true},
+       }) {
+    EXPECT_TRUE(Play(course, answered) == first) << course.name;
+  }
+}
+
+// Another map is another view: the comparison above can fail.
+TEST_F(ViewTest, ADifferentSetOfTicketsIsADifferentView) {
+  const Course course = {.name = "", .order = 1, .between = {}, .crashes_while_dealing = false};
+  Tickets answered;
+  const View first = Play(course, answered);
+  answered.erase(answered.begin());
+  EXPECT_FALSE(Play(course, answered) == first);
+}
+
+}  // namespace
+}  // namespace coppice::relay::testing
