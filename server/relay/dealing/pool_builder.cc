@@ -28,8 +28,8 @@ absl::Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
   if (!manifest.sealing.has_value()) {
     return NotRelayed(terms.study, "was created without a relay");
   }
-  if (terms.shows_values()) return NotRelayed(terms.study, "has public features");
   if (!terms.joined_by.empty()) return NotRelayed(terms.study, "is joined by an id");
+  if (terms.shows_values()) return NotRelayed(terms.study, "has public features");
   return absl::OkStatus();
 }
 

@@ -40,8 +40,11 @@ absl::Status CheckRelayOptions(const RelayOptions& options) {
 
 absl::StatusOr<std::unique_ptr<DiskFile>> LockFolder(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/lock");
-  absl::StatusOr<std::unique_ptr<DiskFile>> created = RealDisk().CreateFile(path);
-  return absl::IsAlreadyExists(created.status()) ? RealDisk().OpenFile(path) : std::move(created);
+  absl::StatusOr<std::unique_ptr<DiskFile>> file = RealDisk().CreateFile(path);
+  if (absl::IsAlreadyExists(file.status())) file = RealDisk().OpenFile(path);
+  COPPICE_RETURN_IF_ERROR(file.status());
+  COPPICE_RETURN_IF_ERROR((*file)->Lock());
+  return file;
 }
 
 }  // namespace

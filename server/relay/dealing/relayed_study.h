@@ -154,6 +154,7 @@ class RelayedStudy {
   // Of Step() alone.
   CuratorTrust trust_;
   std::optional<PoolBuilder> builder_;
+  bool refused_ = false;  // the study itself takes no more deals
   GrowingPause freezing_, delivering_, opening_;
   std::deque<WaitingBatch> waiting_;  // oldest first
   std::string last_said_;

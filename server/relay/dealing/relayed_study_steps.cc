@@ -189,10 +189,15 @@ absl::Status RelayedStudy::Collect(absl::Time now) {
     builder_.emplace(study_, options_.tickets, options_.min_batch, trust_);
   }
   COPPICE_RETURN_IF_ERROR(CheckRoom());
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse offer,
-                           curator_.GetOffer(builder_->NextRequest()));
-  absl::Status added = builder_->Add(offer, absl::ToUnixSeconds(now));
-  if (added.ok()) added = FreezeAt(builder_->expires_unix_seconds(), now).status();
+  const absl::StatusOr<v1::GetOfferResponse> offer = curator_.GetOffer(builder_->NextRequest());
+  // Whoever never saw the study may only be misconfigured.
+  refused_ = absl::IsFailedPrecondition(offer.status()) && trust_.has_admitted();
+  COPPICE_RETURN_IF_ERROR(offer.status());
+  absl::Status added = builder_->Add(*offer, absl::ToUnixSeconds(now));
+  if (added.ok()) {
+    added = FreezeAt(builder_->expires_unix_seconds(), now).status();
+    refused_ = !added.ok();
+  }
   if (!added.ok()) builder_.reset();
   return OfServer(added);
 }
@@ -268,8 +273,7 @@ absl::Time RelayedStudy::OpeningFailed(absl::Time now, const absl::Status& error
   Say(Severity::kWarning, absl::StrCat("no deal is open: ", error.message()));
   MutexLock lock(mutex_);
   why_no_deal_ = std::string(error.message());
-  // Whoever never saw the study may only be misconfigured.
-  ended_ = absl::IsFailedPrecondition(error) && trust_.has_admitted();
+  ended_ = refused_;
   return opening_.next();
 }
 

@@ -49,12 +49,9 @@ TEST_F(CuratorCallsTest, ATokenIsReplacedWithoutARestart) {
   TokenOffers offers;
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(
-      "127.0.0.1:0",
-      grpc::SslServerCredentials(
-          {.pem_root_certs = "",
-           .pem_key_cert_pairs = {{certificate.key_pem, certificate.certificate_pem}}}),
-      &port);
+  grpc::SslServerCredentialsOptions tls;
+  tls.pem_key_cert_pairs = {{certificate.key_pem, certificate.certificate_pem}};
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &port);
   builder.RegisterService(&offers);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const std::string token = Write("token", "first\n");

@@ -95,7 +95,7 @@ TEST_F(PoolTest, RefusesAnotherForest) {
   curator_.offers.tamper = [](v1::GetOfferResponse& offer) {
     offer.mutable_forest()->SwapElements(0, 1);
   };
-  ExpectRefused("root");
+  ExpectRefused("are not the 8 trees");
 }
 
 TEST_F(PoolTest, RefusesAFingerprintThatIsNotTheTerms) {
@@ -118,10 +118,16 @@ TEST_F(PoolTest, RefusesAStudyWithoutSealing) {
   ExpectRefused("without a relay");
 }
 
-TEST_F(PoolTest, RefusesAStudyThatIsJoinedByAnId) {
+TEST_F(PoolTest, RefusesAStudyThatShowsSomethingOfTheRow) {
+  Feature shown = coppice::testing::Numeric("x", 0, 10);
+  shown.is_public = true;
   Terms terms = RelayedTerms();
+  terms.schema = std::make_shared<const Schema>(*Schema::Create({shown}, "y", {"no", "yes"}));
+  OfferTerms(terms);
+  ExpectRefused("public features");
   terms.joined_by = "well";
   OfferTerms(terms);
+  curator_.offers.next_ticket = 0;
   ExpectRefused("joined by an id");
 }
 

@@ -77,6 +77,7 @@ inline Manifest RelayedManifest(const Terms& terms) {
           .min_reports = 10,
           .sequence = 2,
           .issued_unix_seconds = 1000,
+          .public_features = terms.num_public_features(),
           .sealing = ManifestSealing{
               .suite = 1, .key = {7}, .min_batch = 3, .payload_bytes = kPayloadBytes}};
 }
@@ -258,7 +259,7 @@ class RelayTest : public ::testing::Test {
     v1::GetRelayTermsResponse answer;
     const auto bytes = relay_->Terms("studies/wells");
     EXPECT_OK(bytes);
-    if (bytes.ok()) EXPECT_TRUE(answer.ParseFromString(**bytes));
+    EXPECT_TRUE(bytes.ok() && answer.ParseFromString(**bytes));
     return answer;
   }
   RelayTerms Promised() { return *ParseRelayTerms(Answer().relay_terms()); }
