@@ -118,16 +118,23 @@ TEST_F(PoolTest, RefusesAStudyWithoutSealing) {
   ExpectRefused("without a relay");
 }
 
-TEST_F(PoolTest, RefusesAStudyThatShowsSomethingOfTheRow) {
+Terms PublicTerms() {
   Feature shown = coppice::testing::Numeric("x", 0, 10);
   shown.is_public = true;
   Terms terms = RelayedTerms();
   terms.schema = std::make_shared<const Schema>(*Schema::Create({shown}, "y", {"no", "yes"}));
-  OfferTerms(terms);
+  return terms;
+}
+
+TEST_F(PoolTest, RefusesAStudyWithPublicFeatures) {
+  OfferTerms(PublicTerms());
   ExpectRefused("public features");
+}
+
+TEST_F(PoolTest, RefusesAStudyThatIsJoinedByAnId) {
+  Terms terms = PublicTerms();
   terms.joined_by = "well";
   OfferTerms(terms);
-  curator_.offers.next_ticket = 0;
   ExpectRefused("joined by an id");
 }
 
