@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/study/relay_promise.h"
 #include "common/study/signature.h"
+#include "server/relay/epoch/disk.h"
 
 namespace coppice::relay {
 
@@ -41,6 +42,8 @@ struct RelaySeams {
   std::function<absl::Time()> now = absl::Now;
   std::function<absl::StatusOr<EpochId>()> draw_epoch = nullptr;  // null: OpenSSL's
   std::function<void(const RelayEvent&)> log = [](const RelayEvent&) {};
+  // Under the epochs. It must outlive the relay.
+  Disk* disk = &RealDisk();
   // Without, nothing happens but in Relay::Step().
   bool threads = true;
 };

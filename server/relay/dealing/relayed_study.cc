@@ -20,9 +20,11 @@ bool HasLengths(const SealedReport& report, const EpochRules& rules) {
          report.ciphertext.size() == rules.ciphertext_bytes;
 }
 
-absl::Status MakeFolder(const std::string& path) {
-  const absl::Status made = RealDisk().CreateFolder(path);
-  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
+absl::Status MakeFolder(Disk& disk, const std::string& parent, absl::string_view name) {
+  const absl::Status made = disk.CreateFolder(absl::StrCat(parent, "/", name));
+  if (absl::IsAlreadyExists(made)) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(made);
+  return disk.SyncFolder(parent);
 }
 
 }  // namespace
@@ -48,13 +50,13 @@ absl::StatusOr<std::unique_ptr<RelayedStudy>> RelayedStudy::Open(const RelayOpti
                                                                  const RelaySeams& seams) {
   const std::string studies = absl::StrCat(options.data_dir, "/studies");
   const std::string folder = absl::StrCat(studies, "/", study);
-  COPPICE_RETURN_IF_ERROR(MakeFolder(studies));
-  COPPICE_RETURN_IF_ERROR(MakeFolder(folder));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(RealDisk(), options.data_dir, "studies"));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(RealDisk(), studies, study));
   COPPICE_ASSIGN_OR_RETURN(CuratorTrust trust, CuratorTrust::Load(absl::StrCat(folder, "/manifest"),
                                                                   study, options.curator_key));
   std::unique_ptr<RelayedStudy> opened(
       new RelayedStudy(options, study, key, curator, seams, std::move(trust)));
-  COPPICE_RETURN_IF_ERROR(MakeFolder(opened->EpochsFolder()));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(*seams.disk, folder, "epochs"));
   COPPICE_RETURN_IF_ERROR(opened->Restore());
   return opened;
 }
@@ -65,14 +67,19 @@ std::string RelayedStudy::EpochsFolder() const {
   return absl::StrCat(options_.data_dir, "/studies/", study_, "/epochs");
 }
 
+std::string RelayedStudy::FolderOf(const EpochId& epoch) const {
+  return absl::StrCat(EpochsFolder(), "/", absl::BytesToHexString(EpochBytes(epoch)));
+}
+
 absl::Status RelayedStudy::Restore() {
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> folders, Epoch::List(EpochsFolder()));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
+                           Epoch::List(EpochsFolder(), *seams_.disk));
   for (const std::string& folder : folders) COPPICE_RETURN_IF_ERROR(RestoreEpoch(folder));
   return absl::OkStatus();
 }
 
 absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
-  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch, Epoch::Open(folder));
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch, Epoch::Open(folder, *seams_.disk));
   if (epoch->state() == EpochState::kDropped || epoch->state() == EpochState::kDelivered) {
     return epoch->Erase();
   }
@@ -97,8 +104,7 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
                        " is open besides another deal of its study: a backup was put back. "
                        "Remove both, and their reports are lost"));
     }
-    Know(epoch);
-    deal_ = std::make_shared<const Deal>(Deal{std::move(epoch), *std::move(documents)});
+    BeginDeal(std::move(epoch), std::make_shared<const DealDocuments>(*std::move(documents)));
     return absl::OkStatus();
   }
   COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, epoch->Freeze(seams_.now()));
@@ -112,18 +118,31 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
   return absl::OkStatus();
 }
 
+void RelayedStudy::BeginDeal(std::shared_ptr<Epoch> epoch,
+                             std::shared_ptr<const DealDocuments> documents) {
+  Know(epoch);
+  deal_ = std::make_shared<const Deal>(
+      Deal{.epoch = std::move(epoch), .documents = std::move(documents)});
+}
+
 void RelayedStudy::Know(std::shared_ptr<Epoch> epoch) {
   const EpochRules rules = epoch->rules();
+  if (KnownEpoch* known = Find(EpochBytes(rules.epoch))) {
+    *known = {.rules = rules, .epoch = std::move(epoch)};
+    return;
+  }
   known_.push_back({.rules = rules, .epoch = std::move(epoch)});
-  const auto is_erased = [](const KnownEpoch& known) { return known.epoch == nullptr; };
+  const auto is_erased = [](const KnownEpoch& known) {
+    return known.epoch == nullptr && !known.reopens;
+  };
   if (std::count_if(known_.begin(), known_.end(), is_erased) >
       static_cast<ptrdiff_t>(kMaxErasedEpochs)) {
     known_.erase(std::find_if(known_.begin(), known_.end(), is_erased));
   }
 }
 
-const RelayedStudy::KnownEpoch* RelayedStudy::Find(absl::string_view epoch) const {
-  for (const KnownEpoch& known : known_) {
+RelayedStudy::KnownEpoch* RelayedStudy::Find(absl::string_view epoch) {
+  for (KnownEpoch& known : known_) {
     if (EpochBytes(known.rules.epoch) == epoch) return &known;
   }
   return nullptr;
@@ -142,15 +161,19 @@ absl::Status RelayedStudy::NoDeal() const {
 absl::StatusOr<std::shared_ptr<const std::string>> RelayedStudy::Terms() const {
   MutexLock lock(mutex_);
   if (deal_ == nullptr) return NoDeal();
-  return deal_->documents.terms_answer();
+  return deal_->documents->terms_answer();
 }
 
 absl::StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
     absl::string_view epoch) const {
-  MutexLock lock(mutex_);
-  if (draining_) return absl::UnavailableError("the relay is stopping; come again");
-  if (deal_ == nullptr) return NoDeal();
-  const RelayTerms& promise = deal_->documents.promise();
+  std::shared_ptr<const Deal> deal;
+  {
+    MutexLock lock(mutex_);
+    if (draining_) return absl::UnavailableError("the relay is stopping; come again");
+    if (deal_ == nullptr) return NoDeal();
+    deal = deal_;
+  }
+  const RelayTerms& promise = deal->documents->promise();
   if (EpochBytes(promise.epoch) != epoch) {
     return absl::FailedPreconditionError(
         absl::StrCat("study ", study_, " has another deal by now; ask for its terms again"));
@@ -159,35 +182,43 @@ absl::StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
     return absl::FailedPreconditionError(
         absl::StrCat("the time to take an offer of study ", study_, " is over; come again"));
   }
-  const EpochTotals totals = deal_->epoch->totals();
+  const EpochTotals totals = deal->epoch->totals();
   if (totals.dealt >= totals.tickets) {
     return absl::ResourceExhaustedError(
         absl::StrCat("every ticket of study ", study_, " is dealt; come again"));
   }
-  return deal_;
+  return deal;
 }
 
 absl::StatusOr<std::string> RelayedStudy::TakeOffer(absl::string_view epoch, Relay::Admit admit) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Deal> deal, DealFor(epoch));
-  COPPICE_RETURN_IF_ERROR(admit(deal->documents.promise().epoch));
-  COPPICE_ASSIGN_OR_RETURN(const Dealt dealt, deal->epoch->Deal(seams_.now()));
+  COPPICE_RETURN_IF_ERROR(admit(deal->documents->promise().epoch));
+  const absl::StatusOr<Dealt> dealt = deal->epoch->Deal(seams_.now());
+  if (absl::IsUnavailable(dealt.status())) must_reopen_ = true;
+  COPPICE_RETURN_IF_ERROR(dealt.status());
   ++counts_.dealt;
-  return deal->documents.Envelope(dealt);
+  return deal->documents->Envelope(*dealt);
 }
 
 void RelayedStudy::CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome) {
-  if (outcome.ok()) ++counts_.outcomes[static_cast<size_t>(*outcome)];
+  if (outcome.ok()) {
+    ++counts_.outcomes[static_cast<size_t>(*outcome)];
+  } else {
+    must_reopen_ = true;
+  }
 }
 
 bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done) {
   std::shared_ptr<Epoch> found;
   EpochRules rules;
+  bool reopens = false;
   {
     MutexLock lock(mutex_);
     const KnownEpoch* known = Find(epoch);
     if (known == nullptr) return false;
     rules = known->rules;
     found = known->epoch;
+    reopens = known->reopens;
     ++in_flight_;
   }
   // The epoch is not kept by what it calls: the last to let go of it waits for its thread.
@@ -199,6 +230,8 @@ bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitD
   };
   if (found != nullptr) {
     found->Submit(std::move(report), seams_.now(), std::move(counted));
+  } else if (reopens) {
+    counted(absl::UnavailableError("the disk of the relay has failed; send the report again"));
   } else {
     counted(HasLengths(report, rules) ? SubmitOutcome::kClosed : SubmitOutcome::kBadLength);
   }
@@ -223,7 +256,7 @@ StudyTotals RelayedStudy::totals() const {
   MutexLock lock(mutex_);
   using Phase = StudyTotals::Phase;
   if (deal_ != nullptr) {
-    const int64_t until = deal_->documents.promise().deal_until_unix_seconds;
+    const int64_t until = deal_->documents->promise().deal_until_unix_seconds;
     const bool deals = absl::ToUnixSeconds(seams_.now()) < until;
     totals.phase = deals ? Phase::kDealing : Phase::kCollecting;
   } else if (ended_) {
@@ -252,6 +285,11 @@ void RelayedStudy::Run() {
     }
     if (draining_) return;
   }
+}
+
+bool RelayedStudy::IsDraining() const {
+  MutexLock lock(mutex_);
+  return draining_;
 }
 
 void RelayedStudy::Drain() {

@@ -91,12 +91,13 @@ class RelayedStudy {
   // What devices deal with. Epoch is safe to share but for what Step() alone does.
   struct Deal {
     std::shared_ptr<Epoch> epoch;
-    DealDocuments documents;
+    std::shared_ptr<const DealDocuments> documents;
   };
-  // An epoch that reports may come for. Without `epoch` it is erased.
+  // An epoch that reports may come for. Without `epoch` it is erased, or reopened now.
   struct KnownEpoch {
     EpochRules rules;
     std::shared_ptr<Epoch> epoch;
+    bool reopens = false;
   };
   struct WaitingBatch {
     std::shared_ptr<Epoch> epoch;
@@ -112,22 +113,29 @@ class RelayedStudy {
                CuratorCalls& curator, const RelaySeams& seams, CuratorTrust trust);
 
   std::string EpochsFolder() const;
+  std::string FolderOf(const EpochId& epoch) const;
   absl::Status Restore();
   absl::Status RestoreEpoch(const std::string& folder);
   void Run();
 
+  // `epoch` is the deal that devices take part in from now on.
+  void BeginDeal(std::shared_ptr<Epoch> epoch, std::shared_ptr<const DealDocuments> documents)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Know(std::shared_ptr<Epoch> epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  const KnownEpoch* Find(absl::string_view epoch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  KnownEpoch* Find(absl::string_view epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const Deal> OpenDeal() const;
   absl::StatusOr<std::shared_ptr<const Deal>> DealFor(absl::string_view epoch) const;
   absl::Status NoDeal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome);
 
   // The parts of Step(), in relayed_study_steps.cc. Each returns when it is due again.
+  absl::Time StepReopening(absl::Time now);
   absl::Time StepDeal(absl::Time now);
   absl::Time StepDelivery(absl::Time now);
   absl::Time StepOpening(absl::Time now);
 
+  void CloseDeal();
+  absl::Status ReopenDeal();
   absl::Status Freeze(absl::Time now, const Deal& deal);
   void FinishDelivery(BatchDelivery::Progress progress);
   absl::Time DeliveryFailed(absl::Time now, const absl::Status& error);
@@ -141,6 +149,7 @@ class RelayedStudy {
   absl::StatusOr<RelayTerms> PromiseFor(const TicketPool& pool, absl::Time now) const;
   absl::Time OpeningFailed(absl::Time now, const absl::Status& error);
 
+  bool IsDraining() const;
   // To the log, but not the same twice in a row.
   void Say(RelayEvent::Severity severity, std::string text);
 
@@ -155,7 +164,9 @@ class RelayedStudy {
   CuratorTrust trust_;
   std::optional<PoolBuilder> builder_;
   bool refused_ = false;  // the study itself takes no more deals
-  GrowingPause freezing_, delivering_, opening_;
+  GrowingPause reopening_, freezing_, delivering_, opening_;
+  std::shared_ptr<const Deal> closing_;  // its disk has failed
+  std::shared_ptr<const DealDocuments> closed_;
   std::deque<WaitingBatch> waiting_;  // oldest first
   std::string last_said_;
 
@@ -167,6 +178,9 @@ class RelayedStudy {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  // A disk that failed under the open deal: its epoch is of no use until it is opened again.
+  std::atomic<bool> must_reopen_ = false;
 
   std::thread thread_;
 };

@@ -25,10 +25,6 @@ absl::Duration DeliveryReserve(absl::Duration collect_for) {
   return std::min(absl::Hours(24), collect_for);
 }
 
-std::string HexOf(const EpochId& epoch) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(epoch.data()), epoch.size()});
-}
-
 absl::StatusOr<EpochId> DrawEpoch() {
   EpochId epoch{};
   COPPICE_ASSIGN_OR_RETURN(const std::string hex, RandomHex(epoch.size()));
@@ -46,9 +42,10 @@ bool EndsStudy(const absl::Status& status) {
 
 absl::Time RelayedStudy::Step() {
   const absl::Time now = seams_.now();
+  const absl::Time reopen = StepReopening(now);
   const absl::Time freeze = StepDeal(now);
   const absl::Time deliver = StepDelivery(now);
-  return std::min({freeze, deliver, StepOpening(now)});
+  return std::min({reopen, freeze, deliver, StepOpening(now)});
 }
 
 void RelayedStudy::Say(Severity severity, std::string text) {
@@ -57,17 +54,65 @@ void RelayedStudy::Say(Severity severity, std::string text) {
   seams_.log({.severity = severity, .study = study_, .text = std::move(text)});
 }
 
+absl::Time RelayedStudy::StepReopening(absl::Time now) {
+  if (!must_reopen_) return absl::InfiniteFuture();
+  if (now < reopening_.next()) return reopening_.next();
+  CloseDeal();
+  // Whoever deals with it at this moment lets go of it soon.
+  if (closing_ != nullptr && (closing_.use_count() > 1 || closing_->epoch.use_count() > 1)) {
+    return now + absl::Milliseconds(10);
+  }
+  closing_.reset();
+  const absl::Status reopened = ReopenDeal();
+  reopening_.Lengthen(now);
+  if (reopened.ok()) return now;
+  Say(Severity::kError, absl::StrCat("the disk has failed under the open deal, and it is tried "
+                                     "to open it again: ",
+                                     reopened.message()));
+  return reopening_.next();
+}
+
+// Nobody gets hold of the epoch from now on.
+void RelayedStudy::CloseDeal() {
+  MutexLock lock(mutex_);
+  if (deal_ == nullptr) return;
+  closing_ = std::move(deal_);
+  closed_ = closing_->documents;
+  why_no_deal_ = "the disk of the relay has failed";
+  for (KnownEpoch& known : known_) {
+    if (known.epoch != closing_->epoch) continue;
+    known.reopens = true;
+    known.epoch.reset();
+  }
+}
+
+absl::Status RelayedStudy::ReopenDeal() {
+  if (closed_ == nullptr) {  // it ended meanwhile
+    must_reopen_ = false;
+    return absl::OkStatus();
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch,
+                           Epoch::Open(FolderOf(closed_->promise().epoch), *seams_.disk));
+  Say(Severity::kWarning, "the disk had failed under the open deal, which goes on");
+  MutexLock lock(mutex_);
+  BeginDeal(std::move(epoch), std::move(closed_));
+  closed_ = nullptr;
+  must_reopen_ = false;
+  return absl::OkStatus();
+}
+
 absl::Time RelayedStudy::StepDeal(absl::Time now) {
   const std::shared_ptr<const Deal> deal = OpenDeal();
   if (deal == nullptr) return absl::InfiniteFuture();
   if (now < freezing_.next()) return freezing_.next();
   const absl::Time freeze_at =
-      absl::FromUnixSeconds(deal->documents.promise().freeze_at_unix_seconds);
+      absl::FromUnixSeconds(deal->documents->promise().freeze_at_unix_seconds);
   // Never because the batch is large enough: that would leave out whoever is late.
   const EpochTotals totals = deal->epoch->totals();
   if (now < freeze_at && totals.stored < totals.tickets) return std::min(freeze_at, now + kLook);
   const absl::Status frozen = Freeze(now, *deal);
   if (frozen.ok()) return now;
+  must_reopen_ = true;
   freezing_.Lengthen(now);
   Say(Severity::kError,
       absl::StrCat("the deal cannot be closed, and is tried again: ", frozen.message()));
@@ -76,7 +121,7 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
 
 absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
   COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, deal.epoch->Freeze(now));
-  const RelayTerms& promise = deal.documents.promise();
+  const RelayTerms& promise = deal.documents->promise();
   if (frozen.dropped) {
     ++counts_.dropped;
     Say(Severity::kWarning, absl::StrCat("a deal had fewer than ", promise.min_batch,
@@ -88,11 +133,12 @@ absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
                              BatchDelivery::Create(deal.epoch, promise, frozen, key_));
     waiting_.push_back({.epoch = deal.epoch,
                         .delivery = std::move(delivery),
-                        .expires_unix_seconds = deal.documents.manifest().expires_unix_seconds});
+                        .expires_unix_seconds = deal.documents->manifest().expires_unix_seconds});
     ++counts_.waiting;
     Say(Severity::kInfo, absl::StrCat("a batch of ", frozen.reports, " reports is closed"));
   }
   freezing_.Clear();
+  reopening_.Clear();
   MutexLock lock(mutex_);
   deal_.reset();  // the caller holds it: an epoch that went here would wait for this lock
   why_no_deal_ = "the next one is not open yet";
@@ -151,6 +197,7 @@ void RelayedStudy::DropFirstWaiting() {
 }
 
 absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& error) {
+  if (IsDraining()) return absl::InfiniteFuture();  // its calls were cancelled
   const WaitingBatch& batch = waiting_.front();
   const bool has_expired =
       batch.expires_unix_seconds != 0 && absl::ToUnixSeconds(now) >= batch.expires_unix_seconds;
@@ -172,7 +219,7 @@ absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& erro
 }
 
 absl::Time RelayedStudy::StepOpening(absl::Time now) {
-  if (OpenDeal() != nullptr || waiting_.size() >= kMaxWaitingBatches) {
+  if (OpenDeal() != nullptr || must_reopen_ || waiting_.size() >= kMaxWaitingBatches) {
     return absl::InfiniteFuture();
   }
   if (now < opening_.next()) return opening_.next();
@@ -253,19 +300,18 @@ absl::Status RelayedStudy::OpenPool(absl::Time now) {
                            .ciphertext_bytes = pool->ciphertext_bytes},
                  .tickets = std::move(pool->tickets),
                  .documents = pool->documents.Pack()};
-  COPPICE_ASSIGN_OR_RETURN(
-      std::shared_ptr<Epoch> epoch,
-      Epoch::Create(absl::StrCat(EpochsFolder(), "/", HexOf(promise.epoch)), std::move(spec)));
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch,
+                           Epoch::Create(FolderOf(promise.epoch), std::move(spec), *seams_.disk));
   Say(Severity::kInfo, absl::StrCat("a deal of ", promise.tickets, " tickets is open until ",
                                     TimeText(promise.freeze_at_unix_seconds)));
   MutexLock lock(mutex_);
-  Know(epoch);
-  deal_ = std::make_shared<const Deal>(Deal{std::move(epoch), std::move(pool->documents)});
+  BeginDeal(std::move(epoch), std::make_shared<const DealDocuments>(std::move(pool->documents)));
   ended_ = false;
   return absl::OkStatus();
 }
 
 absl::Time RelayedStudy::OpeningFailed(absl::Time now, const absl::Status& error) {
+  if (IsDraining()) return absl::InfiniteFuture();  // its calls were cancelled
   // Tickets that came are kept while the curator is only slow: the next call shows whether the
   // study is still the same.
   if (!IsRetryable(error) && !absl::IsCancelled(error)) builder_.reset();
