@@ -9,6 +9,8 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/base/time_text.h"
+#include "server/relay/dealing/batch_delivery.h"
+#include "server/relay/dealing/pool_builder.h"
 #include "server/relay/dealing/relayed_study.h"
 
 namespace coppice::relay {

@@ -221,6 +221,7 @@ TEST_F(DealLifeTest, ADealThatWasLostTakesNothingAgain) {
   for (int i = 0; i < 5; ++i) Submit(all[i]);
   relay_.reset();
   std::filesystem::remove_all(EpochFolders());
+  curator_.offers.next_ticket = 0;  // even if the curator gives the same tickets again
   OpenDeal();
   for (const Offered& offered : all) {
     EXPECT_EQ(Submit(offered), SubmitOutcome::kUnknown);

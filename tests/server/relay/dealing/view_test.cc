@@ -69,6 +69,7 @@ class ViewTest : public RelayTest {
       SubmitAll({offers.begin() + first, offers.begin() + end});
       Meddle(engine, offers[first]);
       Advance(course.between);
+      relay_->Step();
       if (course.crashes_while_collecting) Open();
     }
   }
