@@ -1,5 +1,7 @@
 #include "server/relay/dealing/batch_delivery.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -34,11 +36,18 @@ absl::StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch>
   return BatchDelivery(std::move(epoch), std::move(envelope), frozen.reports);
 }
 
+// The same at every try.
+uint64_t BatchDelivery::ReportsPerPart() const {
+  const uint64_t report =
+      kTicketIdBytes + kTicketMacBytes + kEncapsulatedBytes + epoch_->rules().ciphertext_bytes;
+  return std::clamp<uint64_t>(kMaxPartBytes / report, 1, kMaxReportsPerPart);
+}
+
 absl::StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
   v1::DeliverBatchRequest request = envelope_;
   if (!knows_position_) return request;
   request.set_first_report(position_);
-  COPPICE_ASSIGN_OR_RETURN(SealedColumns columns, epoch_->Read(position_, kReportsPerPart));
+  COPPICE_ASSIGN_OR_RETURN(SealedColumns columns, epoch_->Read(position_, ReportsPerPart()));
   request.set_tickets(std::move(columns.tickets));
   request.set_encapsulated(std::move(columns.encapsulated));
   request.set_ciphertexts(std::move(columns.ciphertexts));
@@ -74,9 +83,11 @@ absl::StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(
                                             " reports of a batch of ", reports_,
                                             ", and does not say that it is stored"));
   }
-  const bool moves = !knows_position_ || response.received() > position_;
+  const bool asked = !knows_position_;
+  const bool moves = response.received() > position_;
   knows_position_ = true;
   position_ = response.received();
+  if (asked) return Progress::kAsked;
   return moves ? Progress::kMoves : Progress::kStands;
 }
 

@@ -24,9 +24,12 @@ namespace coppice::relay {
 // Threads    one at a time.
 class BatchDelivery {
  public:
-  static constexpr uint64_t kReportsPerPart = 1000;  // the curator's limit
+  // The curator's limits: of reports, and of bytes where its operator allows least.
+  static constexpr uint64_t kMaxReportsPerPart = 1000;
+  static constexpr uint64_t kMaxPartBytes = (uint64_t{1} << 20) - 4096;
 
   enum class Progress : uint8_t {
+    kAsked,   // it is known now how far the batch has come
     kMoves,   // send the next part
     kStands,  // the curator took nothing of it: wait
     kStored,  // the curator has all of it
@@ -48,6 +51,7 @@ class BatchDelivery {
                 uint64_t reports)
       : epoch_(std::move(epoch)), envelope_(std::move(envelope)), reports_(reports) {}
 
+  uint64_t ReportsPerPart() const;
   absl::StatusOr<v1::DeliverBatchRequest> NextPart() const;
   absl::StatusOr<Progress> Learn(const v1::DeliverBatchResponse& response);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
@@ -47,6 +48,21 @@ absl::StatusOr<std::unique_ptr<DiskFile>> LockFolder(const std::string& folder) 
   return file;
 }
 
+// A study that is not served any more may have reports that nobody sends.
+void WarnOfOthers(const RelayOptions& options, const RelaySeams& seams) {
+  const std::string studies = absl::StrCat(options.data_dir, "/studies");
+  const absl::StatusOr<std::vector<std::string>> names = RealDisk().List(studies);
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    if (absl::c_linear_search(options.studies, name)) continue;
+    const auto epochs = seams.disk->List(absl::StrCat(studies, "/", name, "/epochs"));
+    if (!epochs.ok() || epochs->empty()) continue;
+    seams.log({.severity = RelayEvent::Severity::kWarning,
+               .study = name,
+               .text = "the data directory holds reports of this study, which is not served: they "
+                       "are sent only if it is (--study)"});
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Relay>> Relay::Open(const RelayOptions& options,
@@ -61,6 +77,7 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Open(const RelayOptions& options,
         relay->studies_.emplace_back(),
         RelayedStudy::Open(options, study, relay->key_, *relay->curator_, seams));
   }
+  WarnOfOthers(options, seams);
   if (seams.threads) {
     for (const auto& study : relay->studies_) study->Start();
   }

@@ -68,8 +68,8 @@ absl::Time RelayedStudy::StepReopening(absl::Time now) {
   const absl::Status reopened = ReopenDeal();
   reopening_.Lengthen(now);
   if (reopened.ok()) return now;
-  Say(Severity::kError, absl::StrCat("the disk has failed under the open deal, and it is tried "
-                                     "to open it again: ",
+  Say(Severity::kError, absl::StrCat("the disk has failed under the open deal, and still "
+                                     "does; the relay tries again: ",
                                      reopened.message()));
   return reopening_.next();
 }
@@ -117,7 +117,7 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
   must_reopen_ = true;
   freezing_.Lengthen(now);
   Say(Severity::kError,
-      absl::StrCat("the deal cannot be closed, and is tried again: ", frozen.message()));
+      absl::StrCat("the deal cannot be closed yet; the relay tries again: ", frozen.message()));
   return freezing_.next();
 }
 
@@ -169,6 +169,7 @@ absl::Time RelayedStudy::StepDelivery(absl::Time now) {
   if (*progress == BatchDelivery::Progress::kStands) {
     return DeliveryFailed(now, absl::UnavailableError("the curator took no report"));
   }
+  if (*progress == BatchDelivery::Progress::kAsked) return now;  // which proves little
   delivering_.Clear();
   if (*progress != BatchDelivery::Progress::kMoves) FinishDelivery(*progress);
   return now;

@@ -244,6 +244,15 @@ TEST_F(DealLifeTest, AnotherKeyOfTheRelayIsRefusedAndNothingIsLost) {
   EXPECT_EQ(OnlyBatch().size(), 12u);
 }
 
+TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
+  OpenDeal();
+  relay_.reset();
+  options_.studies = {"springs"};
+  events_.clear();
+  Open();
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("which is not served")));
+}
+
 // With the threads and the clock that the program has.
 TEST_F(DealLifeTest, WorksByItself) {
   options_.deal_for = absl::Seconds(1);

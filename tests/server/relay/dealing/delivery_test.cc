@@ -58,6 +58,45 @@ TEST_F(DeliveryTest, PartsAreCutInTheOrderOfTickets) {
   EXPECT_TRUE(HoldsNothing());
 }
 
+// A curator's operator may allow as little as a megabyte (--max-message-bytes).
+TEST_F(DeliveryTest, PartsOfLongReportsStayBelowAMegabyte) {
+  Manifest manifest = RelayedManifest(RelayedTerms());
+  manifest.sealing->payload_bytes = 60'000;
+  curator_.offers.manifest = SignManifest(KeyOf(1), manifest);
+  options_.tickets = 40;
+  OpenDeal();
+  for (const Offered& offered : TakeAll()) {
+    SealedReport report = ReportFor(offered.offer);
+    report.ciphertext.resize(2 + 60'000 + seal::kTagBytes);
+    ASSERT_EQ(Submit(offered.epoch, report), SubmitOutcome::kStored);
+  }
+  Work();
+  EXPECT_EQ(OnlyBatch().size(), 40u);
+  EXPECT_EQ(curator_.batches.calls, 4);
+  for (const std::string& request : curator_.batches.requests) {
+    EXPECT_LT(request.size(), size_t{1} << 20);
+  }
+}
+
+TEST_F(DeliveryTest, PausesGrowAlsoIfItsQuestionsAreAnswered) {
+  Freeze(12);
+  curator_.batches.failure = grpc::Status::OK;
+  curator_.batches.part_failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the disk is full"};
+  for (int i = 0; i < 12; ++i) {
+    Advance(absl::Minutes(5));
+    Work();
+  }
+  curator_.batches.calls = 0;
+  Advance(absl::Minutes(5));
+  Work();
+  EXPECT_EQ(curator_.batches.calls, 2);  // it asks, and sends
+  EXPECT_EQ(Totals().waiting, 1u);
+  curator_.batches.calls = 0;
+  Advance(absl::Minutes(4));
+  Work();
+  EXPECT_EQ(curator_.batches.calls, 0);
+}
+
 TEST_F(DeliveryTest, TheHeaderSaysWhatDevicesWereToldAndTheRelaySigns) {
   options_.tickets = 4;
   OpenDeal();

@@ -143,11 +143,13 @@ class FakeBatches final : public v1::SealedReportService::Service {
     if (!failure.ok()) return failure;
     std::vector<std::string>& batch = batches[request->header()];
     const size_t reports = request->tickets().size() / 32;
+    const size_t bytes = reports == 0 ? 0 : request->ciphertexts().size() / reports;
+    if (reports > 0 && !part_failure.ok()) return part_failure;
     if (request->first_report() == batch.size()) {
       for (size_t i = 0; i < reports; ++i) {
         batch.push_back(request->tickets().substr(32 * i, 32) +
                         request->encapsulated().substr(32 * i, 32) +
-                        request->ciphertexts().substr(kCiphertextBytes * i, kCiphertextBytes));
+                        request->ciphertexts().substr(bytes * i, bytes));
       }
     }
     const BatchHeader header = *ParseBatchHeader(request->header());
@@ -162,6 +164,7 @@ class FakeBatches final : public v1::SealedReportService::Service {
   std::map<std::string, std::vector<std::string>> batches;
   std::vector<std::string> requests;
   grpc::Status failure = grpc::Status::OK;
+  grpc::Status part_failure = grpc::Status::OK;  // of calls with reports
   v1::BatchState at_the_end = v1::BATCH_STATE_STORED;
   int lose_answers = 0;
   int calls = 0;
