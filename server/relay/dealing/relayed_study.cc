@@ -193,19 +193,13 @@ absl::StatusOr<std::shared_ptr<const RelayedStudy::Deal>> RelayedStudy::DealFor(
 absl::StatusOr<std::string> RelayedStudy::TakeOffer(absl::string_view epoch, Relay::Admit admit) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Deal> deal, DealFor(epoch));
   COPPICE_RETURN_IF_ERROR(admit(deal->documents->promise().epoch));
-  const absl::StatusOr<Dealt> dealt = deal->epoch->Deal(seams_.now());
-  if (absl::IsUnavailable(dealt.status())) must_reopen_ = true;
-  COPPICE_RETURN_IF_ERROR(dealt.status());
+  COPPICE_ASSIGN_OR_RETURN(const Dealt dealt, deal->epoch->Deal(seams_.now()));
   ++counts_.dealt;
-  return deal->documents->Envelope(*dealt);
+  return deal->documents->Envelope(dealt);
 }
 
 void RelayedStudy::CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome) {
-  if (outcome.ok()) {
-    ++counts_.outcomes[static_cast<size_t>(*outcome)];
-  } else {
-    must_reopen_ = true;
-  }
+  if (outcome.ok()) ++counts_.outcomes[static_cast<size_t>(*outcome)];
 }
 
 bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done) {

@@ -134,7 +134,7 @@ class RelayedStudy {
   absl::Time StepDelivery(absl::Time now);
   absl::Time StepOpening(absl::Time now);
 
-  void CloseDeal();
+  bool CloseIfFailed();
   absl::Status ReopenDeal();
   absl::Status Freeze(absl::Time now, const Deal& deal);
   void FinishDelivery(BatchDelivery::Progress progress);
@@ -165,9 +165,10 @@ class RelayedStudy {
   std::optional<PoolBuilder> builder_;
   bool refused_ = false;  // the study itself takes no more deals
   GrowingPause reopening_, freezing_, delivering_, opening_;
-  std::shared_ptr<const Deal> closing_;  // its disk has failed
+  // Of a deal whose disk has failed, until it is opened again.
   std::shared_ptr<const DealDocuments> closed_;
-  std::deque<WaitingBatch> waiting_;  // oldest first
+  std::shared_ptr<const Deal> closing_;  // until nobody else has it
+  std::deque<WaitingBatch> waiting_;     // oldest first
   std::string last_said_;
 
   mutable Mutex mutex_;
@@ -178,9 +179,6 @@ class RelayedStudy {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
-
-  // A disk that failed under the open deal: its epoch is of no use until it is opened again.
-  std::atomic<bool> must_reopen_ = false;
 
   std::thread thread_;
 };

@@ -57,9 +57,8 @@ void RelayedStudy::Say(Severity severity, std::string text) {
 }
 
 absl::Time RelayedStudy::StepReopening(absl::Time now) {
-  if (!must_reopen_) return absl::InfiniteFuture();
+  if (closed_ == nullptr && !CloseIfFailed()) return absl::InfiniteFuture();
   if (now < reopening_.next()) return reopening_.next();
-  CloseDeal();
   // Whoever deals with it at this moment lets go of it soon.
   if (closing_ != nullptr && (closing_.use_count() > 1 || closing_->epoch.use_count() > 1)) {
     return now + absl::Milliseconds(10);
@@ -68,16 +67,19 @@ absl::Time RelayedStudy::StepReopening(absl::Time now) {
   const absl::Status reopened = ReopenDeal();
   reopening_.Lengthen(now);
   if (reopened.ok()) return now;
-  Say(Severity::kError, absl::StrCat("the disk has failed under the open deal, and still "
-                                     "does; the relay tries again: ",
-                                     reopened.message()));
+  Say(Severity::kError,
+      absl::StrCat("the open deal cannot be opened again yet: ", reopened.message()));
   return reopening_.next();
 }
 
-// Nobody gets hold of the epoch from now on.
-void RelayedStudy::CloseDeal() {
+// If the disk has failed under the open deal, nobody gets hold of its epoch from now on.
+bool RelayedStudy::CloseIfFailed() {
+  const std::shared_ptr<const Deal> deal = OpenDeal();
+  const absl::Status health = deal == nullptr ? absl::OkStatus() : deal->epoch->health();
+  if (health.ok()) return false;
+  Say(Severity::kError,
+      absl::StrCat("the disk has failed under the open deal: ", health.message()));
   MutexLock lock(mutex_);
-  if (deal_ == nullptr) return;
   closing_ = std::move(deal_);
   closed_ = closing_->documents;
   why_no_deal_ = "the disk of the relay has failed";
@@ -86,20 +88,16 @@ void RelayedStudy::CloseDeal() {
     known.reopens = true;
     known.epoch.reset();
   }
+  return true;
 }
 
 absl::Status RelayedStudy::ReopenDeal() {
-  if (closed_ == nullptr) {  // it ended meanwhile
-    must_reopen_ = false;
-    return absl::OkStatus();
-  }
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch,
                            Epoch::Open(FolderOf(closed_->promise().epoch), *seams_.disk));
-  Say(Severity::kWarning, "the disk had failed under the open deal, which goes on");
+  Say(Severity::kWarning, "the deal whose disk had failed goes on");
   MutexLock lock(mutex_);
   BeginDeal(std::move(epoch), std::move(closed_));
   closed_ = nullptr;
-  must_reopen_ = false;
   return absl::OkStatus();
 }
 
@@ -114,7 +112,6 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
   if (now < freeze_at && totals.stored < totals.tickets) return std::min(freeze_at, now + kLook);
   const absl::Status frozen = Freeze(now, *deal);
   if (frozen.ok()) return now;
-  must_reopen_ = true;
   freezing_.Lengthen(now);
   Say(Severity::kError,
       absl::StrCat("the deal cannot be closed yet; the relay tries again: ", frozen.message()));
@@ -222,7 +219,7 @@ absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& erro
 }
 
 absl::Time RelayedStudy::StepOpening(absl::Time now) {
-  if (OpenDeal() != nullptr || must_reopen_ || waiting_.size() >= kMaxWaitingBatches) {
+  if (OpenDeal() != nullptr || closed_ != nullptr || waiting_.size() >= kMaxWaitingBatches) {
     return absl::InfiniteFuture();
   }
   if (now < opening_.next()) return opening_.next();
