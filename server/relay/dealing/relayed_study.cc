@@ -153,9 +153,10 @@ std::shared_ptr<const RelayedStudy::Deal> RelayedStudy::OpenDeal() const {
   return deal_;
 }
 
+// For devices, whom the reason would tell about the relay's machine.
 absl::Status RelayedStudy::NoDeal() const {
   return absl::UnavailableError(
-      absl::StrCat("no deal of study ", study_, " is open: ", why_no_deal_));
+      absl::StrCat("no deal of study ", study_, " is open now; come again"));
 }
 
 absl::StatusOr<std::shared_ptr<const std::string>> RelayedStudy::Terms() const {
@@ -261,7 +262,9 @@ StudyTotals RelayedStudy::totals() const {
 
 absl::Status RelayedStudy::Ready() const {
   MutexLock lock(mutex_);
-  return deal_ != nullptr || ended_ ? absl::OkStatus() : NoDeal();
+  if (deal_ != nullptr || ended_) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("no deal of study ", study_, " is open: ", why_no_deal_));
 }
 
 void RelayedStudy::Start() {

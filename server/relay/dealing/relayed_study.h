@@ -125,7 +125,7 @@ class RelayedStudy {
   KnownEpoch* Find(absl::string_view epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const Deal> OpenDeal() const;
   absl::StatusOr<std::shared_ptr<const Deal>> DealFor(absl::string_view epoch) const;
-  absl::Status NoDeal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NoDeal() const;
   void CountAnswer(const absl::StatusOr<SubmitOutcome>& outcome);
 
   // The parts of Step(), in relayed_study_steps.cc. Each returns when it is due again.

@@ -22,8 +22,9 @@ class PoolTest : public RelayTest {
     Open();
     Work();
     EXPECT_THAT(relay_->Ready(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why)));
-    EXPECT_THAT(relay_->Terms("studies/wells"),
-                StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why)));
+    EXPECT_THAT(
+        relay_->Terms("studies/wells"),
+        StatusIs(absl::StatusCode::kUnavailable, "no deal of study wells is open now; come again"));
     ASSERT_FALSE(events_.empty());
     EXPECT_THAT(events_.back(), HasSubstr(why));
     EXPECT_TRUE(std::filesystem::is_empty(EpochFolders()));
