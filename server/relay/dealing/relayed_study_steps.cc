@@ -75,8 +75,10 @@ absl::Time RelayedStudy::StepReopening(absl::Time now) {
 // If the disk has failed under the open deal, nobody gets hold of its epoch from now on.
 bool RelayedStudy::CloseIfFailed() {
   const std::shared_ptr<const Deal> deal = OpenDeal();
-  const absl::Status health = deal == nullptr ? absl::OkStatus() : deal->epoch->health();
-  if (health.ok()) return false;
+  if (deal == nullptr) return false;
+  const absl::Status health = deal->epoch->health();
+  const bool froze_in_vain = freezing_.next() != absl::InfinitePast();  // which also needs it
+  if (health.ok() && !froze_in_vain) return false;
   Say(Severity::kError,
       absl::StrCat("the disk has failed under the open deal: ", health.message()));
   MutexLock lock(mutex_);
@@ -98,6 +100,7 @@ absl::Status RelayedStudy::ReopenDeal() {
   MutexLock lock(mutex_);
   BeginDeal(std::move(epoch), std::move(closed_));
   closed_ = nullptr;
+  freezing_.Clear();
   return absl::OkStatus();
 }
 

@@ -168,5 +168,26 @@ TEST_F(DealCrashTest, ADealGoesOnAfterItsDiskFailed) {
   Check();
 }
 
+TEST_F(DealCrashTest, ADealIsFrozenAfterItsDiskFailedAtThat) {
+  for (const uint64_t changes : {0, 1, 2, 3, 4}) {
+    SimulatedDisk disk(changes);
+    BeginOn(disk);
+    OpenDeal();
+    DevicesAct();
+    curator_.offers.failure = {grpc::StatusCode::UNAVAILABLE, "not now"};
+    disk.StopAfter(changes);
+    Advance(absl::Hours(24));
+    Work();
+    disk.Kill();
+    for (int i = 0; i < 3; ++i) {
+      Advance(absl::Minutes(10));
+      Work();
+    }
+    EXPECT_EQ(OnlyBatch().size(), 3u) << changes;
+    Check();
+    relay_.reset();
+  }
+}
+
 }  // namespace
 }  // namespace coppice::relay::testing
