@@ -79,8 +79,10 @@ bool RelayedStudy::CloseIfFailed() {
   const absl::Status health = deal->epoch->health();
   const bool froze_in_vain = freezing_.next() != absl::InfinitePast();  // which also needs it
   if (health.ok() && !froze_in_vain) return false;
-  Say(Severity::kError,
-      absl::StrCat("the disk has failed under the open deal: ", health.message()));
+  if (!health.ok()) {
+    Say(Severity::kError,
+        absl::StrCat("the disk has failed under the open deal: ", health.message()));
+  }
   MutexLock lock(mutex_);
   closing_ = std::move(deal_);
   closed_ = closing_->documents;
