@@ -19,7 +19,7 @@ namespace {
 
 namespace net = boost::asio;
 
-// As gRPC's connections have them (server/daemon/transport/connections.cc).
+// As gRPC's connections have them (common/serving/connections.cc).
 constexpr absl::Duration kHandshakeTime = absl::Seconds(20);
 constexpr absl::Duration kHeadTime = absl::Seconds(20);
 constexpr absl::Duration kIdleTime = absl::Minutes(5);

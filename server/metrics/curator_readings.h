@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "common/serving/readings.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/curator/studies/studies.h"
-#include "server/metrics/readings.h"
 
 namespace coppice::metrics {
 
@@ -27,12 +27,6 @@ void AddStudyReadings(const curator::Studies& studies, Readings& readings);
 void AddDatasetReadings(const central::Datasets& datasets, Readings& readings);
 // `clock` returns seconds since 1970.
 void AddJobReadings(const central::Jobs& jobs, std::function<int64_t()> clock, Readings& readings);
-
-// When the process began, by the name that Prometheus' own clients use; 0 where /proc does not
-// tell. No more: the size of the store and what its disk has free tell exactly how many private
-// rows there are, to whoever knows all others; memory, processor time and open files tell of the
-// rows that a job trains on. An operator watches them on the host.
-void AddProcessReadings(Readings& readings);
 
 }  // namespace coppice::metrics
 

@@ -21,7 +21,7 @@ from device import sample_study
 from reflected import ReflectedClient
 
 CONNECTIONS = 1000
-HANDSHAKE_SECONDS = 20  # server/daemon/transport/connections.cc
+HANDSHAKE_SECONDS = 20  # common/serving/connections.cc
 LATE_SECONDS = 15       # how much later a busy machine may close
 SETTLE_SECONDS = 20     # for the daemon to close what the attackers left
 MAX_GROWTH_MIB = 600    # of the daemon's resident memory, see docs/threat-model.md

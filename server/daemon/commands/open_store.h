@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/process/log.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 #include "server/storage/postgres/lease.h"
 #include "server/vault/keyed_store.h"
 

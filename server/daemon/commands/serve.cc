@@ -12,19 +12,19 @@
 #include "absl/time/clock.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
+#include "common/process/log.h"
+#include "common/process/process.h"
+#include "common/serving/certificates.h"
+#include "common/serving/connections.h"
 #include "server/access/access_control.h"
 #include "server/audit/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/commands/open_store.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
-#include "server/daemon/operation/process.h"
 #include "server/daemon/operation/serving_curator.h"
-#include "server/daemon/transport/connections.h"
 #include "server/daemon/transport/console.h"
-#include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/tls.h"
 #include "server/ledger/spending_journal.h"
 #include "server/storage/rocksdb/database_files.h"
@@ -203,7 +203,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--key-file", flags.key_file, flags));
   COPPICE_RETURN_IF_ERROR(LoadKeyFile(flags.key_file).status());
-  COPPICE_RETURN_IF_ERROR(LoadMetricsPassword(flags).status());
+  COPPICE_RETURN_IF_ERROR(metrics::LoadMetricsPassword(flags.metrics_password_file).status());
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
   return CheckLocation(flags);
 }

@@ -1,49 +1,15 @@
-#include <arpa/inet.h>
-
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
+#include "common/command_line/listen_address.h"
 #include "server/daemon/config/flags.h"
 
 namespace coppice::daemon {
 namespace {
-
-struct HostPort {
-  std::string host;
-  int port = 0;
-};
-
-absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen) {
-  const size_t colon = listen.rfind(':');
-  HostPort parsed;
-  if (colon == absl::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
-      parsed.port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag,
-                     " wants HOST:PORT with a port from 0 to 65535, such as "
-                     "127.0.0.1:8443 or [::]:8443; it is \"",
-                     listen, "\""));
-  }
-  parsed.host = std::string(listen.substr(0, colon));
-  const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
-  if (!bracketed && absl::StrContains(parsed.host, ":")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
-  }
-  return parsed;
-}
-
-bool IsLoopback(const std::string& host) {
-  in_addr address{};
-  return host == "localhost" || host == "[::1]" ||
-         (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
-}
 
 // An origin is compared as browsers send it: scheme, host and port alone.
 absl::Status CheckHttpFlags(const DaemonFlags& flags) {

@@ -1,6 +1,5 @@
 #include "server/daemon/config/flags.h"
 
-#include <iostream>
 #include <map>
 #include <vector>
 
@@ -10,10 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/file_permissions.h"
-#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
-#include "common/command_line/command_line.h"
 #include "common/command_line/reference.h"
 
 namespace coppice::daemon {
@@ -277,13 +273,6 @@ void DescribeDaemon(CLI::App& app, DaemonFlags& flags) {
   AddConfigFile(app);
 }
 
-int Complain(const std::string& program, absl::string_view problem) {
-  const bool ended = absl::EndsWith(problem, "?") || absl::EndsWith(problem, ".");
-  std::cerr << ErrorPrefix(program) << problem << (ended ? "" : ".") << " See `" << program
-            << " --help`.\n";
-  return kExitUsage;
-}
-
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
   CLI::App app;
   DescribeDaemon(app, flags);
@@ -315,44 +304,12 @@ absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
   return flags;
 }
 
-absl::StatusOr<std::string> LoadMetricsPassword(const DaemonFlags& flags) {
-  constexpr size_t kFewestBytes = 16;  // it is asked for in the clear, and by machines alone
-  const std::string& path = flags.metrics_password_file;
-  if (path.empty()) return std::string();
-  if (IsWorldAccessible(path)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--metrics-password-file ", path,
-                     ": everybody on this machine may read it: chmod o-rwx it"));
-  }
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat("--metrics-password-file ", text.status().message()));
-  }
-  const std::string password = text->substr(0, text->find_first_of("\r\n"));
-  if (password.size() >= kFewestBytes) return password;
-  return absl::InvalidArgumentError(absl::StrCat("--metrics-password-file ", path,
-                                                 ": the password needs ", kFewestBytes,
-                                                 " bytes or more, in the first line"));
-}
-
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
-  const struct {
-    absl::string_view flag;
-    const std::string& path;
-  } keys[] = {{"--tls-key", flags.tls_key},
-              {"--peer-key", flags.peer_key},
-              {"--signing-key", flags.signing_key},
-              {"--next-signing-key", flags.next_signing_key}};
-  for (const auto& key : keys) {
-    if (key.path.empty() || !IsWorldAccessible(key.path)) continue;
-    log.Warning("key file is open",
-                {{"flag", std::string(key.flag)},
-                 {"file", key.path},
-                 {"advice", absl::StrCat("everybody on this machine may read or change it: chmod "
-                                         "o-rwx it, and replace the key if others use the "
-                                         "machine")}});
-  }
+  WarnOfOpenKeyFiles({{"--tls-key", flags.tls_key},
+                      {"--peer-key", flags.peer_key},
+                      {"--signing-key", flags.signing_key},
+                      {"--next-signing-key", flags.next_signing_key}},
+                     log);
 }
 
 }  // namespace coppice::daemon

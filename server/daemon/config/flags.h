@@ -12,8 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/rate_limiter.h"
+#include "common/command_line/complain.h"
+#include "common/process/log.h"
 #include "server/daemon/config/limits.h"
-#include "server/daemon/config/log.h"
 #include "server/service/ticket_limits.h"
 #include "server/storage/store_location.h"
 
@@ -68,17 +69,10 @@ struct DaemonFlags {
 // What --console takes for: serve none.
 inline constexpr char kNoConsole[] = "none";
 
-inline constexpr int kExitDone = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
 inline constexpr int kExitLeaseLost = 75;  // another curator of the fleet leads: start it again
 
 // Declares the flags on `app`, with the daemon's description and examples. `flags` must outlive it.
 void DescribeDaemon(CLI::App& app, DaemonFlags& flags);
-
-// Prints what is wrong with a line, and where its help is. Returns kExitUsage. `program` is what
-// was called: "coppiced token".
-int Complain(const std::string& program, absl::string_view problem);
 
 // Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
@@ -95,13 +89,7 @@ absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);
 
-// The first line of --metrics-password-file; empty without one. FailedPrecondition for a file that
-// everybody may read, InvalidArgument for a password that is short.
-absl::StatusOr<std::string> LoadMetricsPassword(const DaemonFlags& flags);
-
-// A warning for each file of a private key in `flags` that everybody on the machine may read or
-// change, with what to do. The daemon starts all the same, since some file systems show such modes
-// whatever they allow.
+// As in common/process/process.h, for each private key in `flags`.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
 
 }  // namespace coppice::daemon

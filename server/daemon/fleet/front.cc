@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/serving/connections.h"
 #include "server/access/bearer_token.h"
 #include "server/access/method_table.h"
 #include "server/calls/access_gate.h"
@@ -29,7 +30,6 @@
 #include "server/daemon/fleet/leader_gate.h"
 #include "server/daemon/fleet/leader_link.h"
 #include "server/daemon/transport/bounds.h"
-#include "server/daemon/transport/connections.h"
 #include "server/http/server.h"
 
 namespace coppice::daemon {

@@ -29,9 +29,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/process/log.h"
+#include "common/serving/certificates.h"
 #include "server/daemon/config/limits.h"
-#include "server/daemon/config/log.h"
-#include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
 
 namespace coppice::daemon {

@@ -8,11 +8,11 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
+#include "common/serving/readings.h"
 #include "server/access/method_table.h"
 #include "server/daemon/operation/self_test.h"
 #include "server/metrics/all_pages.h"
 #include "server/metrics/curator_readings.h"
-#include "server/metrics/readings.h"
 
 namespace coppice::daemon {
 namespace {
@@ -134,7 +134,8 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
   if (daemon.flags.metrics_listen.empty()) return nullptr;
-  COPPICE_ASSIGN_OR_RETURN(const std::string password, LoadMetricsPassword(daemon.flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::string password,
+                           metrics::LoadMetricsPassword(daemon.flags.metrics_password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddDaemonReadings(daemon, readiness, *readings);
   metrics::AddStudyReadings(daemon.curator.studies, *readings);
@@ -149,7 +150,8 @@ absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
 absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
     const DaemonFlags& flags, std::function<bool()> reaches_leader) {
   if (flags.metrics_listen.empty()) return nullptr;
-  COPPICE_ASSIGN_OR_RETURN(const std::string password, LoadMetricsPassword(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::string password,
+                           metrics::LoadMetricsPassword(flags.metrics_password_file));
   const auto readings = std::make_shared<metrics::Readings>();
   AddBuildInfo(*readings);
   AddLeads(false, *readings);

@@ -12,13 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/process/log.h"
+#include "common/process/readiness.h"
+#include "common/serving/certificates.h"
+#include "common/serving/metrics_page.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
-#include "server/daemon/operation/readiness.h"
 #include "server/daemon/operation/standby_alarm.h"
-#include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
-#include "server/metrics/metrics_page.h"
 #include "server/storage/store.h"
 
 namespace coppice::daemon {

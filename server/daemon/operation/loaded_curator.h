@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "common/process/log.h"
 #include "server/audit/audit_log.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 #include "server/daemon/transport/server.h"
 #include "server/ledger/ledger.h"
 #include "server/ledger/spending_journal.h"

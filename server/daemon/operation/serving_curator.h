@@ -12,19 +12,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/process/log.h"
+#include "common/process/readiness.h"
+#include "common/serving/certificates.h"
+#include "common/serving/metrics_page.h"
 #include "server/access/access_control.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
-#include "server/daemon/operation/readiness.h"
 #include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/operation/status_report.h"
 #include "server/daemon/operation/study_sweeper.h"
-#include "server/daemon/transport/credentials.h"
 #include "server/daemon/transport/server.h"
 #include "server/metrics/call_metrics.h"
-#include "server/metrics/metrics_page.h"
 
 namespace coppice::daemon {
 

@@ -12,10 +12,10 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/process/readiness.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/access/access_control.h"
 #include "server/daemon/operation/daemon_context.h"
-#include "server/daemon/operation/readiness.h"
 #include "server/daemon/transport/peer_calls.h"
 
 namespace coppice::daemon {

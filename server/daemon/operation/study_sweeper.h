@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/process/log.h"
 #include "server/curator/studies/studies.h"
-#include "server/daemon/config/log.h"
 
 namespace coppice::daemon {
 

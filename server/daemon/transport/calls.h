@@ -10,8 +10,8 @@
 
 #include <memory>
 
+#include "common/process/log.h"
 #include "server/calls/call_record.h"
-#include "server/daemon/config/log.h"
 
 namespace coppice::daemon {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/process/log.h"
 #include "server/daemon/config/flags.h"
-#include "server/daemon/config/log.h"
 #include "server/daemon/transport/server.h"
 
 namespace coppice::daemon {

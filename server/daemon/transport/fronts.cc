@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "server/daemon/transport/connections.h"
+#include "common/serving/connections.h"
 
 namespace coppice::daemon {
 namespace {

@@ -13,67 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/study/pem.h"
 
 namespace coppice::daemon {
 namespace {
-
-absl::StatusOr<std::string> ReadFlagged(absl::string_view flag, const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (bytes.ok()) return bytes;
-  return absl::Status(bytes.status().code(), absl::StrCat(flag, " ", bytes.status().message()));
-}
-
-// The certificates after the first are the chain to the authority; each must be one.
-absl::StatusOr<CertificatePtr> ParseCertificate(absl::string_view flag, const std::string& path,
-                                                const std::string& pem) {
-  PemCertificates read = CertificatesFromPem(pem);
-  if (read.certificates.empty() || !read.whole) {
-    return absl::InvalidArgumentError(absl::StrCat(flag, " ", path,
-                                                   ": is no certificate in PEM form "
-                                                   "(-----BEGIN CERTIFICATE-----)"));
-  }
-  return std::move(read.certificates.front());
-}
-
-absl::StatusOr<KeyPtr> ParseKey(absl::string_view flag, const std::string& path,
-                                const std::string& pem) {
-  KeyPtr key = PrivateKeyFromPem(pem);
-  if (key == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, " ", path,
-                     ": is no private key in PEM form without a passphrase "
-                     "(-----BEGIN PRIVATE KEY-----)"));
-  }
-  return key;
-}
-
-std::string DateOf(const ASN1_TIME* time) {
-  std::tm date{};
-  if (ASN1_TIME_to_tm(time, &date) != 1) return "an unknown time";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromTM(date, absl::UTCTimeZone()),
-                          absl::UTCTimeZone());
-}
-
-absl::Status CheckDates(absl::string_view flag, const std::string& path, const X509& certificate,
-                        absl::Time now) {
-  time_t seconds = absl::ToTimeT(now);
-  const ASN1_TIME* begin = X509_get0_notBefore(&certificate);
-  const ASN1_TIME* end = X509_get0_notAfter(&certificate);
-  if (X509_cmp_time(begin, &seconds) > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": is not valid before ",
-                                                      DateOf(begin),
-                                                      "; check this machine's clock, or wait"));
-  }
-  if (X509_cmp_time(end, &seconds) <= 0) {
-    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": expired at ", DateOf(end),
-                                                      "; renew it (deploy/make-certs.sh makes one "
-                                                      "for testing)"));
-  }
-  return absl::OkStatus();
-}
 
 bool SameKey(const X509& a, const X509& b) {
   return EVP_PKEY_eq(X509_get0_pubkey(&a), X509_get0_pubkey(&b)) == 1;
@@ -113,45 +57,6 @@ absl::Status CheckPeerCertificate(const std::string& path, const std::string& pe
       absl::StrCat("--peer-cert ", path,
                    ": may not be shown both by a server and by a client, as curators of a fleet "
                    "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
-}
-
-// The flags that name the files, for messages.
-struct TlsFlags {
-  absl::string_view certificate, key, authority;
-};
-
-absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificate,
-                                  const std::string& key, absl::Time now) {
-  TlsFiles files;
-  COPPICE_ASSIGN_OR_RETURN(files.certificate, ReadFlagged(flags.certificate, certificate));
-  COPPICE_ASSIGN_OR_RETURN(files.key, ReadFlagged(flags.key, key));
-  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
-                           ParseCertificate(flags.certificate, certificate, files.certificate));
-  COPPICE_ASSIGN_OR_RETURN(const KeyPtr parsed_key, ParseKey(flags.key, key, files.key));
-  if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
-    ERR_clear_error();
-    return absl::InvalidArgumentError(
-        absl::StrCat(flags.key, " ", key, ": is not the key of the certificate in ", certificate,
-                     "; give the two that were made "
-                     "together"));
-  }
-  COPPICE_RETURN_IF_ERROR(CheckDates(flags.certificate, certificate, *parsed, now));
-  std::tm end{};
-  ASN1_TIME_to_tm(X509_get0_notAfter(parsed.get()), &end);
-  files.expires = absl::FromTM(end, absl::UTCTimeZone());
-  return files;
-}
-
-absl::StatusOr<TlsFiles> LoadAll(const TlsFlags& flags, const std::string& certificate,
-                                 const std::string& key, const std::string& authority,
-                                 absl::Time now) {
-  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadPair(flags, certificate, key, now));
-  if (authority.empty()) return files;
-  COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFlagged(flags.authority, authority));
-  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
-                           ParseCertificate(flags.authority, authority, files.client_ca));
-  COPPICE_RETURN_IF_ERROR(CheckDates(flags.authority, authority, *parsed, now));
-  return files;
 }
 
 // HTTP/1.1 is all that is spoken; a client that offers others alone is told so.
@@ -209,24 +114,18 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files) {
   return context;
 }
 
-absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
-                                      const std::string& client_ca, absl::Time now) {
-  return LoadAll({.certificate = "--tls-cert", .key = "--tls-key", .authority = "--client-ca"},
-                 certificate, key, client_ca, now);
-}
-
 absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
                                           const std::string& peer_ca, const std::string& client_ca,
                                           absl::Time now) {
   COPPICE_ASSIGN_OR_RETURN(
       TlsFiles files,
-      LoadAll({.certificate = "--peer-cert", .key = "--peer-key", .authority = "--peer-ca"},
-              certificate, key, peer_ca, now));
+      LoadTlsFiles({.certificate = "--peer-cert", .key = "--peer-key", .authority = "--peer-ca"},
+                   certificate, key, peer_ca, now));
   const PemCertificates authorities = CertificatesFromPem(files.client_ca);
   COPPICE_RETURN_IF_ERROR(
       CheckPeerCertificate(certificate, files.certificate, peer_ca, authorities));
   if (client_ca.empty()) return files;
-  COPPICE_ASSIGN_OR_RETURN(const std::string clients, ReadFlagged("--client-ca", client_ca));
+  COPPICE_ASSIGN_OR_RETURN(const std::string clients, ReadFlaggedFile("--client-ca", client_ca));
   if (LeadsTo(CertificatesFromPem(clients).certificates, authorities)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--peer-ca ", peer_ca, ": is an authority of --client-ca ", client_ca,
@@ -234,6 +133,18 @@ absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const 
                      "an authority for curators alone"));
   }
   return files;
+}
+
+http::TlsSource MakeTlsSource(const Certificates& certificates) {
+  return [&certificates, version = uint64_t{0},
+          context = std::shared_ptr<SSL_CTX>()]() mutable -> std::shared_ptr<SSL_CTX> {
+    const std::optional<TlsFiles> files = certificates.ChangedSince(version);
+    if (files.has_value()) {
+      absl::StatusOr<std::shared_ptr<SSL_CTX>> made = MakeHttpTls(*files);
+      if (made.ok()) context = *std::move(made);
+    }
+    return context;
+  };
 }
 
 }  // namespace coppice::daemon

@@ -11,21 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/serving/certificates.h"
+#include "common/serving/tls_files.h"
+#include "server/http/server.h"
 
 namespace coppice::daemon {
-
-struct TlsFiles {
-  std::string certificate;  // PEM, all of these
-  std::string key;
-  std::string client_ca;  // empty: clients need no certificate
-  absl::Time expires{};   // the certificate
-};
-
-// Reads and checks the files; `client_ca` may be empty. NotFound: a file cannot be read.
-// InvalidArgument: it does not parse, or the key is another certificate's. FailedPrecondition: the
-// certificate is not valid at `now`. Every message names the file and what to do.
-absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
-                                      const std::string& client_ca, absl::Time now);
 
 // What curators of a fleet show each other, and the one authority of their certificates. Errors as
 // above; InvalidArgument also if the certificate is not of that authority or may not be shown both
@@ -38,6 +28,9 @@ absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const 
 // an authority for them. No session is resumed, so that each connection shows its own. Internal if
 // OpenSSL refuses what LoadTlsFiles() took.
 absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
+
+// The same for HTTP as ServeWith(). A certificate that OpenSSL refuses leaves the one before it.
+http::TlsSource MakeTlsSource(const Certificates& certificates);
 
 }  // namespace coppice::daemon
 

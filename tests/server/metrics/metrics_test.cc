@@ -5,9 +5,9 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/serving/metrics_page.h"
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/curator_readings.h"
-#include "server/metrics/metrics_page.h"
 #include "tests/integration/http_page.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/server/service/fake_studies.h"

@@ -1,4 +1,4 @@
-#include "server/daemon/config/log.h"
+#include "common/process/log.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
-namespace coppice::daemon {
+namespace coppice {
 namespace {
 
 absl::string_view LevelName(LogLevel level) {
@@ -53,4 +53,4 @@ void Log::Write(LogLevel level, absl::string_view event, Fields fields) const {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-}  // namespace coppice::daemon
+}  // namespace coppice

@@ -1,4 +1,4 @@
-#include "server/daemon/transport/credentials.h"
+#include "common/serving/certificates.h"
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace coppice::daemon {
+namespace coppice {
 namespace {
 
 // gRPC asks before each handshake. One listening socket accepts one connection after the other, so
@@ -164,16 +164,4 @@ std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates) {
   return std::make_shared<FetchingCredentials>(certificates);
 }
 
-http::TlsSource MakeTlsSource(const Certificates& certificates) {
-  return [&certificates, version = uint64_t{0},
-          context = std::shared_ptr<SSL_CTX>()]() mutable -> std::shared_ptr<SSL_CTX> {
-    const std::optional<TlsFiles> files = certificates.ChangedSince(version);
-    if (files.has_value()) {
-      absl::StatusOr<std::shared_ptr<SSL_CTX>> made = MakeHttpTls(*files);
-      if (made.ok()) context = *std::move(made);
-    }
-    return context;
-  };
-}
-
-}  // namespace coppice::daemon
+}  // namespace coppice

@@ -1,8 +1,8 @@
 // The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port or,
 // with a password, knows that.
 
-#ifndef COPPICE_SERVER_METRICS_METRICS_PAGE_H_
-#define COPPICE_SERVER_METRICS_METRICS_PAGE_H_
+#ifndef COPPICE_COMMON_SERVING_METRICS_PAGE_H_
+#define COPPICE_COMMON_SERVING_METRICS_PAGE_H_
 
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
@@ -33,6 +33,11 @@ class MetricsPage {
   std::unique_ptr<prometheus::Exposer> exposer_;  // the first to go
 };
 
+// The first line of `path`, the file of --metrics-password-file; empty without one.
+// FailedPrecondition for a file that everybody may read, InvalidArgument for a password that is
+// short.
+absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path);
+
 }  // namespace coppice::metrics
 
-#endif  // COPPICE_SERVER_METRICS_METRICS_PAGE_H_
+#endif  // COPPICE_COMMON_SERVING_METRICS_PAGE_H_

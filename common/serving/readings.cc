@@ -1,4 +1,4 @@
-#include "server/metrics/readings.h"
+#include "common/serving/readings.h"
 
 namespace coppice::metrics {
 

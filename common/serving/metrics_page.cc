@@ -1,4 +1,4 @@
-#include "server/metrics/metrics_page.h"
+#include "common/serving/metrics_page.h"
 
 #include <openssl/crypto.h>
 
@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/file_permissions.h"
+#include "common/base/read_file.h"
 #include "common/study/sha256.h"
 
 namespace coppice::metrics {
@@ -37,6 +39,26 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
     page->exposer_->RegisterCollectable(collectable);
   }
   return page;
+}
+
+absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
+  constexpr size_t kFewestBytes = 16;  // it is asked for in the clear, and by machines alone
+  if (path.empty()) return std::string();
+  if (IsWorldAccessible(path)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--metrics-password-file ", path,
+                     ": everybody on this machine may read it: chmod o-rwx it"));
+  }
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat("--metrics-password-file ", text.status().message()));
+  }
+  const std::string password = text->substr(0, text->find_first_of("\r\n"));
+  if (password.size() >= kFewestBytes) return password;
+  return absl::InvalidArgumentError(absl::StrCat("--metrics-password-file ", path,
+                                                 ": the password needs ", kFewestBytes,
+                                                 " bytes or more, in the first line"));
 }
 
 }  // namespace coppice::metrics

@@ -1,7 +1,7 @@
 // The daemon's log: one line an event on stderr, for people or as JSON. Never a payload or a row.
 
-#ifndef COPPICE_SERVER_DAEMON_CONFIG_LOG_H_
-#define COPPICE_SERVER_DAEMON_CONFIG_LOG_H_
+#ifndef COPPICE_COMMON_PROCESS_LOG_H_
+#define COPPICE_COMMON_PROCESS_LOG_H_
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice::daemon {
+namespace coppice {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 
@@ -44,6 +44,6 @@ class Log {
   const bool json_;
 };
 
-}  // namespace coppice::daemon
+}  // namespace coppice
 
-#endif  // COPPICE_SERVER_DAEMON_CONFIG_LOG_H_
+#endif  // COPPICE_COMMON_PROCESS_LOG_H_

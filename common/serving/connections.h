@@ -4,12 +4,12 @@
 //
 // Threads    all of this before the server is built.
 
-#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CONNECTIONS_H_
-#define COPPICE_SERVER_DAEMON_TRANSPORT_CONNECTIONS_H_
+#ifndef COPPICE_COMMON_SERVING_CONNECTIONS_H_
+#define COPPICE_COMMON_SERVING_CONNECTIONS_H_
 
 #include <grpcpp/server_builder.h>
 
-namespace coppice::daemon {
+namespace coppice {
 
 void SetConnectionLimits(grpc::ServerBuilder& builder);
 
@@ -20,6 +20,6 @@ void RefuseCompression(grpc::ServerBuilder& builder);
 // meets the limit once accepts nothing ever after.
 void RaiseFileLimit();
 
-}  // namespace coppice::daemon
+}  // namespace coppice
 
-#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CONNECTIONS_H_
+#endif  // COPPICE_COMMON_SERVING_CONNECTIONS_H_

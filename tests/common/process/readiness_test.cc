@@ -1,4 +1,4 @@
-#include "server/daemon/operation/readiness.h"
+#include "common/process/readiness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace coppice::daemon {
+namespace coppice {
 namespace {
 
 using ::testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(ReadinessTest, StopSaysSoBeforeItWaitsForASlowCheck) {
 }
 
 }  // namespace
-}  // namespace coppice::daemon
+}  // namespace coppice

@@ -1,7 +1,7 @@
 // Whether the daemon is fit to serve: named checks, run every few seconds by one thread.
 
-#ifndef COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
-#define COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
+#ifndef COPPICE_COMMON_PROCESS_READINESS_H_
+#define COPPICE_COMMON_PROCESS_READINESS_H_
 
 #include <functional>
 #include <map>
@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/daemon/config/log.h"
+#include "common/process/log.h"
 
-namespace coppice::daemon {
+namespace coppice {
 
 struct ReadinessCheck {
   std::string name;
@@ -61,6 +61,6 @@ class Readiness {
   std::thread thread_;  // last: starts when all else is there
 };
 
-}  // namespace coppice::daemon
+}  // namespace coppice
 
-#endif  // COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
+#endif  // COPPICE_COMMON_PROCESS_READINESS_H_

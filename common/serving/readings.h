@@ -1,8 +1,8 @@
 // Metrics whose values are kept elsewhere: read when they are asked for, and so never counted
 // twice.
 
-#ifndef COPPICE_SERVER_METRICS_READINGS_H_
-#define COPPICE_SERVER_METRICS_READINGS_H_
+#ifndef COPPICE_COMMON_SERVING_READINGS_H_
+#define COPPICE_COMMON_SERVING_READINGS_H_
 
 #include <prometheus/client_metric.h>
 #include <prometheus/collectable.h>
@@ -60,6 +60,12 @@ class Readings final : public prometheus::Collectable {
   std::vector<Source> sources_;
 };
 
+// When the process began, by the name that Prometheus' own clients use; 0 where /proc does not
+// tell. No more: the size of the store and what its disk has free tell exactly how many private
+// rows there are, to whoever knows all others; memory, processor time and open files tell of the
+// rows that a job trains on. An operator watches them on the host.
+void AddProcessReadings(Readings& readings);
+
 }  // namespace coppice::metrics
 
-#endif  // COPPICE_SERVER_METRICS_READINGS_H_
+#endif  // COPPICE_COMMON_SERVING_READINGS_H_

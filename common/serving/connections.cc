@@ -1,9 +1,9 @@
-#include "server/daemon/transport/connections.h"
+#include "common/serving/connections.h"
 
 #include <grpc/grpc.h>
 #include <sys/resource.h>
 
-namespace coppice::daemon {
+namespace coppice {
 namespace {
 
 constexpr int kSecond = 1000;
@@ -46,4 +46,4 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &files);  // what cannot be raised stays
 }
 
-}  // namespace coppice::daemon
+}  // namespace coppice

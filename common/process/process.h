@@ -1,7 +1,7 @@
 // The daemon as a process: its signals, what it reads again, and the file that tells its port.
 
-#ifndef COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
-#define COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
+#ifndef COPPICE_COMMON_PROCESS_PROCESS_H_
+#define COPPICE_COMMON_PROCESS_PROCESS_H_
 
 #include <pthread.h>
 
@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/daemon/config/log.h"
+#include "common/process/log.h"
 
-namespace coppice::daemon {
+namespace coppice {
 
 // SIGTERM, SIGINT and SIGHUP as something to wait for. The only handler hands a signal on to the
 // thread that waits, so nothing else must be async-signal-safe.
@@ -107,12 +108,22 @@ class Reloads {
   std::vector<std::pair<std::string, std::function<absl::Status()>>> parts_;
 };
 
+// A key that a flag names; without a path there is none.
+struct FlaggedKey {
+  absl::string_view flag;
+  std::string path;
+};
+
+// A warning for each private key that everybody on the machine may read or change, with what to
+// do. The program starts all the same, since some file systems show such modes whatever they allow.
+void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log);
+
 // For --port-file, which tells whoever started the daemon where it listens. Puts a file with the
 // port in the place of `path`, whole, readable by everybody: a port is no secret. Never follows a
 // link, at `path` or elsewhere, so the folder may be one that others write to. FailedPrecondition
 // that names the flag.
 absl::Status WritePortFile(const std::string& path, int port);
 
-}  // namespace coppice::daemon
+}  // namespace coppice
 
-#endif  // COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
+#endif  // COPPICE_COMMON_PROCESS_PROCESS_H_

@@ -1,9 +1,9 @@
-#include "server/daemon/operation/readiness.h"
+#include "common/process/readiness.h"
 
 #include <chrono>
 #include <utility>
 
-namespace coppice::daemon {
+namespace coppice {
 
 Readiness::Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, const Log& log,
                      std::function<void(bool)> tell)
@@ -77,4 +77,4 @@ void Readiness::Judge(const std::string& name, const absl::Status& status) {
   }
 }
 
-}  // namespace coppice::daemon
+}  // namespace coppice

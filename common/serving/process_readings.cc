@@ -8,7 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "server/metrics/curator_readings.h"
+#include "common/serving/readings.h"
 
 namespace coppice::metrics {
 namespace {

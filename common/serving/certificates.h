@@ -1,7 +1,7 @@
-// TLS of the daemon's ports, with a certificate that can be replaced while it serves.
+// TLS of a server's ports, with a certificate that can be replaced while it serves.
 
-#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
-#define COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
+#ifndef COPPICE_COMMON_SERVING_CERTIFICATES_H_
+#define COPPICE_COMMON_SERVING_CERTIFICATES_H_
 
 #include <grpcpp/security/server_credentials.h>
 
@@ -12,10 +12,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/daemon/transport/tls.h"
-#include "server/http/server.h"
+#include "common/serving/tls_files.h"
 
-namespace coppice::daemon {
+namespace coppice {
 
 // SetAuthMetadataProcessor() works as it does for gRPC's own credentials, except that the processor
 // always runs on the thread of the call: it must not block.
@@ -51,9 +50,6 @@ class Certificates {
 // For one port. `certificates` must outlive the server.
 std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates);
 
-// The same for HTTP. A certificate that OpenSSL refuses leaves the one before it.
-http::TlsSource MakeTlsSource(const Certificates& certificates);
+}  // namespace coppice
 
-}  // namespace coppice::daemon
-
-#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
+#endif  // COPPICE_COMMON_SERVING_CERTIFICATES_H_

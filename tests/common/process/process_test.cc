@@ -1,4 +1,4 @@
-#include "server/daemon/operation/process.h"
+#include "common/process/process.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace coppice::daemon {
+namespace coppice {
 namespace {
 
 // A library may start threads before main(). They do not hold signals back, and the kernel gives
@@ -37,4 +37,4 @@ TEST(StopSignalsTest, ASignalThatComesToAnOlderThreadIsWaitedForAllTheSame) {
 }
 
 }  // namespace
-}  // namespace coppice::daemon
+}  // namespace coppice
