@@ -207,12 +207,30 @@ TEST_F(LayersTest, TheTableKeepsThePromises) {
   }
   for (const auto& [name, room] : rooms_) {
     const bool may_call = name == "collector" || name.rfind("cli", 0) == 0 || name == "rpc" ||
-                          name.rfind("daemon/", 0) == 0;
+                          name == "serving" || name.rfind("daemon/", 0) == 0 ||
+                          name.rfind("relay/", 0) == 0;
     EXPECT_TRUE(may_call || room.libraries.count("grpc") == 0) << name;
     if (name.rfind("trainers", 0) == 0) {
       EXPECT_EQ(room.libraries, std::set<std::string>{"absl"}) << name;
     }
   }
+}
+
+// It is another party's program than the curator: it has no part of the curator in it, and nothing
+// that could make or read an answer.
+TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
+  int found = 0;
+  for (const auto& [name, room] : rooms_) {
+    if (name.rfind("relay/", 0) != 0) continue;
+    ++found;
+    for (const std::string& needed : room.needs) {
+      const std::string& folder = rooms_.at(needed).folder;
+      EXPECT_TRUE(needed.rfind("relay/", 0) == 0 || folder.rfind("server/", 0) != 0) << needed;
+      EXPECT_NE(needed.rfind("ldp", 0), 0u) << name;
+      EXPECT_NE(needed, "data") << name;
+    }
+  }
+  EXPECT_GT(found, 2);
 }
 
 TEST_F(LayersTest, ViolationsAreFound) {
