@@ -1,0 +1,187 @@
+#include "server/relay/service/admission.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/file_permissions.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr absl::string_view kCertificatePrefix = "certificate:";
+constexpr size_t kMaxNameBytes = 256;
+
+absl::Status BadAdmission(const std::string& file, absl::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat("--admission ", file, problem));
+}
+
+// 32 bytes that no other process has.
+absl::StatusOr<std::string> DrawHashKey() {
+  OpenSslRandom random;
+  std::string key;
+  while (key.size() < 32) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t byte, random.UniformBelow(256));
+    key.push_back(static_cast<char>(byte));
+  }
+  return key;
+}
+
+std::optional<Sha256Digest> DigestFromHex(absl::string_view hex) {
+  const bool is_hex = std::all_of(hex.begin(), hex.end(),
+                                  [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  Sha256Digest digest{};
+  if (!is_hex || hex.size() != 2 * digest.size()) return std::nullopt;
+  const std::string bytes = absl::HexStringToBytes(hex);
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  return digest;
+}
+
+bool IsName(absl::string_view name) {
+  return name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) { return c > ' ' && c != 127; });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Admission>> Admission::Open(const std::string& file) {
+  COPPICE_ASSIGN_OR_RETURN(std::string hash_key, DrawHashKey());
+  auto admission = std::unique_ptr<Admission>(new Admission(file, std::move(hash_key)));
+  COPPICE_RETURN_IF_ERROR(admission->Reload());
+  return admission;
+}
+
+std::unique_ptr<Admission> Admission::OfEverybody() {
+  return std::unique_ptr<Admission>(new Admission("", ""));
+}
+
+absl::Status Admission::Reload() {
+  if (file_.empty()) return absl::OkStatus();
+  if (IsWorldAccessible(file_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--admission ", file_,
+                     ": everybody on this machine may read or change it, and it says who may take "
+                     "part: chmod o-rwx it"));
+  }
+  const Stamp stamp = StampOf(file_);  // before the reading: a change in between is seen later
+  const absl::StatusOr<std::string> text = ReadFile(file_);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), absl::StrCat("--admission ", text.status().message()));
+  }
+  absl::StatusOr<Allowed> allowed = Parse(*text);
+  const MutexLock lock(mutex_);
+  stamp_ = stamp;  // also of a bad file: it is read again once it has changed
+  if (!allowed.ok()) return allowed.status();
+  allowed_ = *std::move(allowed);
+  return absl::OkStatus();
+}
+
+bool Admission::HasChanged() const {
+  if (file_.empty()) return false;
+  const Stamp now = StampOf(file_);
+  const MutexLock lock(mutex_);
+  return now != stamp_;
+}
+
+absl::Status Admission::Admit(absl::string_view study, const EpochId& epoch,
+                              const ShownCredentials& shown) {
+  if (file_.empty()) return absl::OkStatus();
+  const MutexLock lock(mutex_);
+  const std::optional<Allowance> allowance = Find(shown);
+  if (!allowance.has_value()) {
+    return absl::UnauthenticatedError(
+        "this relay deals tickets to those whom it knows: show the token, or the client "
+        "certificate, that its operator gave you");
+  }
+  auto taken = taken_.find(study);
+  if (taken == taken_.end()) taken = taken_.emplace(study, Taken{}).first;
+  if (taken->second.epoch != epoch) taken->second = {.epoch = epoch, .tickets = {}};
+  uint32_t& tickets = taken->second.tickets[allowance->name];
+  if (tickets >= allowance->tickets) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("you have taken your ", allowance->tickets,
+                     " tickets of this deal; the next deal has new ones"));
+  }
+  ++tickets;
+  return absl::OkStatus();
+}
+
+Admission::Stamp Admission::StampOf(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return {};
+  return {static_cast<int64_t>(status.st_ino), static_cast<int64_t>(status.st_size),
+          static_cast<int64_t>(status.st_mtim.tv_sec),
+          static_cast<int64_t>(status.st_mtim.tv_nsec)};
+}
+
+Admission::NameHash Admission::HashOfName(absl::string_view name) const {
+  // The key has one length, so that this is a function of the two parts.
+  const Sha256Digest inner = Sha256({hash_key_, name});
+  NameHash hash{};
+  std::copy_n(inner.begin(), hash.size(), hash.begin());
+  return hash;
+}
+
+absl::StatusOr<Admission::Allowed> Admission::Parse(absl::string_view text) const {
+  Allowed allowed;
+  size_t number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::string_view content = line.substr(0, line.find('#'));
+    const std::vector<absl::string_view> fields =
+        absl::StrSplit(content, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (fields.empty()) continue;
+    const absl::Status status = ParseLine(fields, allowed);
+    if (!status.ok()) {
+      return BadAdmission(file_, absl::StrCat(", line ", number, ": ", status.message()));
+    }
+  }
+  if (!allowed.tokens.empty() || !allowed.certificates.empty()) return allowed;
+  return BadAdmission(file_, ": names nobody; give a line NAME SHA256-OF-TOKEN for each device "
+                             "(`coppice-relay token` makes one)");
+}
+
+absl::Status Admission::ParseLine(const std::vector<absl::string_view>& fields,
+                                  Allowed& allowed) const {
+  absl::string_view hex = fields.size() > 1 ? fields[1] : "";
+  const bool is_certificate = absl::ConsumePrefix(&hex, kCertificatePrefix);
+  const std::optional<Sha256Digest> digest = DigestFromHex(hex);
+  if (fields.size() < 2 || fields.size() > 3 || !digest.has_value() || !IsName(fields[0])) {
+    return absl::InvalidArgumentError(
+        "wants NAME, then the SHA-256 of its token in 64 hexadecimal digits (or certificate: and "
+        "that of its certificate), and perhaps a number of tickets");
+  }
+  uint32_t tickets = kDefaultTickets;
+  if (fields.size() == 3 &&
+      (!absl::SimpleAtoi(fields[2], &tickets) || tickets < 1 || tickets > kMaxTickets)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("wants a number of tickets from 1 to ", kMaxTickets));
+  }
+  Allowances& allowances = is_certificate ? allowed.certificates : allowed.tokens;
+  const Allowance allowance{.name = HashOfName(fields[0]), .tickets = tickets};
+  if (allowances.emplace(*digest, allowance).second) return absl::OkStatus();
+  return absl::InvalidArgumentError("this token or certificate has a line already");
+}
+
+std::optional<Admission::Allowance> Admission::Find(const ShownCredentials& shown) const {
+  if (shown.token.has_value()) {
+    const auto found = allowed_.tokens.find(Sha256({*shown.token}));
+    if (found != allowed_.tokens.end()) return found->second;
+  }
+  if (shown.certificate.has_value()) {
+    const auto found = allowed_.certificates.find(*shown.certificate);
+    if (found != allowed_.certificates.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+}  // namespace coppice::relay

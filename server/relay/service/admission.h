@@ -1,0 +1,104 @@
+// Whom a relay deals tickets to.
+
+#ifndef COPPICE_SERVER_RELAY_SERVICE_ADMISSION_H_
+#define COPPICE_SERVER_RELAY_SERVICE_ADMISSION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
+#include "common/study/relay_promise.h"
+#include "common/study/sha256.h"
+
+namespace coppice::relay {
+
+// What a call shows of its caller. Secret: it names a device.
+struct ShownCredentials {
+  std::optional<std::string> token;         // the bearer token's text
+  std::optional<Sha256Digest> certificate;  // SHA-256 of the client's certificate, DER
+};
+
+// Reads who may take how many tickets of each deal from a file, a line each:
+//
+//   NAME SHA256 [TICKETS]               of a token
+//   NAME certificate:SHA256 [TICKETS]   of a client certificate
+//
+// A name may have several lines, as while its token is replaced: its tickets are counted once. A
+// lost answer costs a ticket, so the default is kDefaultTickets. What follows # is a comment.
+//
+// Guarantee  a name takes no more tickets of a deal than its line says, for as long as the process
+//            lives. How many it took is kept in memory alone, under a hash that no other process
+//            can make, and without an order: neither the disk nor this tells who came when.
+// Errors     Unauthenticated: nobody that the file names. ResourceExhausted: the name has taken its
+//            tickets.
+// Threads    safe to share.
+class Admission {
+ public:
+  static constexpr uint32_t kDefaultTickets = 3;
+  static constexpr uint32_t kMaxTickets = 1000;
+
+  // FailedPrecondition: everybody on this machine may read the file, or change it. InvalidArgument:
+  // a line that is none, with its number. NotFound.
+  static absl::StatusOr<std::unique_ptr<Admission>> Open(const std::string& file);
+  // Whoever asks may take as many as there are.
+  static std::unique_ptr<Admission> OfEverybody();
+
+  // Reads the file again, and changes nothing if that fails. Errors as Open().
+  absl::Status Reload();
+  // Whether the file is another one than the one that was read last.
+  bool HasChanged() const;
+
+  // Counts one ticket of `epoch`, the deal of `study` that is open.
+  absl::Status Admit(absl::string_view study, const EpochId& epoch, const ShownCredentials& shown);
+
+ private:
+  using NameHash = std::array<uint8_t, 16>;
+  struct Allowance {
+    NameHash name{};
+    uint32_t tickets = 0;
+  };
+  using Allowances = absl::flat_hash_map<Sha256Digest, Allowance>;
+  struct Allowed {
+    Allowances tokens;
+    Allowances certificates;
+  };
+  struct Taken {
+    EpochId epoch{};
+    absl::flat_hash_map<NameHash, uint32_t> tickets;
+  };
+  // What tells one version of a file from another.
+  using Stamp = std::array<int64_t, 4>;
+
+  Admission(std::string file, std::string hash_key)
+      : file_(std::move(file)), hash_key_(std::move(hash_key)) {}
+
+  static Stamp StampOf(const std::string& file);
+  NameHash HashOfName(absl::string_view name) const;
+  absl::StatusOr<Allowed> Parse(absl::string_view text) const;
+  absl::Status ParseLine(const std::vector<absl::string_view>& fields, Allowed& allowed) const;
+  std::optional<Allowance> Find(const ShownCredentials& shown) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string file_;  // empty: everybody
+  const std::string hash_key_;
+  mutable Mutex mutex_;
+  Allowed allowed_ ABSL_GUARDED_BY(mutex_);
+  Stamp stamp_ ABSL_GUARDED_BY(mutex_){};
+  std::map<std::string, Taken, std::less<>> taken_ ABSL_GUARDED_BY(mutex_);  // by study
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_SERVICE_ADMISSION_H_
