@@ -118,6 +118,9 @@ struct FlaggedKey {
 // do. The program starts all the same, since some file systems show such modes whatever they allow.
 void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log);
 
+// Tells systemd how far the program is, such as "READY=1", if it asked to be told (Type=notify).
+void NotifyServiceManager(absl::string_view state);
+
 // For --port-file, which tells whoever started the daemon where it listens. Puts a file with the
 // port in the place of `path`, whole, readable by everybody: a port is no secret. Never follows a
 // link, at `path` or elsewhere, so the folder may be one that others write to. FailedPrecondition

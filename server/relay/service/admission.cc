@@ -37,8 +37,8 @@ absl::StatusOr<std::string> DrawHashKey() {
 }
 
 std::optional<Sha256Digest> DigestFromHex(absl::string_view hex) {
-  const bool is_hex = std::all_of(hex.begin(), hex.end(),
-                                  [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  const bool is_hex =
+      std::all_of(hex.begin(), hex.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
   Sha256Digest digest{};
   if (!is_hex || hex.size() != 2 * digest.size()) return std::nullopt;
   const std::string bytes = absl::HexStringToBytes(hex);
@@ -75,7 +75,8 @@ absl::Status Admission::Reload() {
   const Stamp stamp = StampOf(file_);  // before the reading: a change in between is seen later
   const absl::StatusOr<std::string> text = ReadFile(file_);
   if (!text.ok()) {
-    return absl::Status(text.status().code(), absl::StrCat("--admission ", text.status().message()));
+    return absl::Status(text.status().code(),
+                        absl::StrCat("--admission ", text.status().message()));
   }
   absl::StatusOr<Allowed> allowed = Parse(*text);
   const MutexLock lock(mutex_);
@@ -146,8 +147,9 @@ absl::StatusOr<Admission::Allowed> Admission::Parse(absl::string_view text) cons
     }
   }
   if (!allowed.tokens.empty() || !allowed.certificates.empty()) return allowed;
-  return BadAdmission(file_, ": names nobody; give a line NAME SHA256-OF-TOKEN for each device "
-                             "(`coppice-relay token` makes one)");
+  return BadAdmission(file_,
+                      ": names nobody; give a line NAME SHA256-OF-TOKEN for each device "
+                      "(`coppice-relay token` makes one)");
 }
 
 absl::Status Admission::ParseLine(const std::vector<absl::string_view>& fields,

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "client/trust.h"
+#include "common/base/status_macros.h"
+#include "common/command_line/listen_address.h"
+#include "server/relay/daemon/flags.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr absl::Duration kLongestDeal = absl::Hours(24 * 90);
+
+absl::StatusOr<absl::Duration> ParseDealDuration(absl::string_view flag, const std::string& text) {
+  absl::Duration duration;
+  if (absl::ParseDuration(text, &duration) && duration >= absl::Seconds(1) &&
+      duration <= kLongestDeal) {
+    return duration;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      flag, " wants a duration from 1s to 2160h (90 days), such as 30m or 12h; it is \"", text,
+      "\""));
+}
+
+absl::Status Missing(absl::string_view flag, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, " is missing: ", what));
+}
+
+std::string StudyId(absl::string_view study) {
+  return std::string(absl::StripPrefix(study, "studies/"));
+}
+
+// Their ids become names of folders.
+absl::Status CheckStudies(const std::vector<std::string>& studies) {
+  if (studies.empty()) return Missing("--study", "give the id of the study to relay");
+  std::set<std::string> seen;
+  for (const std::string& study : studies) {
+    const std::string id = StudyId(study);
+    const bool is_id =
+        !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](unsigned char c) {
+          return absl::ascii_isalnum(c) || c == '-' || c == '_';
+        });
+    if (!is_id) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--study wants the id that `coppice study create` printed; it is \"", study, "\""));
+    }
+    if (!seen.insert(id).second) {
+      return absl::InvalidArgumentError(absl::StrCat("--study ", id, " is given twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDeals(const RelayFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(CheckStudies(flags.studies));
+  if (flags.tickets == 0) {
+    return Missing("--tickets", "say how many tickets a deal has, at least the smallest batch");
+  }
+  if (flags.min_batch > flags.tickets) {
+    return absl::InvalidArgumentError(absl::StrCat("--min-batch ", flags.min_batch,
+                                                   " is more than --tickets ", flags.tickets,
+                                                   ", so that no batch could ever be sent"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const absl::Duration deal, ParseDealDuration("--deal", flags.deal));
+  COPPICE_ASSIGN_OR_RETURN(const absl::Duration collect,
+                           ParseDealDuration("--collect", flags.collect));
+  if (deal <= collect) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--collect is shorter than --deal; both begin when a deal opens, and reports must have time "
+      "after the last ticket");
+}
+
+absl::Status CheckCurator(const RelayFlags& flags) {
+  if (flags.curator.empty()) return Missing("--curator", "give its HOST:PORT");
+  if (flags.curator_key.empty()) {
+    return Missing("--curator-key",
+                   "get the curator's public key (`coppice study key`) from a source that you "
+                   "trust, and give \"ed25519:...\" or a file with it");
+  }
+  const absl::Status status = CheckConnectOptions(CuratorConnectionOf(flags));
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("--curator: ", status.message()));
+}
+
+absl::Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
+  const bool any_tls =
+      !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
+  if (flags.insecure && any_tls) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
+        "others");
+  }
+  if (flags.insecure && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8445, not \"",
+        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+  }
+  if (flags.insecure || (!flags.tls_cert.empty() && !flags.tls_key.empty())) {
+    return absl::OkStatus();
+  }
+  if (flags.tls_cert.empty() && flags.tls_key.empty()) {
+    return Missing("--tls-cert and --tls-key",
+                   "make a pair for testing with `deploy/make-certs.sh DIR`; or, on this machine "
+                   "only, use --insecure");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+      " FILE beside it: TLS needs a certificate and its key"));
+}
+
+absl::Status CheckAdmission(const RelayFlags& flags) {
+  if (flags.admission.empty() && !flags.admit_all) {
+    return Missing("--admission",
+                   "give a file that says who may take tickets; or --admit-all, and whoever asks "
+                   "gets as many as it likes, so that one party may make up most of a batch");
+  }
+  if (!flags.admission.empty() && flags.admit_all) {
+    return absl::InvalidArgumentError(
+        "--admission and --admit-all both say who may take tickets: leave one of them out");
+  }
+  if (flags.insecure && !flags.admission.empty()) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --admission: without TLS, whoever listens would read the tokens; use "
+        "--tls-cert and --tls-key, or --admit-all");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PublicKey> ReadPin(const std::string& pin_or_file) {
+  if (!absl::StartsWith(pin_or_file, "ed25519:")) {
+    absl::StatusOr<PublicKey> key = ReadCuratorKey(pin_or_file);
+    if (key.ok()) return key;
+    return absl::Status(key.status().code(),
+                        absl::StrCat("--curator-key: ", key.status().message()));
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKey(pin_or_file);
+  if (key.ok()) return key;
+  return absl::InvalidArgumentError(absl::StrCat("--curator-key ", key.status().message()));
+}
+
+}  // namespace
+
+absl::Status CheckRelayFlags(const RelayFlags& flags) {
+  if (flags.data_dir.empty()) {
+    return Missing("--data-dir", "name the folder that `coppice-relay keygen --data-dir DIR` made");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen));
+  if (!flags.metrics_listen.empty()) {
+    COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());
+  }
+  COPPICE_RETURN_IF_ERROR(CheckTls(flags, listen));
+  COPPICE_RETURN_IF_ERROR(CheckAdmission(flags));
+  COPPICE_RETURN_IF_ERROR(CheckCurator(flags));
+  return CheckDeals(flags);
+}
+
+absl::StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags) {
+  RelayOptions options;
+  options.data_dir = flags.data_dir;
+  for (const std::string& study : flags.studies) options.studies.push_back(StudyId(study));
+  COPPICE_ASSIGN_OR_RETURN(options.curator_key, ReadPin(flags.curator_key));
+  options.tickets = flags.tickets;
+  options.min_batch = flags.min_batch;
+  COPPICE_ASSIGN_OR_RETURN(options.deal_for, ParseDealDuration("--deal", flags.deal));
+  COPPICE_ASSIGN_OR_RETURN(options.collect_for, ParseDealDuration("--collect", flags.collect));
+  return options;
+}
+
+ConnectOptions CuratorConnectionOf(const RelayFlags& flags) {
+  return {.server = flags.curator,
+          .ca_file = flags.curator_ca,
+          .cert_file = flags.curator_cert,
+          .key_file = flags.curator_client_key,
+          .token_file = flags.curator_token_file,
+          .insecure = flags.curator_insecure};
+}
+
+}  // namespace coppice::relay

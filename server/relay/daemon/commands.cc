@@ -1,0 +1,143 @@
+#include "server/relay/daemon/commands.h"
+
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/command_line/command_line.h"
+#include "common/command_line/complain.h"
+#include "common/command_line/reference.h"
+#include "common/privacy/openssl_random.h"
+#include "common/study/sha256.h"
+#include "common/study/signature.h"
+#include "server/relay/daemon/relay_key.h"
+#include "server/relay/service/admission.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr char kKeygenDescription[] =
+    "Makes the relay's key in its data directory, for its owner alone, and prints the public half: "
+    "for `coppice study create --relay-key`, and for devices' owners, who pin it.";
+
+constexpr char kKeygenFooter[] = R"(
+Example:
+  coppice-relay keygen --data-dir /var/lib/coppice-relay
+
+Give the printed key to devices' owners yourself: one that the curator hands on could be its own.)";
+
+constexpr char kTokenDescription[] =
+    "Makes a device's bearer token for this relay. Prints two lines: the token, which is kept "
+    "nowhere and goes to the device, and its line for the file of --admission, which holds its "
+    "hash only.";
+
+constexpr char kTokenFooter[] = R"(
+Example:
+  umask 077                                 # what follows is for nobody else to read
+  coppice-relay token --name device-17 > new
+  head -n 1 new > device-17.token           # for the device
+  tail -n 1 new >> devices.txt              # read by a running relay without a restart)";
+
+struct KeygenFlags {
+  std::string data_dir;
+};
+
+void AddKeygenFlags(CLI::App& app, KeygenFlags& flags) {
+  app.description(kKeygenDescription);
+  app.footer(kKeygenFooter);
+  app.add_option("--data-dir", flags.data_dir, "The relay's folder; made if it is not there")
+      ->type_name("DIR")
+      ->required();
+}
+
+struct DeviceTokenFlags {
+  std::string name;
+  uint32_t tickets = Admission::kDefaultTickets;
+};
+
+void AddDeviceTokenFlags(CLI::App& app, DeviceTokenFlags& flags) {
+  app.description(kTokenDescription);
+  app.footer(kTokenFooter);
+  app.add_option("--name", flags.name, "Whose it is; tickets are counted by this name")
+      ->type_name("NAME")
+      ->required();
+  app.add_option("--tickets", flags.tickets, "Tickets that it may take of each deal")
+      ->type_name("N")
+      ->check(CLI::Range(uint32_t{1}, Admission::kMaxTickets).description(""))
+      ->capture_default_str();
+}
+
+// 256 bits of the private generator, with a prefix by which scanners find one that leaked.
+absl::StatusOr<std::string> MakeDeviceToken() {
+  OpenSslRandom random;
+  std::string bytes;
+  while (bytes.size() < 32) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t byte, random.UniformBelow(256));
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return absl::StrCat("coppice_", absl::WebSafeBase64Escape(bytes));
+}
+
+// -1, or the exit code once help or a complaint is printed.
+int ParseCommand(CLI::App& app, const std::string& program, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::Error& error) {
+    const std::string unknown = UnknownWordText(app);
+    return Complain(program, unknown.empty() ? error.what() : unknown);
+  }
+  return -1;
+}
+
+int FailWith(const std::string& program, const absl::Status& status) {
+  std::cerr << ErrorPrefix(program) << status.message() << "\n";
+  return kExitFailed;
+}
+
+}  // namespace
+
+int KeygenCommand(int argc, const char* const* argv) {
+  const std::string program = "coppice-relay keygen";
+  CLI::App app("", program);
+  KeygenFlags flags;
+  AddKeygenFlags(app, flags);
+  if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
+  const absl::StatusOr<SigningKey> key = MakeRelayKey(flags.data_dir);
+  if (!key.ok()) return FailWith(program, key.status());
+  std::cout << ToPin(key->public_key()) << "\n";
+  return kExitDone;
+}
+
+int DeviceTokenCommand(int argc, const char* const* argv) {
+  const std::string program = "coppice-relay token";
+  CLI::App app("", program);
+  DeviceTokenFlags flags;
+  AddDeviceTokenFlags(app, flags);
+  if (const int done = ParseCommand(app, program, argc, argv); done >= 0) return done;
+  if (flags.name.find_first_of(" \t\r\n#") != std::string::npos) {
+    return Complain(program, "--name wants a name without spaces and #, such as device-17");
+  }
+  const absl::StatusOr<std::string> token = MakeDeviceToken();
+  if (!token.ok()) return FailWith(program, token.status());
+  const Sha256Digest hash = Sha256({*token});
+  std::cout << *token << "\n"
+            << flags.name << " "
+            << absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})
+            << " " << flags.tickets << "\n";
+  return kExitDone;
+}
+
+void DescribeRelayCommands(CLI::App& program) {
+  static KeygenFlags never_filled;
+  static DeviceTokenFlags never_filled_either;
+  AddKeygenFlags(*program.add_subcommand("keygen"), never_filled);
+  AddDeviceTokenFlags(*program.add_subcommand("token"), never_filled_either);
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,43 @@
+// What coppice-relay does: serves; makes its key, and tokens of devices; and tells of its own line.
+
+#ifndef COPPICE_SERVER_RELAY_DAEMON_COMMANDS_H_
+#define COPPICE_SERVER_RELAY_DAEMON_COMMANDS_H_
+
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/process/log.h"
+#include "server/relay/daemon/flags.h"
+
+namespace CLI {
+class App;
+}
+
+namespace coppice::relay {
+
+// Reads the flags again, with their file.
+using RelayFlagReader = std::function<absl::StatusOr<RelayFlags>()>;
+
+// Serves until SIGTERM or SIGINT. The error says what kept it from starting, or ended it.
+absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log);
+
+// Reads every file that the flags name, as the start would, and changes nothing.
+absl::Status CheckRelayConfig(const RelayFlags& flags);
+
+// Runs `coppice-relay keygen ...` or `coppice-relay token ...`, argv[0] being the command's name;
+// the exit code.
+int KeygenCommand(int argc, const char* const* argv);
+int DeviceTokenCommand(int argc, const char* const* argv);
+
+// Adds these commands to `program`, for whoever documents them.
+void DescribeRelayCommands(CLI::App& program);
+
+// Runs `coppice-relay manual` and `coppice-relay completion SHELL`, and answers any other command
+// with the nearest that there is; the exit code. None if `argv` names no command. To be asked last.
+std::optional<int> RunRelayReference(int argc, const char* const* argv);
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DAEMON_COMMANDS_H_

@@ -1,0 +1,226 @@
+#include "server/relay/daemon/flags.h"
+
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/command_line/complain.h"
+#include "common/command_line/reference.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr char kDescription[] =
+    "A relay of Coppice: deals a curator's tickets to devices at random, keeps their sealed "
+    "reports, and hands them to the curator in the order of tickets, once there are enough. Run by "
+    "another party than the curator's.";
+
+constexpr char kFooter[] = R"(
+Examples:
+  The relay's key, made once. What it prints goes to devices' owners and into the study:
+    coppice-relay keygen --data-dir /var/lib/coppice-relay
+
+  A study of the curator at curator.example, for devices that a file names:
+    coppice-relay --data-dir /var/lib/coppice-relay --listen 0.0.0.0:8445 \
+        --tls-cert relay.crt --tls-key relay.key --admission devices.txt \
+        --curator curator.example:8443 --curator-ca curator-ca.crt \
+        --curator-token-file relay.token --curator-key ed25519:... \
+        --study 8c1f... --tickets 100000 --deal 12h --collect 24h
+
+  A first try, on this machine only:
+    coppice-relay --data-dir /tmp/relay --insecure --admit-all \
+        --curator 127.0.0.1:8443 --curator-insecure --curator-key ed25519:... \
+        --study 8c1f... --tickets 2000
+
+  The same from a file, checked before the restart:
+    coppice-relay --config /etc/coppice/relay.toml --check-config
+
+A config file holds one setting a line, named like its flag:
+    data-dir = "/var/lib/coppice-relay"
+    study = ["8c1f..."]
+
+A file of --admission has a line for each device, of those who may take tickets:
+    NAME SHA256-OF-TOKEN [TICKETS]              # `coppice-relay token` makes one
+    NAME certificate:SHA256 [TICKETS]           # of its certificate, with --client-ca
+Each may take 3 tickets of a deal unless its line says otherwise: a lost answer costs one.
+
+Ctrl-C or SIGTERM answers what was accepted and stops; deals go on at the next start. SIGHUP reads
+the certificates, the file of --admission and the log level of the config file again; a changed file
+of --admission is read without it. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+constexpr uint64_t kWeek = 7 * 24 * 60 * 60;  // seconds
+
+const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                 {"info", LogLevel::kInfo},
+                                                 {"warning", LogLevel::kWarning},
+                                                 {"error", LogLevel::kError}};
+
+std::string CheckLevel(const std::string& name) {
+  return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+}
+
+CLI::Option* AddText(CLI::App& app, const std::string& flag, std::string& value,
+                     const std::string& type, const std::string& description) {
+  return app.add_option(flag, value, description)->type_name(type);
+}
+
+void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
+              const std::string& description) {
+  app.add_option(flag, bytes, description)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(least, kMostBytes).description(""))
+      ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+void AddServingFlags(CLI::App& app, RelayFlags& flags) {
+  AddText(
+      app, "--data-dir", flags.data_dir, "DIR",
+      "The relay's key and its deals; `coppice-relay keygen` makes it. For its owner alone, and "
+      "never restored from a backup");
+  AddText(app, "--listen", flags.listen, "HOST:PORT",
+          "Where devices find it; port 0 takes a free one")
+      ->capture_default_str();
+  AddText(app, "--tls-cert", flags.tls_cert, "FILE", "Certificate chain, PEM");
+  AddText(app, "--tls-key", flags.tls_key, "FILE", "Private key of the certificate, PEM");
+  AddText(app, "--client-ca", flags.client_ca, "FILE",
+          "Ask devices for a certificate of this authority (mutual TLS), PEM");
+  app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
+  AddText(app, "--admission", flags.admission, "FILE",
+          "Who may take tickets, and how many of each deal: a line for each device");
+  app.add_flag("--admit-all", flags.admit_all,
+               "Deal to whoever asks, as often as it asks: one party may then make up most of a "
+               "batch, and the promise to devices is that of the few others");
+}
+
+void AddCuratorFlags(CLI::App& app, RelayFlags& flags) {
+  AddText(app, "--curator", flags.curator, "HOST:PORT", "The curator of the studies");
+  AddText(app, "--curator-key", flags.curator_key, "PIN|FILE",
+          "Its public key, from a source that it does not control: \"ed25519:...\", or a file with "
+          "that or with PEM. Studies that another key signed are not dealt");
+  AddText(app, "--curator-ca", flags.curator_ca, "FILE",
+          "Authority of its TLS certificate, PEM (default: those of this machine)");
+  AddText(app, "--curator-cert", flags.curator_cert, "FILE",
+          "Certificate to show to it, where it asks for one, PEM");
+  AddText(app, "--curator-client-key", flags.curator_client_key, "FILE",
+          "Private key of --curator-cert, PEM");
+  AddText(app, "--curator-token-file", flags.curator_token_file, "FILE",
+          "Bearer token of role relay, one line; read again when it changes");
+  app.add_flag("--curator-insecure", flags.curator_insecure,
+               "Call it without TLS; at a loopback address only");
+}
+
+void AddDealFlags(CLI::App& app, RelayFlags& flags) {
+  app.add_option("--study", flags.studies, "Studies to relay, by their ids")
+      ->type_name("ID,...")
+      ->delimiter(',');
+  app.add_option("--tickets", flags.tickets,
+                 "Tickets of each deal: as many as devices may answer it at most")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, kMaxEpochTickets).description(""));
+  app.add_option("--min-batch", flags.min_batch,
+                 "Fewer reports than this are erased, and never sent (default, and least: what the "
+                 "study wants)")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, kMaxEpochTickets).description(""));
+  AddText(app, "--deal", flags.deal, "DURATION", "How long tickets of a deal are given out")
+      ->capture_default_str();
+  AddText(app, "--collect", flags.collect, "DURATION",
+          "How long after its opening a deal takes reports; then they are sent")
+      ->capture_default_str();
+}
+
+void AddOperatingFlags(CLI::App& app, RelayFlags& flags) {
+  AddBytes(app, "--max-transport-bytes", flags.max_transport_bytes, 64 * kMebibyte,
+           "What gRPC may hold for all connections; beyond it it reads more slowly and closes idle "
+           "ones");
+  AddBytes(app, "--max-answer-bytes", flags.max_answer_bytes, kMebibyte,
+           "Offers that wait to be read; more are refused, with a hint when to come again");
+  app.add_option("--max-connection-age", flags.max_connection_age,
+                 "Age at which a connection takes no further calls, and is closed 30 seconds later")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(uint64_t{1}, kWeek).description(""))
+      ->capture_default_str();
+  AddText(app, "--port-file", flags.port_file, "FILE",
+          "Write the port here once serving, in the place of what is there");
+  app.add_option_function<std::string>(
+         "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
+         "Least level to log: debug, info, warning, error")
+      ->type_name("LEVEL")
+      ->check(CheckLevel);
+  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  AddText(app, "--metrics-listen", flags.metrics_listen, "HOST:PORT",
+          "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for whoever "
+          "reaches it: a loopback address, or a network of its own. Off unless given");
+  AddText(app, "--metrics-password-file", flags.metrics_password_file, "FILE",
+          "Ask for the first line of this file as the password of the metrics page (HTTP Basic, "
+          "any user name). Default: none");
+  app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
+      ->configurable(false);
+  app.add_flag("--check-config,--check", flags.check_config,
+               "Check all of this, files too, and exit")
+      ->configurable(false);
+}
+
+std::string ConfigInWords(const CLI::ConfigError& error) {
+  return absl::StrCat("--config wants settings named like the flags: ", error.what());
+}
+
+std::string LineInWords(const CLI::App& app, const CLI::Error& error) {
+  const std::string unknown = UnknownWordText(app);
+  return unknown.empty() ? error.what() : unknown;
+}
+
+}  // namespace
+
+void DescribeRelay(CLI::App& app, RelayFlags& flags) {
+  app.name("coppice-relay");
+  app.description(kDescription);
+  app.footer(kFooter);
+  app.set_version_flag("--version", "coppice-relay " COPPICE_VERSION);
+  AddServingFlags(app, flags);
+  AddCuratorFlags(app, flags);
+  AddDealFlags(app, flags);
+  AddOperatingFlags(app, flags);
+  app.set_config("--config", "", "Read settings from this file; flags go before it")
+      ->check(CLI::ExistingFile.description(""))
+      ->type_name("FILE");
+  app.allow_config_extras(false);  // a misspelt setting is refused, not skipped
+}
+
+int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {
+  CLI::App app;
+  DescribeRelay(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ConfigError& error) {
+    return Complain("coppice-relay", ConfigInWords(error));
+  } catch (const CLI::Error& error) {
+    return Complain("coppice-relay", LineInWords(app, error));
+  }
+  const absl::Status status = CheckRelayFlags(flags);
+  return status.ok() ? -1 : Complain("coppice-relay", status.message());
+}
+
+absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv) {
+  CLI::App app;
+  RelayFlags flags;
+  DescribeRelay(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ConfigError& error) {
+    return absl::InvalidArgumentError(ConfigInWords(error));
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(LineInWords(app, error));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckRelayFlags(flags));
+  return flags;
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,80 @@
+// The settings of coppice-relay, from the command line and a file of the same names.
+
+#ifndef COPPICE_SERVER_RELAY_DAEMON_FLAGS_H_
+#define COPPICE_SERVER_RELAY_DAEMON_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/collector/collector.h"
+#include "common/process/log.h"
+#include "server/relay/dealing/relay_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace coppice::relay {
+
+struct RelayFlags {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:8445";
+  std::string tls_cert;
+  std::string tls_key;
+  std::string client_ca;
+  bool insecure = false;
+
+  std::string curator;  // HOST:PORT
+  std::string curator_ca;
+  std::string curator_cert;
+  std::string curator_client_key;
+  std::string curator_token_file;
+  std::string curator_key;  // a pin, or a file with one
+  bool curator_insecure = false;
+
+  std::vector<std::string> studies;
+  uint64_t tickets = 0;
+  uint64_t min_batch = 0;
+  std::string deal = "12h";
+  std::string collect = "24h";
+
+  std::string admission;
+  bool admit_all = false;
+
+  std::string metrics_listen;         // empty: no metrics
+  std::string metrics_password_file;  // empty: whoever reaches the page reads it
+  std::string port_file;
+  uint64_t max_transport_bytes = uint64_t{1} << 30;
+  uint64_t max_answer_bytes = uint64_t{256} << 20;
+  uint64_t max_connection_age = 300;  // seconds
+  LogLevel log_level = LogLevel::kInfo;
+  bool json = false;
+  bool check_config = false;
+  bool self_test = false;
+};
+
+// Declares the flags on `app`, with the program's description and examples. `flags` must outlive
+// it.
+void DescribeRelay(CLI::App& app, RelayFlags& flags);
+
+// Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
+int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags);
+
+// The same again, for a file of settings that may have changed: InvalidArgument instead of words to
+// the terminal.
+absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv);
+
+// InvalidArgument that names the flag and what it wants, when the flags do not fit together.
+absl::Status CheckRelayFlags(const RelayFlags& flags);
+
+// What the checked flags say. Reads the file of --curator-key: InvalidArgument if it has none.
+absl::StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags);
+ConnectOptions CuratorConnectionOf(const RelayFlags& flags);
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DAEMON_FLAGS_H_

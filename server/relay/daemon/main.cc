@@ -1,0 +1,63 @@
+// coppice-relay: which command it is, and what its libraries log.
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+#include <sys/stat.h>
+
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "common/command_line/complain.h"
+#include "common/process/log.h"
+#include "server/relay/daemon/commands.h"
+#include "server/relay/daemon/flags.h"
+
+namespace coppice::relay {
+namespace {
+
+// Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
+// addresses.
+const Log* relay_library_log = nullptr;
+void LogFromTransport(gpr_log_func_args* args) {
+  relay_library_log->Write(LogLevel::kDebug, "grpc",
+                           {{"source", absl::StrCat(args->file, ":", args->line)}});
+}
+
+int ServeAndLog(int argc, const char* const* argv, const RelayFlags& flags) {
+  Log log(flags.log_level, flags.json);
+  relay_library_log = &log;
+  gpr_set_log_function(LogFromTransport);
+  const absl::Status status = ServeRelay(
+      flags, [&] { return ReadRelayFlagsAgain(argc, argv); }, log);
+  gpr_set_log_function(nullptr);
+  if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
+  return status.ok() ? kExitDone : kExitFailed;
+}
+
+int RelayMain(int argc, const char* const* argv) {
+  umask(S_IRWXG | S_IRWXO);  // whatever is made here holds keys or who gets which ticket
+  google::protobuf::SetLogHandler(nullptr);  // its words name fields of requests
+  // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  const absl::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "keygen") return KeygenCommand(argc - 1, argv + 1);
+  if (command == "token") return DeviceTokenCommand(argc - 1, argv + 1);
+  if (const std::optional<int> done = RunRelayReference(argc, argv)) return *done;
+  RelayFlags flags;
+  const int exit_code = ParseRelayFlags(argc, argv, flags);
+  if (exit_code >= 0) return exit_code;
+  if (!flags.check_config) return ServeAndLog(argc, argv, flags);
+  const absl::Status status = CheckRelayConfig(flags);
+  if (!status.ok()) std::cerr << "coppice-relay: " << status.message() << "\n";
+  if (status.ok()) std::cerr << "coppice-relay: the configuration is good\n";
+  return status.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+}  // namespace coppice::relay
+
+int main(int argc, char** argv) { return coppice::relay::RelayMain(argc, argv); }

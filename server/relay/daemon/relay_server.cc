@@ -1,0 +1,73 @@
+#include "server/relay/daemon/relay_server.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/serving/connections.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr char kReadyService[] = "ready";
+constexpr int kConnectionGraceMs = 30'000;
+
+void SetRelayLimits(const RelayServerOptions& options, grpc::ServerBuilder& builder) {
+  SetConnectionLimits(builder);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kMaxRequestBytes));
+  grpc::ResourceQuota quota("coppice-relay");
+  quota.Resize(options.max_transport_bytes);
+  builder.SetResourceQuota(quota);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                             static_cast<int>(options.max_connection_age * 1000));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGraceMs);
+  // Without this two relays would share a port, and each would see half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+RelayServer::RelayServer(const RelayServerOptions& options, Relay& relay, Admission& admission)
+    : relay_(relay), service_(relay, admission, options.limits) {}
+
+RelayServer::~RelayServer() = default;
+
+absl::StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServerOptions& options,
+                                                                Relay& relay,
+                                                                Admission& admission) {
+  std::unique_ptr<RelayServer> server(new RelayServer(options, relay, admission));
+  grpc::EnableDefaultHealthCheckService(true);  // asked for before the builder is made
+  grpc::ServerBuilder builder;
+  SetRelayLimits(options, builder);
+  builder.AddListeningPort(options.listen,
+                           options.certificates == nullptr ? grpc::InsecureServerCredentials()
+                                                           : ServeWith(*options.certificates),
+                           &server->port_);
+  server->service_.RegisterWith(builder);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || server->port_ == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("--listen ", options.listen,
+                     ": cannot be had. Is another process on this port, or the address of another "
+                     "machine? Port 0 takes a free port"));
+  }
+  server->SetReady(false);
+  return server;
+}
+
+void RelayServer::SetReady(bool ready) {
+  if (auto* health = server_->GetHealthCheckService()) {
+    health->SetServingStatus(kReadyService, ready);
+  }
+}
+
+void RelayServer::Stop(absl::Duration grace) {
+  if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+  relay_.Drain();
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+}
+
+}  // namespace coppice::relay

@@ -1,0 +1,62 @@
+// The port of coppice-relay: its three calls, and health (grpc.health.v1).
+
+#ifndef COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
+#define COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/serving/certificates.h"
+#include "server/relay/dealing/relay.h"
+#include "server/relay/service/admission.h"
+#include "server/relay/service/relay_service.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace coppice::relay {
+
+struct RelayServerOptions {
+  std::string listen;
+  Certificates* certificates = nullptr;  // null: no TLS
+  uint64_t max_transport_bytes = uint64_t{1} << 30;
+  uint64_t max_connection_age = 300;  // seconds
+  ServiceLimits limits{};
+};
+
+// Guarantee  No answer is compressed, and no compressed call is taken. A connection takes calls for
+//            max_connection_age, and so does a call that stalls.
+// Threads    safe to share, but for Stop(), once.
+class RelayServer {
+ public:
+  // `relay` and `admission` must outlive it, and the certificates too. Unavailable if the address
+  // cannot be had.
+  static absl::StatusOr<std::unique_ptr<RelayServer>> Start(const RelayServerOptions& options,
+                                                            Relay& relay, Admission& admission);
+  ~RelayServer();
+
+  int port() const { return port_; }
+  ServiceTotals totals() const { return service_.totals(); }
+
+  // What the health service answers for "ready"; not ready at first, nor after Stop().
+  void SetReady(bool ready);
+
+  // Tells health checks that it is going, lets the relay answer what it has accepted, takes no new
+  // calls, and waits at most `grace` for those that are left.
+  void Stop(absl::Duration grace);
+
+ private:
+  RelayServer(const RelayServerOptions& options, Relay& relay, Admission& admission);
+
+  Relay& relay_;
+  RelayService service_;
+  std::unique_ptr<grpc::Server> server_;  // the first to go
+  int port_ = 0;
+};
+
+}  // namespace coppice::relay
+
+#endif  // COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_

@@ -1,0 +1,191 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/process/process.h"
+#include "common/process/readiness.h"
+#include "common/serving/certificates.h"
+#include "common/serving/connections.h"
+#include "common/serving/metrics_page.h"
+#include "common/serving/tls_files.h"
+#include "common/study/signature.h"
+#include "server/relay/daemon/commands.h"
+#include "server/relay/daemon/flags.h"
+#include "server/relay/daemon/relay_key.h"
+#include "server/relay/daemon/relay_server.h"
+#include "server/relay/daemon/upkeep.h"
+#include "server/relay/dealing/curator_calls.h"
+#include "server/relay/dealing/relay.h"
+#include "server/relay/service/admission.h"
+
+namespace coppice::relay {
+namespace {
+
+constexpr absl::Duration kGrace = absl::Seconds(10);
+constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
+constexpr absl::Duration kBetweenLooks = absl::Seconds(2);  // at the file of --admission
+constexpr absl::Duration kCuratorDeadline = absl::Seconds(60);
+
+// What the flags name, read once.
+struct RelayFiles {
+  SigningKey key;
+  RelayOptions options;
+  std::shared_ptr<CuratorCalls> curator;
+  std::unique_ptr<Certificates> certificates;  // null without TLS
+  std::unique_ptr<Admission> admission;
+};
+
+absl::StatusOr<TlsFiles> LoadRelayTls(const RelayFlags& flags) {
+  return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
+}
+
+absl::StatusOr<RelayFiles> LoadRelayFiles(const RelayFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const SigningKey key, LoadRelayKey(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(RelayOptions options, RelayOptionsOf(flags));
+  COPPICE_RETURN_IF_ERROR(metrics::LoadMetricsPassword(flags.metrics_password_file).status());
+  RelayFiles files{.key = key,
+                   .options = std::move(options),
+                   .curator = {},
+                   .certificates = {},
+                   .admission = Admission::OfEverybody()};
+  if (!flags.insecure) {
+    COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadRelayTls(flags));
+    files.certificates = std::make_unique<Certificates>(std::move(tls));
+  }
+  if (!flags.admission.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(files.admission, Admission::Open(flags.admission));
+  }
+  auto curator = MakeCuratorCalls(CuratorConnectionOf(flags), kCuratorDeadline);
+  if (!curator.ok()) {
+    return absl::Status(curator.status().code(),
+                        absl::StrCat("--curator: ", curator.status().message()));
+  }
+  files.curator = *std::move(curator);
+  return files;
+}
+
+void WarnOfRelayKeyFiles(const RelayFlags& flags, const Log& log) {
+  WarnOfOpenKeyFiles({{"--tls-key", flags.tls_key},
+                      {"--curator-client-key", flags.curator_client_key},
+                      {"--curator-token-file", flags.curator_token_file}},
+                     log);
+}
+
+void TellStart(const RelayFlags& flags, const RelayFiles& files, const Log& log) {
+  log.Info("starting", {{"version", COPPICE_VERSION},
+                        {"data_dir", flags.data_dir},
+                        {"relay_key", ToPin(files.key.public_key())},
+                        {"tls", files.certificates == nullptr        ? "off"
+                                : files.certificates->asks_clients() ? "mutual"
+                                                                     : "on"}});
+  WarnOfRelayKeyFiles(flags, log);
+  if (!flags.admit_all) return;
+  log.Warning("everybody is admitted",
+              {{"advice",
+                "one party may take most of the tickets, and the promise to the other "
+                "devices is then that of a small batch: give --admission FILE"}});
+}
+
+// About a study as a whole: no event knows of one report.
+void LogRelayEvent(const RelayEvent& event, const Log& log) {
+  LogLevel level = LogLevel::kInfo;
+  if (event.severity == RelayEvent::Severity::kWarning) level = LogLevel::kWarning;
+  if (event.severity == RelayEvent::Severity::kError) level = LogLevel::kError;
+  log.Write(level, "study", {{"study", event.study}, {"text", event.text}});
+}
+
+Reloads MakeRelayReloads(const RelayFlags& flags, const RelayFlagReader& read_flags,
+                         const RelayFiles& files, Log& log) {
+  Reloads reloads;
+  reloads.Add("log-level", [&]() -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const RelayFlags now, read_flags());
+    log.SetLevel(now.log_level);
+    return absl::OkStatus();
+  });
+  if (files.certificates != nullptr) {
+    reloads.Add("certificates", [&]() -> absl::Status {
+      COPPICE_ASSIGN_OR_RETURN(TlsFiles tls, LoadRelayTls(flags));
+      WarnOfRelayKeyFiles(flags, log);
+      files.certificates->Replace(std::move(tls));
+      return absl::OkStatus();
+    });
+  }
+  if (!flags.admission.empty()) {
+    reloads.Add("admission", [&files] { return files.admission->Reload(); });
+  }
+  return reloads;
+}
+
+void ReloadChangedAdmission(Admission& admission, const Log& log) {
+  if (!admission.HasChanged()) return;
+  Reloads changed;
+  changed.Add("admission", [&admission] { return admission.Reload(); });
+  changed.Run(log);
+}
+
+void WaitForRelayStop(const StopSignals& signals, const Reloads& reloads, Admission& admission,
+                      const Log& log) {
+  for (;;) {
+    const std::optional<std::string> signal = signals.WaitFor(kBetweenLooks);
+    if (!signal.has_value()) {
+      ReloadChangedAdmission(admission, log);
+    } else if (*signal == "SIGHUP") {
+      reloads.Run(log);
+    } else {
+      return log.Info("stopping", {{"signal", *signal}});
+    }
+  }
+}
+
+absl::Status TellRelayPort(const RelayFlags& flags, int port, const Log& log) {
+  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(port)}});
+  if (!flags.port_file.empty()) COPPICE_RETURN_IF_ERROR(WritePortFile(flags.port_file, port));
+  NotifyServiceManager("READY=1");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRelayConfig(const RelayFlags& flags) { return LoadRelayFiles(flags).status(); }
+
+absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_flags, Log& log) {
+  const StopSignals signals;
+  RaiseFileLimit();
+  COPPICE_ASSIGN_OR_RETURN(const RelayFiles files, LoadRelayFiles(flags));
+  TellStart(flags, files, log);
+  COPPICE_RETURN_IF_ERROR(RunRelaySelfTest(flags.data_dir, files.key, log));
+  if (flags.self_test) return absl::OkStatus();
+  RelaySeams seams;
+  seams.log = [&log](const RelayEvent& event) { LogRelayEvent(event, log); };
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Relay> relay,
+                           Relay::Open(files.options, files.key, files.curator, seams));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<RelayServer> server,
+                           RelayServer::Start({.listen = flags.listen,
+                                               .certificates = files.certificates.get(),
+                                               .max_transport_bytes = flags.max_transport_bytes,
+                                               .max_connection_age = flags.max_connection_age,
+                                               .limits = {.offer_bytes = flags.max_answer_bytes}},
+                                              *relay, *files.admission));
+  const RelayParts parts{flags, *relay, *server, files.certificates.get()};
+  Readiness readiness(RelayReadinessChecks(parts), kBetweenChecks, log,
+                      [&server](bool ready) { server->SetReady(ready); });
+  const auto metrics = ServeRelayMetrics(parts, readiness);
+  const absl::Status told =
+      metrics.ok() ? TellRelayPort(flags, server->port(), log) : metrics.status();
+  if (told.ok()) {
+    const Reloads reloads = MakeRelayReloads(flags, read_flags, files, log);
+    WaitForRelayStop(signals, reloads, *files.admission, log);
+  }
+  NotifyServiceManager("STOPPING=1");
+  readiness.Stop();
+  server->Stop(kGrace);
+  log.Info("stopped");
+  return told;
+}
+
+}  // namespace coppice::relay
