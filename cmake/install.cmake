@@ -1,9 +1,9 @@
-# What `cmake --install BUILD --component client|server|tools|device|device_runtime|python --prefix DIR` installs. Documents go
-# where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced, coppice, libcoppice-device-dev,
-# libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON).
+# What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python --prefix DIR` installs. Documents go
+# where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced, coppice-relay, coppice,
+# libcoppice-device-dev, libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
-set(COPPICE_COMPONENTS client server tools device device_runtime)
+set(COPPICE_COMPONENTS client server relay tools device device_runtime)
 if(COPPICE_PYTHON)
   list(APPEND COPPICE_COMPONENTS python)
   set(python_core $<TARGET_FILE:coppice_python_core>)
@@ -15,6 +15,7 @@ install(CODE "
   set(COPPICE_BUILT_device \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_device_runtime \"$<TARGET_LINKER_FILE:coppice_device>\")
   set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>;$<TARGET_PROPERTY:console,COPPICE_BUILT_console>\")
+  set(COPPICE_BUILT_relay \"$<TARGET_FILE:coppice-relay>\")
   set(COPPICE_BUILT_python \"${python_core}\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
   " ALL_COMPONENTS)
@@ -84,7 +85,9 @@ endforeach()
 
 # The component server: the daemon, its unit, its configuration, and documents and helpers to run it with; and the console
 # (client/console).
-install(CODE "set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")" COMPONENT server)
+install(CODE "
+  set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+  set(COPPICE_INSTALLED coppiced)" COMPONENT server)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT server)
 install(PROGRAMS deploy/make-certs.sh DESTINATION share/coppiced COMPONENT server)
 install(FILES docs/operating.md docs/postgresql.md docs/fleet.md docs/protocol.md docs/storage.md docs/threat-model.md
@@ -94,8 +97,16 @@ install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json deploy/sy
               deploy/fleet/patroni.yml
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
-# The components tools and server: manual pages and completions, of the target `reference`.
-foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
+# The component relay: the relay, its unit, its configuration, and documents to run it with.
+install(CODE "
+  set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+  set(COPPICE_INSTALLED coppice-relay)" COMPONENT relay)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT relay)
+install(FILES docs/relay.md docs/protocol.md docs/threat-model.md SECURITY.md
+        DESTINATION share/doc/coppice-relay COMPONENT relay)
+
+# The components tools, server and relay: manual pages and completions, of the target `reference`.
+foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server" "coppice-relay;relay")
   list(GET program_component 0 program)
   list(GET program_component 1 component)
   foreach(path man/man1/${program}.1 bash-completion/completions/${program} zsh/site-functions/_${program}
@@ -105,7 +116,7 @@ foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
   endforeach()
 endforeach()
 
-foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice" "device;libcoppice-device-dev"
+foreach(component_package "client;libcoppice-dev" "server;coppiced" "relay;coppice-relay" "tools;coppice" "device;libcoppice-device-dev"
         "device_runtime;libcoppice-device1" "python;python3-coppice")
   list(GET component_package 0 component)
   list(GET component_package 1 package)

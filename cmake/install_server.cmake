@@ -1,4 +1,4 @@
-# The unit and the configuration of coppiced. In the sources their paths are those of the prefix /usr; under another one
+# The unit and the configuration of coppiced, or of coppice-relay (COPPICE_INSTALLED). In the sources their paths are those of the prefix /usr; under another one
 # they follow it, and the configuration is in its etc/. Configuration that is there stays.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
@@ -30,6 +30,11 @@ function(install_configuration source name)
   endif()
 endfunction()
 
+if(COPPICE_INSTALLED STREQUAL "coppice-relay")
+  install_moved(systemd/coppice-relay.service ${prefix}/lib/systemd/system/coppice-relay.service)
+  install_configuration(config/relay.toml relay.toml)
+  return()
+endif()
 install_moved(systemd/coppiced.service ${prefix}/lib/systemd/system/coppiced.service)
 install_moved(config/full.toml ${prefix}/share/doc/coppiced/examples/full.toml)
 install_configuration(config/basic.toml coppiced.toml)

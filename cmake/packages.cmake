@@ -87,6 +87,20 @@ The curator opens studies, takes privatized reports of devices, trains on
 tables under a privacy budget whose ledger survives crashes, and answers with
 models, over gRPC with TLS. It runs under systemd as a user that exists only
 while it runs; its store stays when the package is purged.")
+
+# Another party's program than the curator's.
+set(CPACK_DEBIAN_RELAY_PACKAGE_NAME coppice-relay)
+set(CPACK_DEBIAN_RELAY_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_RELAY_PACKAGE_DEPENDS "procps")  # the unit reloads with its kill
+set(CPACK_DEBIAN_RELAY_PACKAGE_SUGGESTS "openssl")
+set(CPACK_COMPONENT_RELAY_DESCRIPTION
+"decision trees under differential privacy, relay
+A relay stands between devices and the curator (package coppiced), and is run
+by another party. It deals the curator's tickets to devices at random, keeps
+their sealed reports until there are many, and passes them on in the order of
+tickets, so that the curator learns which ticket got which answer, and not
+which device had which ticket.")
+
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-coppice)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.11), python3 (<< 3.12), python3-numpy, ${linear_algebra}")
@@ -102,5 +116,8 @@ trains, and predicts.")
 
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian/coppiced)
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
+    "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")
+set(debian ${PROJECT_SOURCE_DIR}/deploy/debian/coppice-relay)
+set(CPACK_DEBIAN_RELAY_PACKAGE_CONTROL_EXTRA
     "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")
 include(CPack)

@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <set>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -10,6 +8,7 @@
 #include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/listen_address.h"
+#include "common/study/terms.h"
 #include "server/relay/daemon/flags.h"
 
 namespace coppice::relay {
@@ -36,17 +35,12 @@ std::string StudyId(absl::string_view study) {
   return std::string(absl::StripPrefix(study, "studies/"));
 }
 
-// Their ids become names of folders.
 absl::Status CheckStudies(const std::vector<std::string>& studies) {
   if (studies.empty()) return Missing("--study", "give the id of the study to relay");
   std::set<std::string> seen;
   for (const std::string& study : studies) {
     const std::string id = StudyId(study);
-    const bool is_id =
-        !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](unsigned char c) {
-          return absl::ascii_isalnum(c) || c == '-' || c == '_';
-        });
-    if (!is_id) {
+    if (!IsValidId(id)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--study wants the id that `coppice study create` printed; it is \"", study, "\""));
     }

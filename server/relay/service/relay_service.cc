@@ -186,11 +186,11 @@ class RelayService::Calls final : public RawRelayService {
       return End(*context, UnderLoad(*context));
     }
     ServerUnaryReactor* const reactor = context->DefaultReactor();
-    relay_.Submit({.epoch = report.epoch(),
-                   .ticket = report.ticket(),
-                   .claim = report.claim(),
-                   .encapsulated = report.encapsulated(),
-                   .ciphertext = report.ciphertext()},
+    relay_.Submit(report.epoch(),
+                  {.ticket = std::move(*report.mutable_ticket()),
+                   .claim = std::move(*report.mutable_claim()),
+                   .encapsulated = std::move(*report.mutable_encapsulated()),
+                   .ciphertext = std::move(*report.mutable_ciphertext())},
                   [this, reactor, response](absl::StatusOr<SubmitOutcome> outcome) {
                     pending_reports_.fetch_sub(1, std::memory_order_relaxed);
                     if (outcome.ok()) *response = OutcomeAnswer(*outcome);
