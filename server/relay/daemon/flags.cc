@@ -24,7 +24,7 @@ Examples:
 
   A study of the curator at curator.example, for devices that a file names:
     coppice-relay --data-dir /var/lib/coppice-relay --listen 0.0.0.0:8445 \
-        --tls-cert relay.crt --tls-key relay.key --admission devices.txt \
+        --tls-cert server.crt --tls-key server.key --admission devices.txt \
         --curator curator.example:8443 --curator-ca curator-ca.crt \
         --curator-token-file relay.token --curator-key ed25519:... \
         --study 8c1f... --tickets 100000 --deal 12h --collect 24h

@@ -1,0 +1,147 @@
+#include "server/relay/service/admission.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice::relay {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr EpochId kFirst = {1};
+constexpr EpochId kSecond = {2};
+
+std::string HexOf(const Sha256Digest& digest) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+std::string HashOf(const std::string& token) { return HexOf(Sha256({token})); }
+
+auto IsUnknown() { return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("operator")); }
+auto HasTakenAll() { return StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("taken")); }
+
+class AdmissionTest : public ::testing::Test {
+ protected:
+  std::string File() const { return dir_.path() + "/devices"; }
+  void Write(const std::string& text, mode_t mode = 0600) {
+    std::ofstream(File(), std::ios::trunc) << text;
+    std::filesystem::permissions(File(), static_cast<std::filesystem::perms>(mode));
+  }
+  void Open(const std::string& text) {
+    Write(text);
+    ASSERT_OK_AND_ASSIGN(admission_, Admission::Open(File()));
+  }
+  absl::Status Take(const std::string& token, const EpochId& epoch = kFirst,
+                    const std::string& study = "studies/wells") {
+    return admission_->Admit(study, epoch, {.token = token, .certificate = {}});
+  }
+  absl::Status Refused(const std::string& text) {
+    Write(text);
+    return Admission::Open(File()).status();
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Admission> admission_;
+};
+
+TEST_F(AdmissionTest, CountsTicketsByNameAndDeal) {
+  Open(absl::StrCat("# devices\n\n a ", HashOf("token-a"), "\nb\t", HashOf("token-b"),
+                    " 1 # one\r\n"));
+  for (int i = 0; i < 3; ++i) EXPECT_OK(Take("token-a"));
+  EXPECT_THAT(Take("token-a"), HasTakenAll());
+  EXPECT_OK(Take("token-b"));
+  EXPECT_THAT(Take("token-b"), HasTakenAll());
+  EXPECT_OK(Take("token-b", kSecond));
+  EXPECT_THAT(Take("token-b", kSecond), HasTakenAll());
+  EXPECT_OK(Take("token-b", kFirst, "studies/other"));  // a study of its own
+}
+
+TEST_F(AdmissionTest, TwoTokensOfANameShareItsTickets) {
+  Open(absl::StrCat("a ", HashOf("old"), " 2\na ", HashOf("new"), " 2\n"));
+  EXPECT_OK(Take("old"));
+  EXPECT_OK(Take("new"));
+  EXPECT_THAT(Take("new"), HasTakenAll());
+}
+
+TEST_F(AdmissionTest, NobodyElseIsAdmittedAndAllAreToldTheSame) {
+  Open(absl::StrCat("a ", HashOf("token-a")));
+  const absl::Status nothing = admission_->Admit("studies/wells", kFirst, {});
+  EXPECT_THAT(nothing, IsUnknown());
+  EXPECT_EQ(Take("token-b"), nothing);
+  EXPECT_EQ(Take(HashOf("token-a")), nothing);  // the file's own word is no token
+  EXPECT_EQ(Take(""), nothing);
+}
+
+// Whoever knows a certificate, which is public, could otherwise show its bytes as a token.
+TEST_F(AdmissionTest, ATokenIsNoCertificate) {
+  const Sha256Digest digest = Sha256({"der"});
+  Open(absl::StrCat("a certificate:", HexOf(digest), " 1\n"));
+  EXPECT_THAT(Take("der"), IsUnknown());
+  const ShownCredentials certificate{.token = {}, .certificate = digest};
+  EXPECT_OK(admission_->Admit("studies/wells", kFirst, certificate));
+  EXPECT_THAT(admission_->Admit("studies/wells", kFirst, certificate), HasTakenAll());
+}
+
+TEST_F(AdmissionTest, AReloadKeepsWhatWasTaken) {
+  Open(absl::StrCat("a ", HashOf("token-a"), " 1\n"));
+  EXPECT_FALSE(admission_->HasChanged());
+  EXPECT_OK(Take("token-a"));
+  Write(absl::StrCat("a ", HashOf("token-a"), " 2\nb ", HashOf("token-b"), "\n"));
+  EXPECT_TRUE(admission_->HasChanged());
+  EXPECT_OK(admission_->Reload());
+  EXPECT_FALSE(admission_->HasChanged());
+  EXPECT_OK(Take("token-a"));
+  EXPECT_THAT(Take("token-a"), HasTakenAll());
+  EXPECT_OK(Take("token-b"));
+}
+
+TEST_F(AdmissionTest, ABadFileChangesNothingAndIsNotReadOverAndOver) {
+  Open(absl::StrCat("a ", HashOf("token-a")));
+  Write("a nonsense\n");
+  EXPECT_THAT(admission_->Reload(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 1")));
+  EXPECT_FALSE(admission_->HasChanged());
+  EXPECT_OK(Take("token-a"));
+}
+
+TEST_F(AdmissionTest, BadLinesAreNamed) {
+  const std::string good = absl::StrCat("a ", HashOf("token-a"));
+  const auto is_bad = [this](const std::string& what) {
+    return StatusIs(absl::StatusCode::kInvalidArgument,
+                    AllOf(HasSubstr("--admission " + File()), HasSubstr(what)));
+  };
+  EXPECT_THAT(Refused(""), is_bad("names nobody"));
+  EXPECT_THAT(Refused("# a\n"), is_bad("names nobody"));
+  EXPECT_THAT(Refused(good + "\nb\n"), is_bad("line 2: wants NAME"));
+  EXPECT_THAT(Refused(good + "0\n"), is_bad("line 1: wants NAME"));
+  EXPECT_THAT(Refused("a token:" + HashOf("x")), is_bad("line 1: wants NAME"));
+  EXPECT_THAT(Refused(good + " 0\n"), is_bad("from 1 to 1000"));
+  EXPECT_THAT(Refused(good + " 1001\n"), is_bad("from 1 to 1000"));
+  EXPECT_THAT(Refused(good + " 1 2\n"), is_bad("line 1: wants NAME"));
+  EXPECT_THAT(Refused(good + "\nb " + HashOf("token-a")), is_bad("line 2: this token"));
+}
+
+TEST_F(AdmissionTest, AFileThatEverybodyReadsIsRefused) {
+  Write(absl::StrCat("a ", HashOf("token-a")), 0644);
+  EXPECT_THAT(Admission::Open(File()).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod")));
+  EXPECT_THAT(Admission::Open(dir_.path() + "/none").status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--admission")));
+}
+
+TEST_F(AdmissionTest, OfEverybodyTakesWhoeverComes) {
+  admission_ = Admission::OfEverybody();
+  for (int i = 0; i < 10; ++i) EXPECT_OK(Take(""));
+  EXPECT_FALSE(admission_->HasChanged());
+  EXPECT_OK(admission_->Reload());
+}
+
+}  // namespace
+}  // namespace coppice::relay
