@@ -117,7 +117,6 @@ TEST_F(AdmissionTest, BadLinesAreNamed) {
     return StatusIs(absl::StatusCode::kInvalidArgument,
                     AllOf(HasSubstr("--admission " + File()), HasSubstr(what)));
   };
-  EXPECT_THAT(Refused(""), is_bad("names nobody"));
   EXPECT_THAT(Refused("# a\n"), is_bad("names nobody"));
   EXPECT_THAT(Refused(good + "\nb\n"), is_bad("line 2: wants NAME"));
   EXPECT_THAT(Refused(good + "0\n"), is_bad("line 1: wants NAME"));

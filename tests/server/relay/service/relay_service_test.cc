@@ -1,6 +1,8 @@
 #include "server/relay/service/relay_service.h"
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/impl/client_unary_call.h>
+#include <grpcpp/support/byte_buffer.h>
 
 #include <filesystem>
 #include <fstream>
@@ -117,7 +119,7 @@ TEST_F(RelayServiceTest, ADeviceGoesAllTheWay) {
   EXPECT_EQ(lengths.size(), 1u);
   EXPECT_EQ(tickets.size(), 12u);
   v1::TakeOfferResponse response;
-  EXPECT_EQ(TakeOffer(response).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(TakeOffer(response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 // The curator knows every ticket, and may have devices of its own that ask.
@@ -127,16 +129,20 @@ TEST_F(RelayServiceTest, WithoutItsClaimATicketHasTheSameAnswerInEveryState) {
   const Offered full = TakeOne();
   ASSERT_EQ(Send(full.epoch, ReportFor(full.offer)), Answer(v1::SUBMIT_OUTCOME_STORED));
   std::set<std::string> answers;
+  std::set<std::string> without;  // any claim: lengths are public
   for (uint64_t number = 0; number < 13; ++number) {  // the last is in no pool
     SealedReport report = ReportFor(full.offer);
     report.ticket = TicketNumber(number);
-    for (const std::string& claim : {std::string(16, '\0'), std::string(16, 'c'), std::string()}) {
+    for (const std::string& claim : {std::string(16, '\0'), std::string(16, 'c')}) {
       report.claim = claim;
       answers.insert(Send(empty.epoch, report));
       answers.insert(Send(std::string(16, 'x'), report));
     }
+    report.claim.clear();
+    without.insert(Send(empty.epoch, report));
   }
   EXPECT_EQ(answers, std::set<std::string>{Answer(v1::SUBMIT_OUTCOME_UNKNOWN)});
+  EXPECT_EQ(without, std::set<std::string>{Answer(v1::SUBMIT_OUTCOME_BAD_LENGTH)});
   // The claim of one ticket shows nothing of another.
   SealedReport crossed = ReportFor(empty.offer);
   crossed.claim = full.offer.claim();
