@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -21,6 +20,7 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
+#include "tests/integration/own_addresses.h"
 #include "tests/support/http_client.h"
 #include "tests/support/status_matchers.h"
 
@@ -29,6 +29,7 @@ namespace {
 
 using ::coppice::testing::Daemon;
 using ::coppice::testing::GetPage;
+using ::coppice::testing::OwnAddresses;
 using ::coppice::testing::ReadWhole;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
@@ -38,24 +39,6 @@ constexpr char kPayload[] = "planted-payload-0b7e55d1";
 constexpr char kTicket[] = "planted-ticket-7c3a-0123456789ab";  // 32 bytes, as a ticket's are
 constexpr char kSubject[] = "Coppice test client";              // deploy/make-certs.sh
 constexpr double kRow = 0.31830988618379067;
-
-// This process's ends of its connections to `port`, as "127.0.0.1:PORT".
-std::set<std::string> OwnAddresses(int port) {
-  std::set<std::string> addresses;
-  // gRPC's sockets are of IPv6, also for addresses of IPv4.
-  for (const char* name : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
-    std::ifstream table(name);
-    for (std::string line; std::getline(table, line);) {
-      unsigned local = 0;
-      unsigned remote = 0;
-      if (std::sscanf(line.c_str(), " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%x", &local, &remote) == 2 &&
-          remote == static_cast<unsigned>(port)) {
-        addresses.insert(absl::StrCat("127.0.0.1:", local));
-      }
-    }
-  }
-  return addresses;
-}
 
 class PlantedSecretsTest : public ::testing::Test {
  protected:

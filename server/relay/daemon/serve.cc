@@ -142,6 +142,10 @@ void WaitForRelayStop(const StopSignals& signals, const Reloads& reloads, Admiss
   }
 }
 
+void TellMetrics(const RelayFlags& flags, int port, const Log& log) {
+  log.Info("metrics", {{"listen", flags.metrics_listen}, {"port", absl::StrCat(port)}});
+}
+
 absl::Status TellRelayPort(const RelayFlags& flags, int port, const Log& log) {
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(port)}});
   if (!flags.port_file.empty()) COPPICE_RETURN_IF_ERROR(WritePortFile(flags.port_file, port));
@@ -174,9 +178,9 @@ absl::Status ServeRelay(const RelayFlags& flags, const RelayFlagReader& read_fla
   const RelayParts parts{flags, *relay, *server, files.certificates.get()};
   Readiness readiness(RelayReadinessChecks(parts), kBetweenChecks, log,
                       [&server](bool ready) { server->SetReady(ready); });
-  const auto metrics = ServeRelayMetrics(parts, readiness);
-  const absl::Status told =
-      metrics.ok() ? TellRelayPort(flags, server->port(), log) : metrics.status();
+  const auto page = ServeRelayMetrics(parts, readiness);
+  if (page.ok() && *page != nullptr) TellMetrics(flags, (*page)->port(), log);
+  const absl::Status told = page.ok() ? TellRelayPort(flags, server->port(), log) : page.status();
   if (told.ok()) {
     const Reloads reloads = MakeRelayReloads(flags, read_flags, files, log);
     WaitForRelayStop(signals, reloads, *files.admission, log);
