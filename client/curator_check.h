@@ -23,9 +23,10 @@ class CuratorCheck {
   explicit CuratorCheck(std::function<absl::Status(const PublicKey& root)> check)
       : check_(std::move(check)) {}
 
-  // Whether the answer is for the curator at hand. False if no curator is known for it.
+  // Whether the answer is for the curator at hand. False if no curator is known for it, and for one
+  // that goes through a relay: its ticket would tell the curator whose it is.
   absl::StatusOr<bool> Owns(const JournalEntry& entry) {
-    if (!entry.curator.has_value()) return false;
+    if (!entry.curator.has_value() || entry.sealed.has_value()) return false;
     const auto known = known_.find(*entry.curator);
     if (known != known_.end()) return known->second;
     const absl::Status is = check_(*entry.curator);

@@ -110,6 +110,16 @@ void Index::Apply(const DeliveredMark& mark) {
   }
 }
 
+// A record is of sealed answers or of others.
+absl::Status CheckOneWay(absl::Span<const JournalEntry> entries) {
+  for (const JournalEntry& entry : entries) {
+    if (entry.sealed.has_value() == entries[0].sealed.has_value()) continue;
+    return absl::InvalidArgumentError(
+        "some of the answers are sealed and some are not; append them in two calls");
+  }
+  return absl::OkStatus();
+}
+
 class FileJournal final : public Journal {
  public:
   FileJournal(ProcessMark mark, JournalFile file)
@@ -185,6 +195,7 @@ class FileJournal final : public Journal {
   absl::Status Append(absl::Span<const JournalEntry> entries) override {
     if (entries.empty()) return absl::OkStatus();
     COPPICE_RETURN_IF_ERROR(CheckOwner());
+    COPPICE_RETURN_IF_ERROR(CheckOneWay(entries));
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));

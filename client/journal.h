@@ -4,6 +4,7 @@
 #ifndef COPPICE_CLIENT_JOURNAL_H_
 #define COPPICE_CLIENT_JOURNAL_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,8 +18,21 @@
 #include "client/privatizer.h"
 #include "client/seen_manifests.h"
 #include "common/privacy/budget.h"
+#include "common/study/relay_promise.h"
 
 namespace coppice {
+
+// A report that was sealed for the curator: what its relay is sent besides the ticket. The relay
+// can read none of it, and neither can the device any more.
+struct SealedAnswer {
+  KeyId relay{};  // whose ticket it is: for this relay, and for nobody else
+  EpochId epoch{};
+  std::array<uint8_t, 16> claim{};  // secret: shows the relay whose ticket it is
+  std::array<uint8_t, 32> encapsulated{};
+  std::string ciphertext;
+
+  friend bool operator==(const SealedAnswer&, const SealedAnswer&) = default;
+};
 
 struct JournalEntry {
   std::string subject;
@@ -31,6 +45,8 @@ struct JournalEntry {
   // Who the answer is for: the key that trust in the curator began with, by the last manifest of
   // the study that the journal saw before. Set by the journal; empty if it saw none.
   std::optional<PublicKey> curator = {};
+  // Set: it goes through a relay, and `report` has neither payload nor public values.
+  std::optional<SealedAnswer> sealed = {};
 };
 
 // Answers are kept by subject: whose row it is. A device has one subject, a gateway one for each
@@ -44,7 +60,8 @@ struct JournalEntry {
 //            and only the one that opened it: a child after fork() is refused every use.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
 //            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
-//            (subject and study have an answer), ResourceExhausted (disk full), Unavailable. After
+//            (subject and study have an answer), InvalidArgument (some of the entries are sealed
+//            and some are not), ResourceExhausted (disk full), Unavailable. After
 //            an error nothing of the call is in the journal. All: FailedPrecondition in another
 //            process than Open()'s, and for writes to a file that somebody else changed meanwhile.
 // Threads    safe to share.

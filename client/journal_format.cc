@@ -1,6 +1,7 @@
 #include "client/journal_format.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -26,6 +27,8 @@ constexpr uint8_t kShowingAnswers = 4;
 constexpr uint8_t kSeenShowing = 5;
 constexpr uint8_t kForgottenAnswers = 6;
 constexpr uint8_t kOptOut = 7;
+constexpr uint8_t kSealedAnswers = 8;
+constexpr uint8_t kSeenSealing = 9;
 
 absl::Status Corrupt(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
@@ -33,8 +36,9 @@ absl::Status Corrupt(absl::string_view what) {
                                           "was spent"));
 }
 
-absl::string_view AsText(const FrameDigest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+template <typename Bytes>
+absl::string_view AsText(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 template <typename Integer>
@@ -84,16 +88,36 @@ class Reader {
   bool failed_ = false;
 };
 
-absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, bool shows_values) {
+template <typename Bytes>
+void ReadBytes(Reader& reader, Bytes& bytes) {
+  const absl::string_view read = reader.Bytes(bytes.size());
+  std::copy(read.begin(), read.end(), bytes.begin());
+}
+
+SealedAnswer DecodeSealed(Reader& reader) {
+  SealedAnswer sealed;
+  ReadBytes(reader, sealed.relay);
+  ReadBytes(reader, sealed.epoch);
+  ReadBytes(reader, sealed.claim);
+  ReadBytes(reader, sealed.encapsulated);
+  sealed.ciphertext = reader.Text();
+  return sealed;
+}
+
+absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, uint8_t kind) {
   std::string subject = reader.Text();
   const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
   PrivateReport report;
   report.study = reader.Text();
-  const absl::string_view fingerprint = reader.Bytes(report.fingerprint.size());
-  std::copy(fingerprint.begin(), fingerprint.end(), report.fingerprint.begin());
+  ReadBytes(reader, report.fingerprint);
   const auto ticket = Ticket::FromBytes(reader.Bytes(kTicketIdBytes + kTicketMacBytes));
-  report.payload = reader.Text();
-  if (shows_values) report.public_values = reader.Text();
+  std::optional<SealedAnswer> sealed;
+  if (kind == kSealedAnswers) {
+    sealed = DecodeSealed(reader);
+  } else {
+    report.payload = reader.Text();
+  }
+  if (kind == kShowingAnswers) report.public_values = reader.Text();
   const uint8_t delivered = reader.Integer<uint8_t>();
   if (reader.failed() || !epsilon.ok() || !ticket.ok() || delivered > 1) {
     return Corrupt("an answer cannot be read");
@@ -102,14 +126,15 @@ absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, bool shows_values) {
   return JournalEntry{.subject = std::move(subject),
                       .epsilon = *epsilon,
                       .report = std::move(report),
-                      .delivered = delivered == 1};
+                      .delivered = delivered == 1,
+                      .sealed = std::move(sealed)};
 }
 
-absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, bool shows_values) {
+absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, uint8_t kind) {
   std::vector<JournalEntry> entries;
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
-    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader, shows_values));
+    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader, kind));
     entries.push_back(std::move(entry));
   }
   return JournalRecord(std::move(entries));
@@ -123,8 +148,7 @@ absl::StatusOr<JournalRecord> DecodeForgotten(Reader& reader) {
     const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
     PrivateReport report;
     report.study = reader.Text();
-    const absl::string_view fingerprint = reader.Bytes(report.fingerprint.size());
-    std::copy(fingerprint.begin(), fingerprint.end(), report.fingerprint.begin());
+    ReadBytes(reader, report.fingerprint);
     if (reader.failed() || !epsilon.ok()) return Corrupt("an answer cannot be read");
     entries.push_back({.subject = std::move(subject),
                        .epsilon = *epsilon,
@@ -148,13 +172,16 @@ absl::StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
   return JournalRecord(std::move(mark));
 }
 
-template <typename Bytes>
-void ReadBytes(Reader& reader, Bytes& bytes) {
-  const absl::string_view read = reader.Bytes(bytes.size());
-  std::copy(read.begin(), read.end(), bytes.begin());
+ManifestSealing DecodeSealing(Reader& reader) {
+  ManifestSealing sealing;
+  sealing.suite = reader.Integer<uint16_t>();
+  ReadBytes(reader, sealing.key);
+  sealing.min_batch = reader.Integer<uint64_t>();
+  sealing.payload_bytes = reader.Integer<uint32_t>();
+  return sealing;
 }
 
-absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, bool shows_values) {
+absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, uint8_t kind) {
   std::string curator = reader.Text();
   std::string study = reader.Text();
   Fingerprint fingerprint{};
@@ -165,7 +192,9 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, bool shows_values) {
   const uint64_t min_reports = reader.Integer<uint64_t>();
   const uint64_t sequence = reader.Integer<uint64_t>();
   const auto issued = static_cast<int64_t>(reader.Integer<uint64_t>());
-  const uint32_t public_features = shows_values ? reader.Integer<uint32_t>() : 0;
+  const uint32_t public_features = kind == kSeen ? 0 : reader.Integer<uint32_t>();
+  std::optional<ManifestSealing> sealing;
+  if (kind == kSeenSealing) sealing = DecodeSealing(reader);
   if (reader.failed() || !epsilon.ok() || !mechanism.ok()) {
     return Corrupt("a manifest cannot be read");
   }
@@ -178,7 +207,8 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, bool shows_values) {
                                  .min_reports = min_reports,
                                  .sequence = sequence,
                                  .issued_unix_seconds = issued,
-                                 .public_features = public_features}};
+                                 .public_features = public_features,
+                                 .sealing = sealing}};
   ReadBytes(reader, seen.hash);
   ReadBytes(reader, seen.key);
   ReadBytes(reader, seen.root);
@@ -188,17 +218,55 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, bool shows_values) {
 }
 
 absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
-  if (kind == kAnswers) return DecodeAnswers(reader, /*shows_values=*/false);
-  if (kind == kShowingAnswers) return DecodeAnswers(reader, /*shows_values=*/true);
-  if (kind == kDelivered) return DecodeDelivered(reader);
-  if (kind == kSeen) return DecodeSeen(reader, /*shows_values=*/false);
-  if (kind == kSeenShowing) return DecodeSeen(reader, /*shows_values=*/true);
-  if (kind == kForgottenAnswers) return DecodeForgotten(reader);
-  if (kind == kOptOut) return DecodeOptOut(reader);
-  if (kind == 0) return Corrupt("a record is of no kind");
-  // Its check holds, so it is as it was written.
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a newer version of Coppice wrote it (a record is of kind ", kind, "): use that version"));
+  switch (kind) {
+    case kAnswers:
+    case kShowingAnswers:
+    case kSealedAnswers:
+      return DecodeAnswers(reader, kind);
+    case kDelivered:
+      return DecodeDelivered(reader);
+    case kSeen:
+    case kSeenShowing:
+    case kSeenSealing:
+      return DecodeSeen(reader, kind);
+    case kForgottenAnswers:
+      return DecodeForgotten(reader);
+    case kOptOut:
+      return DecodeOptOut(reader);
+    case 0:
+      return Corrupt("a record is of no kind");
+    default:  // its check holds, so it is as it was written
+      return absl::FailedPreconditionError(
+          absl::StrCat("a newer version of Coppice wrote it (a record is of kind ", kind,
+                       "): use that version"));
+  }
+}
+
+uint8_t KindOf(absl::Span<const JournalEntry> entries) {
+  const auto is_sealed = [](const JournalEntry& entry) { return entry.sealed.has_value(); };
+  const auto shows_values = [](const JournalEntry& entry) {
+    return !entry.report.public_values.empty();
+  };
+  if (absl::c_any_of(entries, is_sealed)) return kSealedAnswers;
+  return absl::c_any_of(entries, shows_values) ? kShowingAnswers : kAnswers;
+}
+
+uint8_t KindOf(const Manifest& manifest) {
+  if (manifest.sealing.has_value()) return kSeenSealing;
+  return manifest.public_features > 0 ? kSeenShowing : kSeen;
+}
+
+void PutSealed(std::string& out, const SealedAnswer& sealed) {
+  absl::StrAppend(&out, AsText(sealed.relay), AsText(sealed.epoch), AsText(sealed.claim),
+                  AsText(sealed.encapsulated));
+  PutText(out, sealed.ciphertext);
+}
+
+void PutSealing(std::string& out, const ManifestSealing& sealing) {
+  PutInteger(out, sealing.suite);
+  absl::StrAppend(&out, AsText(sealing.key));
+  PutInteger(out, sealing.min_batch);
+  PutInteger(out, sealing.payload_bytes);
 }
 
 }  // namespace
@@ -257,18 +325,21 @@ absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string
 }
 
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
-  const bool shows_values = absl::c_any_of(
-      entries, [](const JournalEntry& entry) { return !entry.report.public_values.empty(); });
+  const uint8_t kind = KindOf(entries);
   std::string body;
-  PutInteger(body, shows_values ? kShowingAnswers : kAnswers);
+  PutInteger(body, kind);
   PutInteger(body, static_cast<uint32_t>(entries.size()));
   for (const JournalEntry& entry : entries) {
     PutText(body, entry.subject);
     PutInteger(body, entry.epsilon.nanos());
     PutText(body, entry.report.study);
     absl::StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
-    PutText(body, entry.report.payload);
-    if (shows_values) PutText(body, entry.report.public_values);
+    if (entry.sealed.has_value()) {
+      PutSealed(body, *entry.sealed);
+    } else {
+      PutText(body, entry.report.payload);
+    }
+    if (kind == kShowingAnswers) PutText(body, entry.report.public_values);
     PutInteger(body, static_cast<uint8_t>(entry.delivered ? 1 : 0));
   }
   return body;
@@ -299,7 +370,8 @@ std::string EncodeDelivered(const DeliveredMark& mark) {
 std::string EncodeSeen(const SeenManifest& seen) {
   const Manifest& manifest = seen.manifest;
   std::string body;
-  PutInteger(body, manifest.public_features > 0 ? kSeenShowing : kSeen);
+  const uint8_t kind = KindOf(manifest);
+  PutInteger(body, kind);
   PutText(body, seen.curator);
   PutText(body, manifest.study);
   absl::StrAppend(&body, AsText(manifest.fingerprint));
@@ -309,7 +381,8 @@ std::string EncodeSeen(const SeenManifest& seen) {
   PutInteger(body, manifest.min_reports);
   PutInteger(body, manifest.sequence);
   PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
-  if (manifest.public_features > 0) PutInteger(body, manifest.public_features);
+  if (kind != kSeen) PutInteger(body, manifest.public_features);
+  if (manifest.sealing.has_value()) PutSealing(body, *manifest.sealing);
   absl::StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
   return body;
 }

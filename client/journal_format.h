@@ -18,8 +18,12 @@
 // are of kind 4, with the public values (a text) after the payload, and seen manifests of kind 5,
 // with the number of public features (4) after the time of issue. Kind 6 (forgotten answers) is a
 // count and each answer's subject, epsilon (8), study and fingerprint (32): it was delivered, and
-// its report made room for others. Kind 7 (opting out) is 1 or 0 (1 byte). Counts are 4 bytes;
-// texts are 4 bytes of length and their bytes.
+// its report made room for others. Kind 7 (opting out) is 1 or 0 (1 byte). Kind 8 (sealed answers)
+// is a count and each answer's subject, epsilon (8), study, fingerprint (32), ticket (32), the
+// relay's key id (16), epoch (16), claim (16), ephemeral key (32), ciphertext, delivered (1). Where
+// reports are sealed, seen manifests are of kind 9: as kind 5, with the suite (2), the sealing key
+// (32), the smallest batch (8) and the payload's bytes (4) after the number of public features.
+// Counts are 4 bytes; texts are 4 bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_
@@ -81,7 +85,7 @@ struct OptOutMark {
 using JournalRecord =
     absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
 
-// Of answers whose reports are kept.
+// Of answers whose reports are kept: all of them sealed, or none.
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
 // The same of forgotten ones.
 std::string EncodeForgotten(absl::Span<const JournalEntry> entries);

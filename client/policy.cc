@@ -55,7 +55,7 @@ absl::Status Policy::AllowsFetch(uint64_t waiting) const {
   return absl::OkStatus();
 }
 
-absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent) const {
+absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent, Way way) const {
   if (own_schema != nullptr) {
     if (const absl::Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
       return absl::FailedPreconditionError(
@@ -63,7 +63,7 @@ absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spe
     }
   }
   COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
-  return AllowsEpsilon(terms.epsilon, spent);
+  return AllowsEpsilon(terms.epsilon, spent, way);
 }
 
 absl::Status Policy::AllowsShowing(const Terms& terms) const {
@@ -78,13 +78,19 @@ absl::Status Policy::AllowsShowing(const Terms& terms) const {
   return absl::OkStatus();
 }
 
-absl::Status Policy::AllowsEpsilon(const Budget& epsilon,
-                                   const std::optional<Budget>& spent) const {
+absl::Status Policy::AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
+                                   Way way) const {
   if (epsilon > max_epsilon) {
     return absl::FailedPreconditionError(
         absl::StrCat("the study asks for epsilon ", epsilon.ToString(),
                      " a report and this device gives at most ", max_epsilon.ToString(),
                      "; raise the device's limit, or decline the study"));
+  }
+  if (way == Way::kDirect && max_epsilon_direct.has_value() && epsilon > *max_epsilon_direct) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the study asks for epsilon ", epsilon.ToString(),
+        " a report, and this device gives more than ", max_epsilon_direct->ToString(),
+        " only through a relay; raise the limit for direct answers, or decline the study"));
   }
   if (!max_total_epsilon.has_value()) return absl::OkStatus();
   Budget total = epsilon;

@@ -12,16 +12,33 @@
 #include "absl/status/status.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
+#include "common/study/relay_promise.h"
 #include "common/study/signature.h"
 #include "common/study/terms.h"
 
 namespace coppice {
+
+// How an answer reaches the curator. A study takes reports by one of the two.
+enum class Way : uint8_t {
+  kDirect,        // from the device itself
+  kThroughRelay,  // sealed, in a relay's batch
+};
 
 // What a device demands of a study's manifest; see trust.h.
 struct OfferPolicy {
   std::optional<PublicKey> curator_key{};  // the pin: trusted, as are the keys that it leads to
   bool demand_pin = false;                 // no study is answered without a pin
   uint64_t min_reports = 0;                // fewest reports that a model may be built from
+};
+
+// What a device demands of a relay; see client/relay.
+struct RelayPolicy {
+  PublicKey relay_key{};                // the pin; it must not come from the curator
+  uint64_t min_batch = kLeastMinBatch;  // fewest reports among which the curator finds the answer
+  uint32_t max_offer_bytes = 1 << 20;   // the longest offer that the device has room for
+  // A sealed answer is sent at a random time, at most this long after its ticket came, which does
+  // not depend on the ticket; 0: at once.
+  uint32_t max_send_delay_seconds = 60;
 };
 
 // What a device agrees to.
@@ -32,7 +49,10 @@ struct OfferPolicy {
 // Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
 //            owner.
 struct Policy {
-  Budget max_epsilon;                            // per report
+  Budget
+      max_epsilon;  // per report, also through a relay: with the curator's help it learns as much
+  // Per report that goes to the curator itself, if set: above it only through a relay.
+  std::optional<Budget> max_epsilon_direct = {};
   std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set
   bool opted_out = false;                        // no offer is fetched
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
@@ -50,13 +70,15 @@ struct Policy {
   // Whether an offer may be fetched while `waiting` answers wait for delivery.
   absl::Status AllowsFetch(uint64_t waiting) const;
 
-  // Whether to answer under `terms`. `spent` is what the subject's answers in the journal add up
-  // to; empty if there are none.
-  absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent) const;
+  // Whether to answer under `terms` by this way. `spent` is what the subject's answers in the
+  // journal add up to; empty if there are none.
+  absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent,
+                      Way way = Way::kDirect) const;
 
  private:
   absl::Status AllowsShowing(const Terms& terms) const;
-  absl::Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent) const;
+  absl::Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent,
+                             Way way) const;
 };
 
 }  // namespace coppice

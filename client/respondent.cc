@@ -25,15 +25,18 @@ absl::Status Respondent::CheckTerms(const Terms& terms) const {
   return policy_.Allows(terms, spent);
 }
 
-absl::Status Respondent::MakeRoomFor(const Terms& terms, uint64_t report_bytes) const {
-  if (!policy_.max_journal_bytes.has_value()) return absl::OkStatus();
+JournalEntry Respondent::EmptyAnswer(const Terms& terms) const {
   PrivateReport empty;
   empty.study = terms.study;
-  const JournalEntry entry{.subject = subject_, .epsilon = terms.epsilon, .report = empty};
-  const uint64_t bytes = Journal::BytesOf(entry) + report_bytes;
+  return {.subject = subject_, .epsilon = terms.epsilon, .report = empty};
+}
+
+absl::Status Respondent::MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const {
+  if (!policy_.max_journal_bytes.has_value()) return absl::OkStatus();
+  const uint64_t bytes = Journal::BytesOf(empty) + report_bytes;
   if (bytes > *policy_.max_journal_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("an answer to study ", terms.study, " takes ", bytes,
+        absl::StrCat("an answer to study ", empty.report.study, " takes ", bytes,
                      " bytes of the journal, which may have ", *policy_.max_journal_bytes));
   }
   return journal_.MakeRoom(*policy_.max_journal_bytes - bytes);
@@ -55,7 +58,7 @@ absl::Status Respondent::Answer(absl::string_view study, Offer offer, ReadRow re
       Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees)));
   COPPICE_RETURN_IF_ERROR(privatizer.CheckTicket(offer.tickets[0]));
   COPPICE_RETURN_IF_ERROR(
-      MakeRoomFor(privatizer.terms(), privatizer.MaxReportBytes(offer.tickets[0])));
+      MakeRoomFor(EmptyAnswer(privatizer.terms()), privatizer.MaxReportBytes(offer.tickets[0])));
   return Responder(policy_, journal_)
       .Respond(
           privatizer, {{subject_, offer.tickets[0]}},
@@ -63,8 +66,36 @@ absl::Status Respondent::Answer(absl::string_view study, Offer offer, ReadRow re
       .status();
 }
 
+absl::Status Respondent::PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const {
+  COPPICE_RETURN_IF_ERROR(Responder(policy_, journal_).CheckSealedConsent(terms, subject_));
+  JournalEntry empty = EmptyAnswer(terms);
+  empty.sealed.emplace();
+  return MakeRoomFor(empty, ciphertext_bytes);
+}
+
+absl::Status Respondent::AnswerSealed(
+    const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
+    absl::FunctionRef<absl::StatusOr<SealedAnswer>(const PrivateReport&)> seal,
+    PrivateRandom& random) const {
+  return Responder(policy_, journal_)
+      .RespondSealed(
+          privatizer, {{subject_, ticket}}, [&](size_t) { return read(privatizer.terms()); },
+          [&](size_t, const PrivateReport& report) { return seal(report); }, random)
+      .status();
+}
+
 absl::StatusOr<std::vector<JournalEntry>> Respondent::Waiting() const {
-  return journal_.Undelivered(subject_);
+  COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> waiting, journal_.Undelivered(subject_));
+  std::erase_if(waiting, [](const JournalEntry& entry) { return entry.sealed.has_value(); });
+  return waiting;
+}
+
+absl::StatusOr<std::vector<JournalEntry>> Respondent::WaitingForRelay(const KeyId& relay) const {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> waiting, journal_.Undelivered(subject_));
+  std::erase_if(waiting, [&](const JournalEntry& entry) {
+    return !entry.sealed.has_value() || entry.sealed->relay != relay;
+  });
+  return waiting;
 }
 
 absl::Status Respondent::Settle(const JournalEntry& entry, const DeliveryResult& result,

@@ -60,8 +60,17 @@ class Respondent {
   absl::Status Answer(absl::string_view study, Offer offer, ReadRow read,
                       PrivateRandom& random) const;
 
-  // What waits for delivery, oldest first.
+  // The same through a relay, which deals the ticket in between: all that can decline comes first
+  // (see Responder), with the room for an answer whose ciphertext has so many bytes.
+  absl::Status PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const;
+  absl::Status AnswerSealed(
+      const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
+      absl::FunctionRef<absl::StatusOr<SealedAnswer>(const PrivateReport&)> seal,
+      PrivateRandom& random) const;
+
+  // What waits for delivery to its curator, oldest first, and what waits for this relay.
   absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
+  absl::StatusOr<std::vector<JournalEntry>> WaitingForRelay(const KeyId& relay) const;
   // Notes what became of an answer that was sent.
   absl::Status Settle(const JournalEntry& entry, const DeliveryResult& result,
                       Deliveries& deliveries) const;
@@ -70,7 +79,9 @@ class Respondent {
   absl::Status GiveUp(absl::string_view study) const;
 
  private:
-  absl::Status MakeRoomFor(const Terms& terms, uint64_t report_bytes) const;
+  // `empty` is the answer without the payload, or the ciphertext, of so many bytes.
+  absl::Status MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const;
+  JournalEntry EmptyAnswer(const Terms& terms) const;
 
   const std::string subject_;
   const Policy& policy_;

@@ -13,6 +13,12 @@ namespace {
 
 absl::Status CheckSameTerms(const JournalEntry& entry, const Privatizer& privatizer) {
   const PrivateReport& given = entry.report;
+  if (entry.sealed.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", given.study,
+                     " was answered before, through a relay, and that answer goes to no other; a "
+                     "row is randomized once per study, so this one is declined"));
+  }
   if (entry.forgotten) {
     return absl::FailedPreconditionError(
         absl::StrCat("study ", given.study,
@@ -82,6 +88,37 @@ absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
   }
   COPPICE_RETURN_IF_ERROR(journal_.Append(fresh));
   return reports;
+}
+
+absl::Status Responder::CheckSealedConsent(const Terms& terms, const std::string& subject) const {
+  COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject));
+  return policy_.Allows(terms, spent, Way::kThroughRelay);
+}
+
+absl::StatusOr<std::vector<JournalEntry>> Responder::RespondSealed(
+    const Privatizer& privatizer, absl::Span<const Invitation> invitations, ReadRow read,
+    SealReport seal, PrivateRandom& random) const {
+  std::vector<JournalEntry> entries;
+  entries.reserve(invitations.size());
+  for (size_t i = 0; i < invitations.size(); ++i) {
+    const auto& [subject, ticket] = invitations[i];
+    PrivateReport report = {.study = privatizer.terms().study,
+                            .fingerprint = privatizer.fingerprint(),
+                            .ticket = ticket};
+    if (privatizer.CheckTicket(ticket).ok()) {
+      COPPICE_ASSIGN_OR_RETURN(Privatizer::Blank blank, privatizer.BlankFor(ticket));
+      COPPICE_ASSIGN_OR_RETURN(report, privatizer.Privatize(read(i), std::move(blank), random));
+    }
+    COPPICE_ASSIGN_OR_RETURN(SealedAnswer sealed, seal(i, report));
+    report.payload.clear();
+    entries.push_back({.subject = subject,
+                       .epsilon = privatizer.terms().epsilon,
+                       .report = std::move(report),
+                       .sealed = std::move(sealed)});
+  }
+  COPPICE_RETURN_IF_ERROR(journal_.Append(entries));
+  return entries;
 }
 
 }  // namespace coppice

@@ -27,6 +27,11 @@ struct Invitation {
 // The row of the subject that is invitation number `i`. What is not known stays missing.
 using ReadRow = absl::FunctionRef<LabelledRow(size_t i)>;
 
+// Seals the report of invitation number `i` for its relay. It may fail where a report could not be
+// drawn either, and otherwise has no way to: not by what the report says, nor by its length.
+using SealReport =
+    absl::FunctionRef<absl::StatusOr<SealedAnswer>(size_t i, const PrivateReport& report)>;
+
 // Guarantee  A subject's row is randomized at most once per study: asking again, after a crash or a
 //            retry, returns the same bytes. What is returned is in the journal already.
 //            Whether there is an answer never depends on a row: everything that can be refused is
@@ -48,6 +53,17 @@ class Responder {
   absl::StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
                                                      absl::Span<const Invitation> invitations,
                                                      ReadRow read, PrivateRandom& random) const;
+
+  // Through a relay all that can decline comes before there is a ticket, or the curator would learn
+  // by who falls silent who had which: first this, for a subject that has not answered.
+  absl::Status CheckSealedConsent(const Terms& terms, const std::string& subject) const;
+  // Then this, which declines nothing. Where the ticket's tree is not here, as it is none that a
+  // device can answer in, the row is not read and an empty payload is sealed, so that nobody but
+  // the curator can tell. The journal has the entries, with one sync, when they are returned.
+  absl::StatusOr<std::vector<JournalEntry>> RespondSealed(const Privatizer& privatizer,
+                                                          absl::Span<const Invitation> invitations,
+                                                          ReadRow read, SealReport seal,
+                                                          PrivateRandom& random) const;
 
  private:
   // The answers that were given before, empty where a new one may be given. Reads no row.

@@ -22,6 +22,17 @@ absl::Status Malformed(absl::string_view study, absl::string_view why) {
                                           "; do not answer, and tell the curator"));
 }
 
+// A study takes reports in one way, which its manifest says.
+absl::Status CheckWay(const Manifest& manifest, Way way) {
+  const bool is_relayed = manifest.sealing.has_value();
+  if (is_relayed == (way == Way::kThroughRelay)) return absl::OkStatus();
+  return Refused(manifest.study,
+                 is_relayed ? "it takes reports from its relay alone, and this device would send "
+                              "its own to the curator; answer through the relay"
+                            : "its reports are not sealed, so that a relay could read them; answer "
+                              "the curator itself");
+}
+
 }  // namespace
 
 int64_t SystemSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
@@ -67,6 +78,17 @@ absl::StatusOr<SeenManifest> Trust::Verify(absl::string_view curator, absl::stri
                       .root = root};
 }
 
+absl::Status Trust::CheckPin(absl::string_view study, Way way) const {
+  if (policy_.curator_key.has_value()) return absl::OkStatus();
+  if (way == Way::kThroughRelay) {
+    return Refused(study,
+                   "through a relay this device answers only with the curator's key pinned, as the "
+                   "relay could show one of its own; give it one");
+  }
+  if (!policy_.demand_pin) return absl::OkStatus();
+  return Refused(study, "this device answers only with the curator's key pinned; give it one");
+}
+
 absl::Status Trust::CheckPromises(const Manifest& manifest) const {
   // A clock that was never set is not believed: what is signed was signed before now.
   const int64_t now = std::max(clock_(), manifest.issued_unix_seconds);
@@ -84,10 +106,8 @@ absl::Status Trust::CheckPromises(const Manifest& manifest) const {
 
 absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
                           const Fingerprint& fingerprint, const Terms* terms,
-                          const std::optional<SignedManifest>& manifest, Parse parse) {
-  if (policy_.demand_pin && !policy_.curator_key.has_value()) {
-    return Refused(study, "this device answers only with the curator's key pinned; give it one");
-  }
+                          const std::optional<SignedManifest>& manifest, Parse parse, Way way) {
+  COPPICE_RETURN_IF_ERROR(CheckPin(study, way));
   absl::MutexLock lock(&admitting_);
   COPPICE_ASSIGN_OR_RETURN(SeenManifest now, manifest.has_value()
                                                  ? Verify(curator, study, *manifest, parse)
@@ -102,6 +122,7 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
   if (terms != nullptr) {
     COPPICE_RETURN_IF_ERROR(CheckManifestIsOf(now.manifest, *terms, fingerprint));
   }
+  COPPICE_RETURN_IF_ERROR(CheckWay(now.manifest, way));
   const std::optional<SeenManifest> before = memory_.OfStudy(study);
   if (before.has_value()) {
     if (!policy_.curator_key.has_value() && before->root != now.root) {

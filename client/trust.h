@@ -30,9 +30,10 @@ int64_t SystemSeconds();
 // promises even so.
 //
 // Guarantee  What Admit() lets pass is signed by that key, or one that it led to; says of the study
-//            what the terms say; has not expired; and takes nothing back that the device saw
-//            before. It is remembered before Admit() returns. All of it happens before the row is
-//            read, and knows nothing of it.
+//            what the terms say; takes reports by the way that the device would send its own; has
+//            not expired; and takes nothing back that the device saw before. It is remembered
+//            before Admit() returns. All of it happens before the row is read, and knows nothing of
+//            it. Through a relay, which could put a key of its own in, the pin is a must.
 // Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
 //            oversized, or a signature that does not check. Otherwise as ManifestMemory.
 // Threads    safe to share.
@@ -49,11 +50,12 @@ class Trust {
 
   // Whether to answer a study with these terms. `manifest` is what the curator sent; empty if it
   // left it out, which it may only if Known() has it. `parse` reads the manifest's bytes once they
-  // are verified.
+  // are verified. `curator` is the relay's address where the offer came from a relay.
   using Parse = absl::FunctionRef<absl::StatusOr<Manifest>(absl::string_view bytes)>;
   absl::Status Admit(absl::string_view curator, absl::string_view study,
                      const Fingerprint& fingerprint, const Terms* terms,
-                     const std::optional<SignedManifest>& manifest, Parse parse);
+                     const std::optional<SignedManifest>& manifest, Parse parse,
+                     Way way = Way::kDirect);
 
   // FailedPrecondition unless `key` is where trust that began with `root` has led by now, `chain`
   // leading on from there.
@@ -66,6 +68,7 @@ class Trust {
   absl::StatusOr<SeenManifest> Verify(absl::string_view curator, absl::string_view study,
                                       const SignedManifest& manifest, Parse parse) const;
   absl::StatusOr<SeenManifest> Remembered(absl::string_view curator, absl::string_view study) const;
+  absl::Status CheckPin(absl::string_view study, Way way) const;
   absl::Status CheckPromises(const Manifest& manifest) const;
 
   const OfferPolicy policy_;

@@ -28,8 +28,8 @@ function(coppice_install_archives export)
   set_property(TARGET coppice_options APPEND PROPERTY COPPICE_BUILT_client ${ARGN})
 endfunction()
 
-# coppice_install_room(ROOM): the archive of a room that devices need, and its headers. Rooms beneath the collector install
-# no header: theirs include generated code.
+# coppice_install_room(ROOM): the archive of a room that devices need, and its headers. The rooms proto and wire install no
+# header: theirs include generated code.
 function(coppice_install_room room)
   string(REPLACE "/" "_" name "${room}")
   if(room IN_LIST COPPICE_CLIENT_ROOMS)
@@ -41,7 +41,7 @@ function(coppice_install_room room)
   endif()
   set_target_properties(coppice_${name} PROPERTIES EXPORT_NAME ${name})
   coppice_install_archives(${export} coppice_${name})
-  if(room IN_LIST COPPICE_CLIENT_ROOMS OR room STREQUAL "collector")
+  if(room IN_LIST COPPICE_CLIENT_ROOMS OR room MATCHES "^(seal|client/relay|collector)$")
     file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
     install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)

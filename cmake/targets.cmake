@@ -32,10 +32,11 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 4)
 endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
-# Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport.
+# Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport, also
+# through a relay.
 # cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
-set(COPPICE_COLLECTOR_ROOMS proto wire collector)
+set(COPPICE_COLLECTOR_ROOMS seal proto wire client/relay collector)
 # What the C interface links besides (client/c), in the order of cmake/layers.txt.
 set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
 
@@ -62,7 +63,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study seal data tables wire client messages c access vault audit ledger models central
+  ldp/payload ldp schema tree study seal data tables wire client messages c client/relay access vault audit ledger models central
   curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside

@@ -1,4 +1,7 @@
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -100,6 +103,12 @@ std::string ManifestBytes(const Manifest& manifest) {
   writer.Number(8, static_cast<uint64_t>(manifest.issued_unix_seconds));
   writer.Bytes(9, AsBytes(manifest.key));
   writer.Number(10, manifest.public_features);
+  if (manifest.sealing.has_value()) {
+    writer.Number(11, manifest.sealing->suite);
+    writer.Bytes(12, AsBytes(manifest.sealing->key));
+    writer.Number(13, manifest.sealing->min_batch);
+    writer.Number(14, manifest.sealing->payload_bytes);
+  }
   return writer.Finish();
 }
 
@@ -151,6 +160,34 @@ absl::StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& te
   trees.emplace(number, *std::move(tree));
   return trees;
 }
+
+// Fields 11 to 14 of a manifest.
+struct SealingMessage {
+  uint32_t suite = 0;
+  absl::string_view key;
+  uint64_t min_batch = 0;
+  uint32_t payload_bytes = 0;
+
+  void ReadField(const MessageReader& field) {
+    if (field.field() == 11) field.Read(suite);
+    if (field.field() == 12) field.ReadBytes(key);
+    if (field.field() == 13) field.Read(min_batch);
+    if (field.field() == 14) field.Read(payload_bytes);
+  }
+
+  // Nothing if there is none of the fields.
+  absl::StatusOr<std::optional<ManifestSealing>> Make() const {
+    if (suite == 0 && key.empty() && min_batch == 0 && payload_bytes == 0) return std::nullopt;
+    if (suite > std::numeric_limits<uint16_t>::max()) {
+      return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+    }
+    ManifestSealing sealing{.suite = static_cast<uint16_t>(suite),
+                            .min_batch = min_batch,
+                            .payload_bytes = payload_bytes};
+    COPPICE_RETURN_IF_ERROR(CopyExactly("sealing_key", key, sealing.key));
+    return sealing;
+  }
+};
 
 }  // namespace
 
@@ -241,6 +278,7 @@ absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
   int64_t issued = 0;
   absl::string_view key;
   uint32_t public_features = 0;
+  SealingMessage sealing;
   MessageReader field(bytes);
   while (field.Next()) {
     if (field.field() == 1) field.ReadText(study);
@@ -253,6 +291,7 @@ absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
     if (field.field() == 8) field.Read(issued);
     if (field.field() == 9) field.ReadBytes(key);
     if (field.field() == 10) field.Read(public_features);
+    sealing.ReadField(field);
   }
   if (field.failed()) return NoMessage("manifest");
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, MakeMechanismKind(mechanism_number));
@@ -267,6 +306,7 @@ absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
                     .public_features = public_features};
   COPPICE_RETURN_IF_ERROR(CopyExactly("fingerprint", fingerprint, manifest.fingerprint));
   COPPICE_RETURN_IF_ERROR(CopyExactly("key_id", key, manifest.key));
+  COPPICE_ASSIGN_OR_RETURN(manifest.sealing, sealing.Make());
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
   // What is signed is understood in full: no unknown field, none twice, none out of order.
   if (ManifestBytes(manifest) != bytes) {

@@ -1,0 +1,45 @@
+// Talks to a relay over gRPC.
+
+#ifndef COPPICE_CLIENT_COLLECTOR_RELAY_CLIENT_H_
+#define COPPICE_CLIENT_COLLECTOR_RELAY_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/collector/collector.h"
+#include "client/relay/relay_link.h"
+
+namespace coppice {
+
+// Guarantee  As RelayLink. TLS as Collector has it: the connection is what tells the relay from
+//            others when a report is sent. Nothing of one call is told in another.
+// Errors     InvalidArgument (options), DataLoss (an answer that is none); of the relay: NotFound,
+//            FailedPrecondition (no deal, or it is over), ResourceExhausted (no ticket is left for
+//            this device, or at all), Unavailable.
+// Threads    safe to share.
+class RelayClient final : public RelayLink {
+ public:
+  static absl::StatusOr<RelayClient> Create(const ConnectOptions& connect,
+                                            const RetryOptions& retry);
+
+  const std::string& address() const override { return server_; }
+  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view study) const override;
+  absl::StatusOr<std::string> TakeOffer(absl::string_view study,
+                                        const EpochId& epoch) const override;
+  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override;
+
+ private:
+  RelayClient(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry)
+      : channel_(std::move(channel)), server_(std::move(server)), retry_(retry) {}
+
+  std::shared_ptr<grpc::Channel> channel_;
+  std::string server_;
+  RetryOptions retry_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_COLLECTOR_RELAY_CLIENT_H_
