@@ -18,6 +18,27 @@ JournalEntry SampleEntry() {
           .delivered = true};
 }
 
+ManifestSealing SampleSealing() {
+  return {.suite = 3, .key = {5}, .min_batch = 10'000, .payload_bytes = 64};
+}
+
+SeenManifest SampleSeen() {
+  SeenManifest seen{.curator = "curator:8443",
+                    .manifest = {.study = "s1",
+                                 .fingerprint = {1},
+                                 .epsilon = *Budget::FromEpsilon(0.5),
+                                 .mechanism = MechanismKind::kHadamardResponse,
+                                 .expires_unix_seconds = 1'800'000'000,
+                                 .min_reports = 1000,
+                                 .sequence = 3,
+                                 .issued_unix_seconds = 1'700'000'000},
+                    .hash = {2},
+                    .key = {3},
+                    .root = {4}};
+  seen.manifest.key = KeyIdOf(seen.key);
+  return seen;
+}
+
 TEST(JournalFormatTest, AnswersComeBackAsTheyWere) {
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeAnswers({SampleEntry()})));
   const auto& entries = absl::get<std::vector<JournalEntry>>(record);
@@ -26,6 +47,40 @@ TEST(JournalFormatTest, AnswersComeBackAsTheyWere) {
   EXPECT_EQ(entries[0].epsilon, SampleEntry().epsilon);
   EXPECT_EQ(entries[0].report, SampleEntry().report);
   EXPECT_TRUE(entries[0].delivered);
+}
+
+JournalEntry SampleSealedEntry() {
+  JournalEntry entry = SampleEntry();
+  entry.report.payload.clear();
+  entry.sealed = SealedAnswer{.relay = {1},
+                              .epoch = {2},
+                              .claim = {3},
+                              .encapsulated = {4},
+                              .ciphertext = std::string("\0\xff sealed", 9)};
+  return entry;
+}
+
+TEST(JournalFormatTest, SealedAnswersComeBackAsTheyWere) {
+  JournalEntry waiting = SampleSealedEntry();
+  waiting.delivered = false;
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record,
+                       DecodeBody(EncodeAnswers({SampleSealedEntry(), waiting})));
+  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  ASSERT_EQ(entries.size(), 2);
+  EXPECT_EQ(entries[0].sealed, SampleSealedEntry().sealed);
+  EXPECT_EQ(entries[0].report, SampleSealedEntry().report);
+  EXPECT_TRUE(entries[0].delivered);
+  EXPECT_FALSE(entries[1].delivered);
+}
+
+// Earlier versions know no such kind, and refuse a kind that they do not know.
+TEST(JournalFormatTest, WhatIsSealedHasKindsOfItsOwn) {
+  SeenManifest seen = SampleSeen();
+  EXPECT_EQ(EncodeSeen(seen)[0], 3);
+  seen.manifest.sealing = SampleSealing();
+  EXPECT_EQ(EncodeSeen(seen)[0], 9);
+  EXPECT_EQ(EncodeAnswers({SampleEntry()})[0], 1);
+  EXPECT_EQ(EncodeAnswers({SampleSealedEntry()})[0], 8);
 }
 
 TEST(JournalFormatTest, DeliveredMarkComesBackAsItWas) {
@@ -53,33 +108,26 @@ TEST(JournalFormatTest, OptingOutComesBackAsItWas) {
   }
 }
 
-SeenManifest SampleSeen() {
-  SeenManifest seen{.curator = "curator:8443",
-                    .manifest = {.study = "s1",
-                                 .fingerprint = {1},
-                                 .epsilon = *Budget::FromEpsilon(0.5),
-                                 .mechanism = MechanismKind::kHadamardResponse,
-                                 .expires_unix_seconds = 1'800'000'000,
-                                 .min_reports = 1000,
-                                 .sequence = 3,
-                                 .issued_unix_seconds = 1'700'000'000},
-                    .hash = {2},
-                    .key = {3},
-                    .root = {4}};
-  seen.manifest.key = KeyIdOf(seen.key);
-  return seen;
-}
-
 TEST(JournalFormatTest, ASeenManifestComesBackAsItWas) {
   ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeSeen(SampleSeen())));
   EXPECT_EQ(absl::get<SeenManifest>(record), SampleSeen());
 }
 
+TEST(JournalFormatTest, ASeenManifestOfSealedReportsComesBackAsItWas) {
+  SeenManifest seen = SampleSeen();
+  seen.manifest.sealing = SampleSealing();
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeSeen(seen)));
+  EXPECT_EQ(absl::get<SeenManifest>(record), seen);
+}
+
 TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
   const DeliveredMark mark{.study = "s1", .subjects = {"ann"}};
+  SeenManifest sealing = SampleSeen();
+  sealing.manifest.sealing = SampleSealing();
   for (const std::string& body :
-       {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark), EncodeSeen(SampleSeen()),
-        EncodeForgotten({SampleEntry()}), EncodeOptOut({true})}) {
+       {EncodeAnswers({SampleEntry()}), EncodeAnswers({SampleSealedEntry()}), EncodeDelivered(mark),
+        EncodeSeen(SampleSeen()), EncodeSeen(sealing), EncodeForgotten({SampleEntry()}),
+        EncodeOptOut({true})}) {
     for (size_t size = 0; size < body.size(); ++size) {
       EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), absl::StatusCode::kDataLoss);
     }
