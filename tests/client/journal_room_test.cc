@@ -95,6 +95,37 @@ TEST_F(JournalRoomTest, ForgetsTheOldestDeliveredReportFirstAndNoMoreThanItMust)
   }
 }
 
+TEST_F(JournalRoomTest, KeepsSealedAnswersThatWaitAndForgetsDeliveredOnes) {
+  SeenManifest seen = SeenFor("a", "relay:1", 1);
+  seen.manifest.sealing = ManifestSealing{.suite = 1, .min_batch = 1000, .payload_bytes = 1000};
+  ASSERT_OK(journal_->Remember(seen));
+  std::vector<JournalEntry> sealed;
+  for (const std::string study : {"a", "b"}) {
+    sealed.push_back(AnswerTo(study, 0));
+    sealed.back().sealed =
+        SealedAnswer{.relay = {1}, .epoch = {2}, .ciphertext = std::string(1000, 's')};
+  }
+  ASSERT_OK(journal_->Append(sealed));
+  ASSERT_OK(journal_->MarkDelivered("a", {"me"}));
+  EXPECT_THAT(journal_->MakeRoom(1), StatusIs(absl::StatusCode::kResourceExhausted,
+                                              HasSubstr("deliver the answers that wait")));
+  for (const bool reopened : {false, true}) {
+    if (reopened) Reopen();
+    EXPECT_TRUE(journal_->Find("me", "a").value()->forgotten);
+    EXPECT_FALSE(journal_->Find("me", "a").value()->sealed.has_value());
+    EXPECT_EQ(journal_->Find("me", "b").value()->sealed, sealed[1].sealed);
+    EXPECT_EQ(journal_->OfStudy("a"), seen);
+  }
+}
+
+TEST_F(JournalRoomTest, AnAnswerIsSealedOrNotAndARecordHoldsOneKind) {
+  JournalEntry sealed = AnswerTo("a", 0);
+  sealed.sealed.emplace();
+  EXPECT_THAT(journal_->Append({sealed, AnswerTo("b")}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in two calls")));
+  EXPECT_TRUE(journal_->Entries().value().empty());
+}
+
 TEST_F(JournalRoomTest, KeepsWhatWasSpentWhoForAndWhatWaits) {
   AnswerThrice();
   EXPECT_THAT(journal_->MakeRoom(1), StatusIs(absl::StatusCode::kResourceExhausted,

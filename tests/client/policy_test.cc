@@ -43,6 +43,17 @@ TEST(PolicyTest, FirstReportAloneCanExceedTheTotal) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in all")));
 }
 
+TEST(PolicyTest, GivesMoreThroughARelayThanToTheCuratorItself) {
+  const Policy policy{.max_epsilon = Epsilon(6), .max_epsilon_direct = Epsilon(2)};
+  EXPECT_OK(policy.Allows(Asking(Epsilon(2)), {}));
+  EXPECT_THAT(policy.Allows(Asking(Epsilon(3)), {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("more than 2 only through a relay")));
+  EXPECT_OK(policy.Allows(Asking(Epsilon(6)), {}, Way::kThroughRelay));
+  EXPECT_THAT(policy.Allows(Asking(Epsilon(7)), {}, Way::kThroughRelay),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 6")));
+}
+
 TEST(PolicyTest, OptingOutAndAFullQueueComeBeforeTheFetch) {
   Policy policy{.max_epsilon = Epsilon(9)};
   EXPECT_OK(policy.AllowsFetch(1'000'000));

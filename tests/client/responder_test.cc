@@ -133,6 +133,26 @@ TEST_F(ResponderTest, OtherTermsForAnAnsweredStudyAreDeclined) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
 }
 
+TEST_F(ResponderTest, WhatWasSealedForARelayIsGivenToNobodyElse) {
+  const auto read = [](size_t) { return LabelledRow{{3}, 1}; };
+  size_t payload_bytes = 0;
+  const auto seal = [&](size_t, const PrivateReport& report) -> absl::StatusOr<SealedAnswer> {
+    payload_bytes = report.payload.size();
+    return SealedAnswer{.relay = {1}, .ciphertext = "sealed"};
+  };
+  ASSERT_OK_AND_ASSIGN(
+      const auto entries,
+      responder_->RespondSealed(MakePrivatizer(), {Invite("ann", 1)}, read, seal, random_));
+  EXPECT_GT(payload_bytes, 0);
+  EXPECT_EQ(entries[0].report.payload, "");
+  EXPECT_EQ(entries[0].sealed->ciphertext, "sealed");
+  Reopen();
+  EXPECT_EQ(journal_->Find("ann", "sample").value()->sealed, entries[0].sealed);
+  EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 2)}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("through a relay")));
+  EXPECT_EQ(rows_read_, 0);
+}
+
 TEST_F(ResponderTest, TotalBudgetOfASubjectIsKept) {
   policy_.max_total_epsilon = *Budget::FromEpsilon(3);
   ASSERT_OK(Respond(MakePrivatizer(2), {Invite("ann", 1)}));

@@ -330,6 +330,16 @@ TEST_P(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
 }
 
+// Both talk to the curator itself.
+TEST_P(TrustTest, AStudyThatTakesReportsFromItsRelayIsRefusedInWords) {
+  Say([](Manifest& m) {
+    m.sealing = ManifestSealing{.suite = 1, .key = {7}, .min_batch = 1000, .payload_bytes = 64};
+  });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("from its relay alone")));
+  SignWith(1);
+  EXPECT_OK(Fetch());  // it was not remembered
+}
+
 TEST_P(TrustTest, WhatLoosensIsRefusedAfterARestartToo) {
   Say([](Manifest& m) { m.expires_unix_seconds = 9000; });
   EXPECT_OK(Fetch());

@@ -80,9 +80,20 @@ TEST(MessagesTest, AManifestIsReadIfItIsWhatWouldBeWritten) {
   const std::string bytes = SerializeManifest(manifest);
   ASSERT_OK_AND_ASSIGN(const Manifest read, ReadManifest(bytes));
   EXPECT_EQ(read, manifest);
-  EXPECT_FALSE(ReadManifest(bytes + std::string("\x58\x01", 2)).ok());  // an unknown field
+  EXPECT_FALSE(ReadManifest(bytes + std::string("\x78\x01", 2)).ok());  // an unknown field
   EXPECT_FALSE(ReadManifest(bytes + bytes).ok());
   EXPECT_FALSE(ReadManifest(std::string(kMaxManifestBytes + 1, 'x')).ok());
+}
+
+TEST(MessagesTest, AManifestOfSealedReportsIsReadAsItWas) {
+  Manifest manifest = SampleManifest();
+  manifest.sealing =
+      ManifestSealing{.suite = 3, .key = {7}, .min_batch = 1000, .payload_bytes = 65535};
+  const std::string bytes = SerializeManifest(manifest);
+  ASSERT_OK_AND_ASSIGN(const Manifest read, ReadManifest(bytes));
+  EXPECT_EQ(read, manifest);
+  // Part of it is none: the last field is left out.
+  EXPECT_FALSE(ReadManifest(bytes.substr(0, bytes.size() - 4)).ok());
 }
 
 TEST(MessagesTest, RequestsAreProtobufsBytes) {

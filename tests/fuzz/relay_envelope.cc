@@ -1,0 +1,48 @@
+// What a relay deals to a device: its envelope, and the terms that the device decides by, as bytes
+// that no signature hides.
+
+#include <memory>
+#include <string>
+
+#include "client/relay/deal.h"
+#include "common/wire/relay_promise.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/support/schemas.h"
+
+namespace coppice {
+namespace {
+
+using testing::Require;
+
+Deal SomeDeal() {
+  const Terms terms{.study = "s",
+                    .schema = std::make_shared<const Schema>(
+                        *Schema::Create({testing::Numeric("x", 0, 10)}, "y", {"no", "yes"})),
+                    .trees = 1,
+                    .epsilon = *Budget::Parse("1"),
+                    .mechanism = MechanismKind::kDirect};
+  return {.relay = {}, .terms = terms, .sealing = {}};
+}
+
+void ReadEnvelope(absl::string_view bytes) {
+  static const Deal& deal = *new Deal(SomeDeal());
+  const absl::StatusOr<DealtTicket> dealt = OpenEnvelope(deal, bytes);
+  Require(dealt.ok() || absl::IsDataLoss(dealt.status()), "an envelope fails in another way");
+  // No tree that is made up hashes to the terms' root.
+  if (dealt.ok()) Require(dealt->trees.empty(), "a tree that the terms do not stand for");
+}
+
+void ReadRelayTerms(absl::string_view bytes) {
+  const absl::StatusOr<RelayTerms> terms = ParseRelayTerms(bytes);
+  if (terms.ok()) Require(SerializeRelayTerms(*terms) == bytes, "terms are not understood in full");
+}
+
+}  // namespace
+}  // namespace coppice
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view input = coppice::testing::AsBytes(data, size);
+  coppice::ReadEnvelope(input);
+  coppice::ReadRelayTerms(input);
+  return 0;
+}
