@@ -20,6 +20,7 @@
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/privatizer.h"
+#include "common/command_line/command_line.h"
 #include "common/data/read_table.h"
 
 namespace coppice::cli {
@@ -90,6 +91,14 @@ class Gateway {
   std::function<bool()> stop_;
   CuratorCheck curator_check_;
 };
+
+// As JSON shows it.
+Json DescribeCounts(const GatewayCounts& counts);
+// What the caller is left with, when not all of it went well.
+absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
+                       const GatewayOptions& options, const std::string& journal_file);
+// --batch.
+void AddGatewayFlags(const Command& verb, GatewayOptions& options);
 
 // How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well
 // below the four megabytes that a gRPC server takes unless told otherwise. At least 1.

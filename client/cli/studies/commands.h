@@ -18,6 +18,7 @@ void AddStudyReports(const Command& study);
 
 // coppice collect: simulate, resume, history.
 void AddCollectCommands(CommandLine& line);
+void AddCollectSimulate(const Command& collect);
 
 }  // namespace coppice::cli
 

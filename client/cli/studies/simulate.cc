@@ -1,0 +1,293 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/studies/collect.h"
+#include "client/cli/studies/commands.h"
+#include "client/cli/studies/token_list.h"
+#include "client/cli/terminal/flags.h"
+#include "client/cli/terminal/interrupt.h"
+#include "client/cli/terminal/output.h"
+#include "client/collector/collector.h"
+#include "client/trust.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/data/schema_file.h"
+#include "common/study/public_values.h"
+
+namespace coppice::cli {
+namespace {
+
+struct SimulateFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
+  std::string max_epsilon = "20";
+  std::vector<std::string> shows;
+  std::string curator_key;
+  bool demand_pin = false;
+  uint64_t min_reports = 0;
+  uint64_t limit = 0;
+  GatewayOptions gateway;
+  bool strict = false;
+  bool again = false;
+};
+
+absl::StatusOr<std::string> MakeTemporaryJournal() {
+  const char* folder = getenv("TMPDIR");
+  std::string path =
+      absl::StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-journal-XXXXXX");
+  const int descriptor = mkstemp(path.data());
+  if (descriptor < 0) {
+    return absl::UnavailableError("cannot make a temporary journal; name one with --journal");
+  }
+  close(descriptor);
+  return path;
+}
+
+// The study's terms and trees, read with one try: a wrong address should not take a minute to show.
+absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
+                                      const std::vector<std::string>& tokens) {
+  // Where tokens are asked for, the first row's: it has the same ticket when its turn comes.
+  const auto first = absl::MakeConstSpan(tokens).subspan(0, 1);
+  COPPICE_ASSIGN_OR_RETURN(
+      const Collector collector,
+      Collector::Create(flags.server.Connection(), flags.server.Once(), &trust));
+  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1, first));
+  return Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees));
+}
+
+// Row n shows token n, or none if there are none.
+GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer,
+                   const std::vector<std::string>& tokens) {
+  return {.tickets =
+              [&](absl::Span<const size_t> rows) {
+                std::vector<std::string> shown;
+                for (const size_t row : rows) {
+                  if (!tokens.empty()) shown.push_back(tokens[row]);
+                }
+                return collector.FetchTickets(privatizer.terms().study, privatizer.fingerprint(),
+                                              static_cast<uint32_t>(rows.size()), shown);
+              },
+          .deliver =
+              [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); },
+          .check_is = [&](const PublicKey& root) { return collector.CheckIs(root); }};
+}
+
+absl::StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
+  if (flags.tokens_file.empty()) return std::vector<std::string>();
+  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens, ReadTokenList(flags.tokens_file));
+  if (tokens.empty()) return absl::InvalidArgumentError(flags.tokens_file + ": holds no token");
+  return tokens;
+}
+
+absl::Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t rows) {
+  if (tokens.empty() || tokens.size() >= rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there are ", tokens.size(), " submission tokens for ", rows,
+                   " rows, and each row needs its own: make more with `coppice study tokens`, or "
+                   "give --limit ",
+                   tokens.size()));
+}
+
+absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
+  OfferPolicy policy{.demand_pin = flags.demand_pin, .min_reports = flags.min_reports};
+  if (flags.curator_key.empty()) return policy;
+  COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadCuratorKey(flags.curator_key));
+  return policy;
+}
+
+// What speaks against the file without regard to any study, so that it can be said before a curator
+// is asked: from then on every row is answered.
+absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
+  SchemaFile own;
+  if (!flags.schema_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(own, ReadSchema(flags.schema_file));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column, own.format));
+  if (!flags.strict) return own;
+  COPPICE_RETURN_IF_ERROR(
+      ReadTableInBlocks(flags.data_file, own.schema, {.strict = true, .format = own.format},
+                        /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
+          .status());
+  return own;
+}
+
+// The column that says whose row it is. Where a study is joined by an id, that is the id.
+absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
+  const std::string& asked = flags.id_column;
+  if (terms.joined_by.empty()) {
+    if (asked.empty() && !flags.journal_file.empty()) {
+      Note(
+          "devices are told apart by their row's number; if the journal outlives this order of "
+          "rows, name the column that says whose row it is with --id-column");
+    }
+    return asked;
+  }
+  if (asked.empty() || asked == terms.joined_by) return terms.joined_by;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--id-column: the study is joined by \"", terms.joined_by,
+                   "\", which says whose row it is; leave the flag out, or name that column"));
+}
+
+// Before any row is answered: by the ids alone, which are sent in the clear.
+absl::Status CheckIds(const Terms& terms, const TableFile& file) {
+  if (terms.joined_by.empty()) return absl::OkStatus();
+  for (size_t row = 0; row < file.ids.size(); ++row) {
+    const absl::Status status = CheckJoinId(file.ids[row]);
+    if (status.ok()) continue;
+    return absl::Status(status.code(), absl::StrCat("row ", row + 1, ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+// Without a journal that is named nothing else would stop rows from answering twice.
+absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
+                            const std::string& journal_file) {
+  const auto seen = journal.OfStudy(flags.study);
+  AnsweringRows rows{.study = flags.study,
+                     .curator = std::nullopt,
+                     .data_file = flags.data_file,
+                     .journal_file = journal_file,
+                     .refuse_again = flags.journal_file.empty() && !flags.again};
+  if (seen.has_value()) rows.curator = seen->root;
+  const absl::Status noted = NoteAnswering(rows);
+  if (noted.ok()) return noted;
+  if (rows.refuse_again) {
+    unlink(journal_file.c_str());  // holds nothing yet
+    return noted;
+  }
+  Note(noted.message());
+  return absl::OkStatus();
+}
+
+absl::Status SimulateRows(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
+  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
+  std::string journal_file = flags.journal_file;
+  if (journal_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
+  }
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
+  Trust trust(offer_policy, *journal);
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
+  const Policy policy{
+      .max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema, .shows = flags.shows};
+  COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
+  COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, privatizer.terms()));
+  std::optional<ReadingNote> reading(flags.data_file);
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.data_file, privatizer.terms().schema,
+                {.total = true, .id_column = id_column, .format = own.format}));
+  reading.reset();
+  COPPICE_RETURN_IF_ERROR(CheckIds(privatizer.terms(), file));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  COPPICE_ASSIGN_OR_RETURN(
+      const Collector collector,
+      Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
+
+  CatchInterrupts();
+  const size_t all = file.table.num_rows();
+  const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
+  COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
+  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
+  if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
+  Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
+  GatewayCounts counts;
+  const absl::Time start = absl::Now();
+  absl::Status status = gateway.Resume(flags.study, counts);
+  if (status.ok()) {
+    Progress progress("rows", rows);
+    status = gateway.AnswerRows(
+        privatizer, policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+  }
+  Json json = {{"study", flags.study}, {"rows", rows}};
+  json.update(DescribeCounts(counts));
+  json["answered_before"] = counts.answered_before;
+  json["payload_bytes"] = counts.MeanPayloadBytes();
+  json["epsilon"] = privatizer.terms().epsilon.epsilon();
+  json["journal"] = journal_file;
+  json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
+  PrintObject(json, flags.output.json);
+  return CloseWith(status, counts, flags.gateway, journal_file);
+}
+
+absl::Status Simulate(const SimulateFlags& flags) {
+  SimulateFlags with_file = flags;
+  COPPICE_ASSIGN_OR_RETURN(with_file.data_file, InputFile(flags.data_file, /*again=*/true));
+  return SimulateRows(with_file);
+}
+
+}  // namespace
+
+void AddCollectSimulate(const Command& collect) {
+  const auto flags = std::make_shared<SimulateFlags>();
+  const Command verb = collect.AddCommand(
+      "simulate", "Let every row of a table answer a study, as a device of its own would",
+      "coppice collect simulate --study s-4f2a --data private.csv --journal devices.journal");
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  verb.Add("--data", flags->data_file,
+           "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
+           "what cannot be read is missing, and an unknown class becomes a random one; - is stdin, "
+           "read "
+           "as CSV")
+      .Takes("FILE")
+      .Required();
+  verb.Add(
+      "--id-column", flags->id_column,
+      "Column that says whose row it is, for the journal (default: the row's number; in a study "
+      "that is joined by an id, that column, which must be there and is sent)");
+  const Flag own_schema =
+      verb.Add("--schema", flags->schema_file,
+               "The devices' own declared schema: a study that does not agree with it is "
+               "declined before any row is read; its file also says which texts are missing "
+               "values");
+  own_schema.ExistingFile();
+  const Flag journal =
+      verb.Add("--journal", flags->journal_file,
+               "Where the devices remember what they sent (default: a new temporary file)")
+          .Takes("FILE");
+  verb.AddSwitch("--again", flags->again,
+                 "Let rows of a file that answered this study before, without a --journal or with "
+                 "another, answer once more; each device then spends its epsilon twice")
+      .Excludes(journal);
+  verb.Add("--submission-tokens", flags->tokens_file,
+           "Submission tokens, one a line, for a study that asks for them; row n shows "
+           "token n")
+      .ExistingFile();
+  verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
+  AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
+                 "Largest epsilon of one report that the devices agree to")
+      .ShowDefault();
+  verb.Add("--show", flags->shows,
+           "Features, or the id that a study is joined by, that the devices agree to send in the "
+           "clear; a study that asks for any other is declined")
+      .SplitAt(',')
+      .Takes("FEATURE,...");
+  verb.Add("--curator-key", flags->curator_key,
+           "Public key of the curator, as `coppice study key --pem` prints it (default: the "
+           "one that the journal remembers, or the first that is seen)")
+      .Takes("FILE")
+      .ExistingFile();
+  verb.AddSwitch("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
+  verb.Add("--min-reports", flags->min_reports,
+           "Answer only if the curator builds models of at least so many reports")
+      .ShowDefault();
+  verb.AddSwitch("--strict", flags->strict,
+                 "Refuse rows that do not fit --schema, before the curator is asked for anything")
+      .Needs(own_schema);
+  AddGatewayFlags(verb, flags->gateway);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Simulate);
+}
+
+}  // namespace coppice::cli
