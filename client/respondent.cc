@@ -67,7 +67,7 @@ absl::Status Respondent::Answer(absl::string_view study, Offer offer, ReadRow re
 }
 
 absl::Status Respondent::PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const {
-  COPPICE_RETURN_IF_ERROR(Responder(policy_, journal_).CheckSealedConsent(terms, subject_));
+  COPPICE_RETURN_IF_ERROR(Responder(policy_, journal_).CheckSealedConsent(terms, {subject_}));
   JournalEntry empty = EmptyAnswer(terms);
   empty.sealed.emplace();
   return MakeRoomFor(empty, ciphertext_bytes);

@@ -32,12 +32,15 @@ absl::Status CheckSameTerms(const JournalEntry& entry, const Privatizer& privati
                    "this one is declined"));
 }
 
+absl::Status InvitedTwice(const Terms& terms) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("a subject is invited to study ", terms.study, " twice in one call"));
+}
+
 absl::Status CheckInvitedOnce(const Terms& terms, absl::Span<const Invitation> invitations) {
   absl::flat_hash_set<absl::string_view> subjects;
   for (const Invitation& invitation : invitations) {
-    if (subjects.insert(invitation.subject).second) continue;
-    return absl::AlreadyExistsError(
-        absl::StrCat("a subject is invited to study ", terms.study, " twice in one call"));
+    if (!subjects.insert(invitation.subject).second) return InvitedTwice(terms);
   }
   return absl::OkStatus();
 }
@@ -90,10 +93,21 @@ absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
   return reports;
 }
 
-absl::Status Responder::CheckSealedConsent(const Terms& terms, const std::string& subject) const {
+absl::Status Responder::CheckSealedConsent(const Terms& terms,
+                                           absl::Span<const std::string> subjects) const {
   COPPICE_RETURN_IF_ERROR(journal_.CheckOptedIn());
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject));
-  return policy_.Allows(terms, spent, Way::kThroughRelay);
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const std::string& subject : subjects) {
+    if (!seen.insert(subject).second) return InvitedTwice(terms);
+    COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(subject, terms.study));
+    if (answered.has_value()) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("a subject has answered study ", terms.study, " already"));
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(subject));
+    COPPICE_RETURN_IF_ERROR(policy_.Allows(terms, spent, Way::kThroughRelay));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<JournalEntry>> Responder::RespondSealed(

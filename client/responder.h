@@ -55,8 +55,8 @@ class Responder {
                                                      ReadRow read, PrivateRandom& random) const;
 
   // Through a relay all that can decline comes before there is a ticket, or the curator would learn
-  // by who falls silent who had which: first this, for a subject that has not answered.
-  absl::Status CheckSealedConsent(const Terms& terms, const std::string& subject) const;
+  // by who falls silent who had which: first this, for subjects that have not answered.
+  absl::Status CheckSealedConsent(const Terms& terms, absl::Span<const std::string> subjects) const;
   // Then this, which declines nothing. Where the ticket's tree is not here, as it is none that a
   // device can answer in, the row is not read and an empty payload is sealed, so that nobody but
   // the curator can tell. The journal has the entries, with one sync, when they are returned.

@@ -47,6 +47,9 @@ struct RetryOptions {
   std::function<absl::Status()> diagnose{};
 };
 
+// The token in `path`, one line. InvalidArgument, naming the file.
+absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
+
 // InvalidArgument unless the options make sense together; reads no file.
 absl::Status CheckConnectOptions(const ConnectOptions& options);
 

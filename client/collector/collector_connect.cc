@@ -94,18 +94,6 @@ absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& 
   return pem;
 }
 
-// gRPC ends the process over a header with other characters.
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
-  std::string token(absl::StripAsciiWhitespace(text));
-  const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
-  if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the token file ", path, " must hold one token on one line"));
-  }
-  return token;
-}
-
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ConnectOptions& options) {
   if (options.insecure) return grpc::InsecureChannelCredentials();
@@ -119,7 +107,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     COPPICE_ASSIGN_OR_RETURN(tls.pem_private_key, ReadKey(options.key_file, tls.pem_cert_chain));
   }
   if (options.token_file.empty()) return grpc::SslCredentials(tls);
-  COPPICE_ASSIGN_OR_RETURN(const std::string token, ReadToken(options.token_file));
+  COPPICE_ASSIGN_OR_RETURN(const std::string token, ReadTokenFile(options.token_file));
   return grpc::CompositeChannelCredentials(grpc::SslCredentials(tls),
                                            grpc::AccessTokenCredentials(token));
 }
@@ -139,6 +127,18 @@ grpc::ChannelArguments MakeArguments(bool loopback) {
 }
 
 }  // namespace
+
+// gRPC ends the process over a header with other characters.
+absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
+  std::string token(absl::StripAsciiWhitespace(text));
+  const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
+  if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the token file ", path, " must hold one token on one line"));
+  }
+  return token;
+}
 
 absl::Status CheckConnectOptions(const ConnectOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.server));

@@ -1,6 +1,7 @@
 #include "client/collector/relay_client.h"
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <algorithm>
 
@@ -47,8 +48,15 @@ absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(v1::SubmitOutcome outcome) {
 
 absl::StatusOr<RelayClient> RelayClient::Create(const ConnectOptions& connect,
                                                 const RetryOptions& retry) {
-  COPPICE_ASSIGN_OR_RETURN(auto channel, Connect(connect));
-  return RelayClient(std::move(channel), connect.server, retry);
+  COPPICE_RETURN_IF_ERROR(CheckConnectOptions(connect));
+  std::string token;
+  if (!connect.token_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(token, ReadTokenFile(connect.token_file));
+  }
+  ConnectOptions without_token = connect;
+  without_token.token_file.clear();
+  COPPICE_ASSIGN_OR_RETURN(auto channel, Connect(without_token));
+  return RelayClient(std::move(channel), connect.server, std::move(token), retry);
 }
 
 absl::StatusOr<DealOffer> RelayClient::GetRelayTerms(absl::string_view study) const {
@@ -82,6 +90,7 @@ absl::StatusOr<std::string> RelayClient::TakeOffer(absl::string_view study,
   v1::TakeOfferResponse response;
   const auto stub = v1::RelayService::NewStub(channel_);
   COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
+    if (!token_.empty()) context.set_credentials(grpc::AccessTokenCredentials(token_));
     return stub->TakeOffer(&context, request, &response);
   }));
   return std::move(*response.mutable_envelope());

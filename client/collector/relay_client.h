@@ -15,7 +15,8 @@
 namespace coppice {
 
 // Guarantee  As RelayLink. TLS as Collector has it: the connection is what tells the relay from
-//            others when a report is sent. Nothing of one call is told in another.
+//            others when a report is sent. A token is shown where a ticket is taken, which is what
+//            the relay counts, and in no other call.
 // Errors     InvalidArgument (options), DataLoss (an answer that is none); of the relay: NotFound,
 //            FailedPrecondition (no deal, or it is over), ResourceExhausted (no ticket is left for
 //            this device, or at all), Unavailable.
@@ -32,11 +33,16 @@ class RelayClient final : public RelayLink {
   absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override;
 
  private:
-  RelayClient(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry)
-      : channel_(std::move(channel)), server_(std::move(server)), retry_(retry) {}
+  RelayClient(std::shared_ptr<grpc::Channel> channel, std::string server, std::string token,
+              const RetryOptions& retry)
+      : channel_(std::move(channel)),
+        server_(std::move(server)),
+        token_(std::move(token)),
+        retry_(retry) {}
 
   std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
+  std::string token_;  // empty: none
   RetryOptions retry_;
 };
 

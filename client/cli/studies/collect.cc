@@ -8,7 +8,9 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
+#include "client/cli/terminal/relay_flags.h"
 #include "client/collector/collector.h"
+#include "client/collector/relay_client.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 struct ResumeFlags {
   ServerFlags server;
+  RelayTarget relay;
   OutputFlags output;
   std::string journal_file;
   GatewayOptions gateway;
@@ -28,7 +31,31 @@ struct HistoryFlags {
   bool answers = false;
 };
 
+// What waits for the relay; nothing of it goes to the curator, who is not asked for anything.
+absl::Status ResumeAtRelay(const ResumeFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
+  const ServerFlags server = flags.relay.AsServer(flags.server);
+  WarnOfOpenFiles(server);
+  COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
+                           RelayClient::Create(server.Connection(), server.Patient()));
+  CatchInterrupts();
+  const auto agree = []() -> absl::StatusOr<Deal> {
+    return absl::InternalError("what waits needs no deal");
+  };
+  RelayCounts counts;
+  const absl::Status status =
+      RelayGateway(relay, agree, *journal, {.batch = flags.gateway.batch}, Interrupted)
+          .Resume(/*study=*/"", KeyIdOf(key), counts);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
+  Json json = DescribeRelayCounts(counts);
+  json["waiting"] = waiting.size();
+  PrintObject(json, flags.output.json);
+  return CloseWith(status, counts, flags.journal_file);
+}
+
 absl::Status Resume(const ResumeFlags& flags) {
+  if (flags.relay.is_given()) return ResumeAtRelay(flags);
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
   Trust trust(OfferPolicy(), *journal);
   COPPICE_ASSIGN_OR_RETURN(
@@ -64,14 +91,14 @@ absl::Status History(const HistoryFlags& flags) {
 void AddResume(const Command& noun) {
   const auto flags = std::make_shared<ResumeFlags>();
   const Command verb =
-      noun.AddCommand("resume", "Deliver what a journal holds and the curator has not",
+      noun.AddCommand("resume", "Deliver what a journal holds and the curator, or a relay, has not",
                       "coppice collect resume --journal devices.journal");
   verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
   verb.AddSwitch("--end-unknown", flags->gateway.end_unknown,
                  "Give up answers to studies that the curator does not know (any more)");
   AddGatewayFlags(verb, flags->gateway);
   AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
+  AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
   SetAction(verb, flags, Resume);
 }
 
@@ -99,7 +126,8 @@ Json DescribeCounts(const GatewayCounts& counts) {
           {"duplicate", counts.duplicate},
           {"refused", refused},
           {"unknown_study", counts.unknown_study},
-          {"of_other_curators", counts.of_other_curators}};
+          {"of_other_curators", counts.of_other_curators},
+          {"of_relays", counts.of_relays}};
 }
 
 absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
@@ -123,12 +151,64 @@ absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
                      "--end-unknown --journal ",
                      journal_file, "` gives the answers up"));
   }
+  if (counts.of_relays > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(counts.of_relays,
+                     " answers are for a relay, which alone gets them; deliver them with `coppice "
+                     "collect resume --relay HOST:PORT --relay-key PIN --journal ",
+                     journal_file, "`"));
+  }
   if (counts.of_other_curators == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       counts.of_other_curators,
       " answers are for another curator and were not sent; `coppice collect history --answers "
       "--journal ",
       journal_file, "` names its key: resume at its address"));
+}
+
+ServerFlags RelayTarget::AsServer(const ServerFlags& curator) const {
+  ServerFlags server = curator;
+  server.connect.server = address;
+  server.connect.ca_file = ca_file;
+  server.connect.token_file = token_file;
+  return server;
+}
+
+Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,
+                    Flag server) {
+  const std::string group = "Relay";
+  const Flag address = verb.Add("--relay", relay.address,
+                                "Where the study's relay listens; --cert, --key, --insecure and "
+                                "--timeout are for it then, and the curator is not asked")
+                           .Takes("HOST:PORT")
+                           .InGroup(group);
+  const Flag key = verb.Add("--relay-key", relay.key,
+                            "The relay's public key, from its operator and not from the curator")
+                       .Check([](const std::string& text) {
+                         return std::string(ReadRelayKey(text).status().message());
+                       })
+                       .Takes("PIN|FILE")
+                       .InGroup(group);
+  address.Needs(key);
+  key.Needs(address);
+  verb.Add("--relay-ca", relay.ca_file,
+           "PEM file of the CA that signed the relay's certificate (default: the system's)")
+      .Takes("FILE")
+      .Needs(address)
+      .InGroup(group);
+  verb.Add("--relay-token-file", relay.token_file,
+           "File with the token that the relay's operator gave you")
+      .Takes("FILE")
+      .Needs(address)
+      .InGroup(group);
+  server.Required(false);
+  verb.CheckFlags([&relay, &curator, server]() -> absl::Status {
+    if (!relay.is_given()) return server.IsGiven() ? absl::OkStatus() : server.MissingError();
+    const absl::Status checked = CheckConnectOptions(relay.AsServer(curator).Connection());
+    if (checked.ok()) return checked;
+    return absl::InvalidArgumentError(absl::StrCat("--relay: ", checked.message()));
+  });
+  return address;
 }
 
 void AddGatewayFlags(const Command& verb, GatewayOptions& options) {

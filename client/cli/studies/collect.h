@@ -14,12 +14,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "client/collector/collector.h"
 #include "client/curator_check.h"
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/privatizer.h"
+#include "client/relay/deal.h"
+#include "client/relay/relay_link.h"
 #include "common/command_line/command_line.h"
 #include "common/data/read_table.h"
 
@@ -47,6 +50,7 @@ struct GatewayCounts {
   std::map<std::string, uint64_t> refused;  // by reason, in words
   uint64_t unknown_study = 0;               // kept: the curator knows no such study
   uint64_t of_other_curators = 0;           // kept, and not sent
+  uint64_t of_relays = 0;                   // kept: their relay alone gets them
   uint64_t payload_bytes = 0;               // of all reports that were sent
 
   uint64_t TotalRefused() const;
@@ -71,8 +75,8 @@ class Gateway {
   // of all if empty.
   absl::Status Resume(const std::string& study, GatewayCounts& counts);
 
-  // The first `rows` rows of `file`. Each is the device that file.ids names, or else its number,
-  // from 1. Rows that have answered are passed over.
+  // The first `rows` rows of `file`, each its device's (SubjectOf()). Rows that have answered are
+  // passed over.
   absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
                           size_t rows, const std::function<void(uint64_t)>& progress,
                           GatewayCounts& counts);
@@ -91,6 +95,86 @@ class Gateway {
   std::function<bool()> stop_;
   CuratorCheck curator_check_;
 };
+
+// What of a table's row is its device's: the device that file.ids names, or else the row's number,
+// from 1.
+std::string SubjectOf(const TableFile& file, size_t row);
+LabelledRow RowOf(const TableFile& file, size_t row);
+
+// ---- The same through a relay (relay_gateway.cc)
+
+struct RelayGatewayOptions {
+  size_t batch = 1000;  // most devices whose answers are journaled together
+  size_t calls = 16;    // at once
+};
+
+struct RelayCounts {
+  uint64_t answered_before = 0;          // rows with an answer in the journal that is not waiting
+  uint64_t dealt = 0;                    // tickets that the relay gave
+  uint64_t stored = 0;                   // reports on the relay's disk
+  std::map<std::string, uint64_t> lost;  // for good, by reason, in words
+  uint64_t of_others = 0;                // kept: for another relay, or a curator
+
+  uint64_t TotalLost() const;
+};
+
+// Many devices behind one journal and one connection, each with a ticket of its own.
+//
+// Guarantee  As RelayedDevice: each device agrees to the deal, takes a ticket, is randomized once
+//            and sealed, and is in the journal before it is sent. Devices do so a batch at a time,
+//            and a batch that could not take all its tickets answers with those that it has.
+// Errors     Cancelled when `stop` says so, between batches. Otherwise those of the parts; what was
+//            counted by then is in `counts`.
+class RelayGateway {
+ public:
+  // `agree` asks the relay for its deal, and admits it. All must outlive the gateway.
+  RelayGateway(const RelayLink& relay, std::function<absl::StatusOr<Deal>()> agree,
+               Journal& journal, const RelayGatewayOptions& options, std::function<bool()> stop);
+
+  // Sends what waits for the relay whose key has this id; of one study, or of all if empty.
+  absl::Status Resume(const std::string& study, const KeyId& relay, RelayCounts& counts);
+
+  // The first `rows` rows of `file`. Rows that have answered are passed over.
+  absl::Status AnswerRows(const Policy& policy, const TableFile& file, size_t rows,
+                          const std::function<void(uint64_t)>& progress, RelayCounts& counts);
+
+ private:
+  absl::Status AnswerBatch(const Policy& policy, const TableFile& file,
+                           absl::Span<const size_t> rows, RelayCounts& counts);
+  // A ticket for each of them, or an error, with those that came before it.
+  absl::Status TakeTickets(const Deal& deal, std::vector<std::optional<DealtTicket>>& dealt) const;
+  absl::Status Send(absl::Span<const JournalEntry> entries, RelayCounts& counts);
+  absl::Status CheckStop() const;
+
+  const RelayLink& relay_;
+  const std::function<absl::StatusOr<Deal>()> agree_;
+  Journal& journal_;
+  const RelayGatewayOptions options_;
+  const std::function<bool()> stop_;
+};
+
+// ---- Which relay (collect.cc)
+
+struct RelayTarget {
+  std::string address;  // empty: none, and the curator itself is asked
+  std::string key;      // a pin, or its file
+  std::string ca_file, token_file;
+
+  bool is_given() const { return !address.empty(); }
+  // The relay as a server. Of the curator's, --cert, --key, --insecure and --timeout count for it.
+  ServerFlags AsServer(const ServerFlags& curator) const;
+};
+
+// --relay, --relay-key, --relay-ca, --relay-token-file, beside the flags of the curator's server,
+// of which --server, the one given here, is needed without a relay. Returns --relay.
+Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,
+                    Flag server);
+
+// As JSON shows it.
+Json DescribeRelayCounts(const RelayCounts& counts);
+// What the caller is left with, when not all of it went well.
+absl::Status CloseWith(const absl::Status& status, const RelayCounts& counts,
+                       const std::string& journal_file);
 
 // As JSON shows it.
 Json DescribeCounts(const GatewayCounts& counts);

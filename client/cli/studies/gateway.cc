@@ -13,10 +13,6 @@ namespace {
 constexpr size_t kMaxCallBytes = 3 << 20;
 constexpr size_t kReportOverhead = 64;  // ticket, tags and lengths
 
-std::string SubjectOf(const TableFile& file, size_t row) {
-  return file.ids.empty() ? absl::StrCat(row + 1) : file.ids[row];
-}
-
 bool SameCall(const PrivateReport& a, const PrivateReport& b) {
   return a.study == b.study && a.fingerprint == b.fingerprint;
 }
@@ -39,6 +35,21 @@ void Count(const DeliveryResult& result, GatewayCounts& counts) {
 }
 
 }  // namespace
+
+std::string SubjectOf(const TableFile& file, size_t row) {
+  return file.ids.empty() ? absl::StrCat(row + 1) : file.ids[row];
+}
+
+LabelledRow RowOf(const TableFile& file, size_t row) {
+  const Table& table = file.table;
+  LabelledRow read{.row = table.row(row), .id = file.ids.empty() ? "" : file.ids[row]};
+  if (table.schema().target()) {
+    read.number = table.target(row);
+  } else {
+    read.label = table.label(row);
+  }
+  return read;
+}
 
 uint64_t GatewayCounts::TotalRefused() const {
   uint64_t total = 0;
@@ -104,6 +115,10 @@ absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
   std::vector<JournalEntry> for_this_curator;
   for (const JournalEntry& entry : waiting) {
     if (!study.empty() && entry.report.study != study) continue;
+    if (entry.sealed.has_value()) {
+      ++counts.of_relays;
+      continue;
+    }
     COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, curator_check_.Owns(entry));
     if (is_for_this_curator) {
       for_this_curator.push_back(entry);
@@ -123,16 +138,7 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
   for (size_t i = 0; i < rows.size(); ++i) {
     invitations.push_back({SubjectOf(file, rows[i]), tickets[i]});
   }
-  const auto read = [&](size_t i) {
-    const Table& table = file.table;
-    LabelledRow row{.row = table.row(rows[i]), .id = file.ids.empty() ? "" : file.ids[rows[i]]};
-    if (table.schema().target()) {
-      row.number = table.target(rows[i]);
-    } else {
-      row.label = table.label(rows[i]);
-    }
-    return row;
-  };
+  const auto read = [&](size_t i) { return RowOf(file, rows[i]); };
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(
       std::vector<PrivateReport> reports,

@@ -13,7 +13,10 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
+#include "client/cli/terminal/relay_flags.h"
 #include "client/collector/collector.h"
+#include "client/collector/relay_client.h"
+#include "client/relay/deal.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
@@ -25,6 +28,8 @@ namespace {
 
 struct SimulateFlags {
   ServerFlags server;
+  RelayTarget relay;
+  uint64_t min_batch = kLeastMinBatch;
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
   std::string max_epsilon = "20";
@@ -166,37 +171,100 @@ absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
   return absl::OkStatus();
 }
 
+// All rows, by the study's schema.
+absl::StatusOr<TableFile> ReadRows(const SimulateFlags& flags, const Terms& terms,
+                                   const SchemaFile& own) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, terms));
+  std::optional<ReadingNote> reading(flags.data_file);
+  COPPICE_ASSIGN_OR_RETURN(
+      TableFile file, ReadTable(flags.data_file, terms.schema,
+                                {.total = true, .id_column = id_column, .format = own.format}));
+  reading.reset();
+  COPPICE_RETURN_IF_ERROR(CheckIds(terms, file));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  return file;
+}
+
+size_t CountRows(const SimulateFlags& flags, const TableFile& file) {
+  const size_t all = file.table.num_rows();
+  return flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
+}
+
+absl::StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
+  return flags.journal_file.empty() ? MakeTemporaryJournal() : flags.journal_file;
+}
+
+// The devices' side of a relay, which takes the curator's place.
+absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
+  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
+  COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
+  Trust trust(offer_policy, *journal);
+  // Nobody waits here for a time of sending, which hides one device's work and not that of many.
+  const RelayPolicy relay_policy{
+      .relay_key = key, .min_batch = flags.min_batch, .max_send_delay_seconds = 0};
+  const ServerFlags server = flags.relay.AsServer(flags.server);
+  WarnOfOpenFiles(server);
+  const auto agree_at = [&](const RelayLink& link) -> absl::StatusOr<Deal> {
+    COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, link.GetRelayTerms(flags.study));
+    return AdmitDeal(offer, flags.study, link.address(), relay_policy, trust, SystemSeconds());
+  };
+  // With one try first: a wrong address should not take a minute to show.
+  COPPICE_ASSIGN_OR_RETURN(const RelayClient once,
+                           RelayClient::Create(server.Connection(), server.Once()));
+  COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_at(once));
+  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
+  COPPICE_RETURN_IF_ERROR(policy.Allows(deal.terms, /*spent=*/{}, Way::kThroughRelay));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, deal.terms, own));
+  COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
+                           RelayClient::Create(server.Connection(), server.Patient()));
+  CatchInterrupts();
+  const size_t rows = CountRows(flags, file);
+  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
+  if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
+  RelayGateway gateway(
+      relay, [&] { return agree_at(relay); }, *journal, {.batch = flags.gateway.batch},
+      Interrupted);
+  RelayCounts counts;
+  const absl::Time start = absl::Now();
+  absl::Status status = gateway.Resume(flags.study, KeyIdOf(key), counts);
+  if (status.ok()) {
+    Progress progress("rows", rows);
+    status = gateway.AnswerRows(
+        policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+  }
+  Json json = {{"study", flags.study}, {"rows", rows}};
+  json.update(DescribeRelayCounts(counts));
+  json["answered_before"] = counts.answered_before;
+  json["epsilon"] = deal.terms.epsilon.epsilon();
+  json["min_batch"] = deal.relay.min_batch;
+  json["journal"] = journal_file;
+  json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
+  PrintObject(json, flags.output.json);
+  return CloseWith(status, counts, journal_file);
+}
+
 absl::Status SimulateRows(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
-  std::string journal_file = flags.journal_file;
-  if (journal_file.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
-  }
+  COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
   const Policy policy{
       .max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema, .shows = flags.shows};
   COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
-  COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, privatizer.terms()));
-  std::optional<ReadingNote> reading(flags.data_file);
-  COPPICE_ASSIGN_OR_RETURN(
-      const TableFile file,
-      ReadTable(flags.data_file, privatizer.terms().schema,
-                {.total = true, .id_column = id_column, .format = own.format}));
-  reading.reset();
-  COPPICE_RETURN_IF_ERROR(CheckIds(privatizer.terms(), file));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, privatizer.terms(), own));
   COPPICE_ASSIGN_OR_RETURN(
       const Collector collector,
       Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
 
   CatchInterrupts();
-  const size_t all = file.table.num_rows();
-  const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
+  const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
   COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
   if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
@@ -223,7 +291,7 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
 absl::Status Simulate(const SimulateFlags& flags) {
   SimulateFlags with_file = flags;
   COPPICE_ASSIGN_OR_RETURN(with_file.data_file, InputFile(flags.data_file, /*again=*/true));
-  return SimulateRows(with_file);
+  return flags.relay.is_given() ? SimulateThroughRelay(with_file) : SimulateRows(with_file);
 }
 
 }  // namespace
@@ -259,24 +327,27 @@ void AddCollectSimulate(const Command& collect) {
                  "Let rows of a file that answered this study before, without a --journal or with "
                  "another, answer once more; each device then spends its epsilon twice")
       .Excludes(journal);
-  verb.Add("--submission-tokens", flags->tokens_file,
-           "Submission tokens, one a line, for a study that asks for them; row n shows "
-           "token n")
-      .ExistingFile();
+  const Flag tokens =
+      verb.Add("--submission-tokens", flags->tokens_file,
+               "Submission tokens, one a line, for a study that asks for them; row n shows "
+               "token n");
+  tokens.ExistingFile();
   verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
       .ShowDefault();
-  verb.Add("--show", flags->shows,
-           "Features, or the id that a study is joined by, that the devices agree to send in the "
-           "clear; a study that asks for any other is declined")
-      .SplitAt(',')
-      .Takes("FEATURE,...");
-  verb.Add("--curator-key", flags->curator_key,
-           "Public key of the curator, as `coppice study key --pem` prints it (default: the "
-           "one that the journal remembers, or the first that is seen)")
-      .Takes("FILE")
-      .ExistingFile();
+  const Flag shows = verb.Add("--show", flags->shows,
+                              "Features, or the id that a study is joined by, that the devices "
+                              "agree to send in the "
+                              "clear; a study that asks for any other is declined")
+                         .SplitAt(',')
+                         .Takes("FEATURE,...");
+  const Flag curator_key =
+      verb.Add("--curator-key", flags->curator_key,
+               "Public key of the curator, as `coppice study key --pem` prints it (default: the "
+               "one that the journal remembers, or the first that is seen)")
+          .Takes("FILE")
+          .ExistingFile();
   verb.AddSwitch("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
   verb.Add("--min-reports", flags->min_reports,
            "Answer only if the curator builds models of at least so many reports")
@@ -286,7 +357,16 @@ void AddCollectSimulate(const Command& collect) {
       .Needs(own_schema);
   AddGatewayFlags(verb, flags->gateway);
   AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
+  const Flag relay =
+      AddRelayTarget(verb, flags->relay, flags->server, AddServerFlags(verb, flags->server));
+  relay.Needs(curator_key).Excludes(tokens).Excludes(shows);
+  verb.Add("--min-batch", flags->min_batch,
+           "Answer only if the relay sends batches of at least so many reports, and drops smaller "
+           "ones")
+      .Positive()
+      .ShowDefault()
+      .Needs(relay)
+      .InGroup("Relay");
   SetAction(verb, flags, Simulate);
 }
 
