@@ -19,6 +19,19 @@ struct Totals {
 
 double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / Budget::kNanosPerEpsilon; }
 
+template <typename Bytes>
+std::string Hex(const Bytes& bytes) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// Without the claim, by which whoever has it could answer in the device's place.
+void AddSealed(const SealedAnswer& sealed, Json& row) {
+  row["relay"] = Hex(sealed.relay);
+  row["epoch"] = Hex(sealed.epoch);
+  row["encapsulated"] = Hex(sealed.encapsulated);
+  row["ciphertext"] = Hex(sealed.ciphertext);
+}
+
 }  // namespace
 
 std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries) {
@@ -51,8 +64,12 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
                     {"epsilon", Epsilon(entry.epsilon.nanos())},
                     {"delivered", entry.delivered},
                     {"fingerprint", ToHex(report.fingerprint)},
-                    {"ticket", absl::BytesToHexString(report.ticket.ToBytes())},
-                    {"payload", absl::BytesToHexString(report.payload)}});
+                    {"ticket", absl::BytesToHexString(report.ticket.ToBytes())}});
+    if (entry.sealed.has_value()) {
+      AddSealed(*entry.sealed, rows.back());
+    } else {
+      rows.back()["payload"] = absl::BytesToHexString(report.payload);
+    }
     if (report.public_values.empty()) continue;
     rows.back()["public_values"] = absl::BytesToHexString(report.public_values);
   }

@@ -2,78 +2,31 @@
 
 #include "client/collector/relay_client.h"
 
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/wire/manifest.h"
-#include "coppice/v1/relay.grpc.pb.h"
 #include "tests/client/relay/fake_deal.h"
+#include "tests/client/relay/fake_relay.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::Envelope;
 using ::coppice::testing::FakeDealOffer;
-using ::coppice::testing::OfferOf;
+using ::coppice::testing::FakeRelay;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-class FakeRelay final : public v1::RelayService::Service {
- public:
-  grpc::Status GetRelayTerms(grpc::ServerContext*, const v1::GetRelayTermsRequest* request,
-                             v1::GetRelayTermsResponse* response) override {
-    asked = request->study();
-    const DealOffer offer = FakeDealOffer();
-    response->set_relay_terms(offer.relay_terms);
-    response->set_signature(std::string(offer.signature.begin(), offer.signature.end()));
-    response->set_terms(offer.terms);
-    *response->mutable_manifest() = ToProto(offer.manifest);
-    tamper(*response);
-    return grpc::Status::OK;
-  }
-  grpc::Status TakeOffer(grpc::ServerContext*, const v1::TakeOfferRequest* request,
-                         v1::TakeOfferResponse* response) override {
-    asked = absl::StrCat(request->study(), " ", request->epoch());
-    response->set_envelope(Envelope(OfferOf(SampleTicket(3)).SerializeAsString()));
-    return take;
-  }
-  grpc::Status SubmitSealedReport(grpc::ServerContext*,
-                                  const v1::SubmitSealedReportRequest* request,
-                                  v1::SubmitSealedReportResponse* response) override {
-    requests.push_back(*request);
-    if (requests.size() <= failures) return {grpc::StatusCode::UNAVAILABLE, "not now"};
-    response->set_outcome(outcome);
-    return grpc::Status::OK;
-  }
-
-  std::string asked;
-  std::function<void(v1::GetRelayTermsResponse&)> tamper = [](v1::GetRelayTermsResponse&) {};
-  grpc::Status take = grpc::Status::OK;
-  std::vector<v1::SubmitSealedReportRequest> requests;
-  size_t failures = 0;
-  v1::SubmitOutcome outcome = v1::SUBMIT_OUTCOME_STORED;
-};
-
 class RelayClientTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&relay_);
-    server_ = builder.BuildAndStart();
     const RetryOptions retry{.deadline = absl::Seconds(5),
                              .give_up_after = absl::Seconds(5),
                              .first_backoff = absl::Milliseconds(1)};
-    auto client =
-        RelayClient::Create({.server = absl::StrCat("127.0.0.1:", port), .insecure = true}, retry);
+    auto client = RelayClient::Create({.server = relay_.address(), .insecure = true}, retry);
     ASSERT_OK(client.status());
     client_ = std::make_unique<RelayClient>(*std::move(client));
   }
@@ -88,7 +41,6 @@ class RelayClientTest : public ::testing::Test {
   }
 
   FakeRelay relay_;
-  std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<RelayClient> client_;
 };
 
