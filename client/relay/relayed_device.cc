@@ -18,13 +18,12 @@ class RealClock final : public SendClock {
   void SleepUntil(absl::Time time) override { absl::SleepFor(time - absl::Now()); }
 };
 
-// Fails, as memory does, before there is a ticket: not when one of a large tree has come. It is
-// touched, because what is only promised may not be there.
-void SetAsideMemory(const Deal& deal) {
-  std::vector<char> set_aside(size_t{deal.relay.offer_bytes} * kMemoryPerOfferByte +
-                              2 * deal.sealing.payload_bytes);
-  volatile char* const begin = set_aside.data();
-  for (size_t i = 0; i < set_aside.size(); i += 4096) begin[i] = 1;
+// Held until the offer has come, so that memory is short before there is a ticket, and not when it
+// is one of a large tree. It is written to, because what is only promised may not be there.
+std::vector<char> SetAsideMemory(const Deal& deal) {
+  return std::vector<char>(size_t{deal.relay.offer_bytes} * kMemoryPerOfferByte +
+                               size_t{2} * deal.sealing.payload_bytes,
+                           'm');
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ absl::StatusOr<Deal> RelayedDevice::Agree(absl::string_view study) const {
 }
 
 absl::StatusOr<std::string> RelayedDevice::TakeTicket(const Deal& deal, absl::Duration delay) {
-  SetAsideMemory(deal);
+  const std::vector<char> set_aside = SetAsideMemory(deal);
   COPPICE_ASSIGN_OR_RETURN(std::string envelope,
                            parts_.relay.TakeOffer(deal.relay.study, deal.relay.epoch));
   not_before_ = std::max(not_before_, parts_.clock.Now() + delay);

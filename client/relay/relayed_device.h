@@ -57,7 +57,7 @@ DeliveryResult ResultOf(SubmitOutcome outcome);
 //            else, at a time that was drawn before there was a ticket.
 // Errors     Answer(): those of Respondent and AdmitDeal(); DataLoss for an envelope without a
 //            ticket. Deliver(): those of the journal and the link.
-// Threads    safe to share; Answer() and Deliver() calls must not overlap.
+// Threads    one at a time.
 class RelayedDevice {
  public:
   // `subject` is whose row it is.

@@ -88,7 +88,7 @@ expect 'the second source' "$(contents "$second_source")" \
 
 # On the way of a row to its report nothing but the private generator, in any object.
 path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,ldp/payload/libcoppice_ldp_payload}.a
-      "$build"/client/libcoppice_client.a)
+      "$build"/common/seal/libcoppice_seal.a "$build"/client/{libcoppice_client,relay/libcoppice_client_relay}.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # And nothing at all in a trainer: what it draws is handed to it.
 trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
