@@ -1,6 +1,7 @@
 #include "client/cli/studies/collect.h"
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -35,10 +36,9 @@ struct HistoryFlags {
 absl::Status ResumeAtRelay(const ResumeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
-  const ServerFlags server = flags.relay.AsServer(flags.server);
-  WarnOfOpenFiles(server);
+  WarnOfOpenFiles(flags.relay.AsServer(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
-                           RelayClient::Create(server.Connection(), server.Patient()));
+                           flags.relay.Connect(flags.server, /*patiently=*/true));
   CatchInterrupts();
   const auto agree = []() -> absl::StatusOr<Deal> {
     return absl::InternalError("what waits needs no deal");
@@ -172,6 +172,20 @@ ServerFlags RelayTarget::AsServer(const ServerFlags& curator) const {
   server.connect.ca_file = ca_file;
   server.connect.token_file = token_file;
   return server;
+}
+
+absl::StatusOr<RelayClient> RelayTarget::Connect(const ServerFlags& curator, bool patiently) const {
+  const ServerFlags server = AsServer(curator);
+  RetryOptions retry = patiently ? server.Patient() : server.Once();
+  retry.diagnose = [ask = std::move(retry.diagnose)] {
+    const absl::Status why = ask();
+    return absl::Status(
+        why.code(), absl::StrReplaceAll(why.message(), {{"--server", "--relay"},
+                                                        {"--ca FILE or COPPICE_CA", "--relay-ca"},
+                                                        {"(--ca)", "(--relay-ca)"},
+                                                        {"coppiced ", "coppice-relay "}}));
+  };
+  return RelayClient::Create(server.Connection(), retry);
 }
 
 Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,

@@ -17,6 +17,7 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "client/collector/collector.h"
+#include "client/collector/relay_client.h"
 #include "client/curator_check.h"
 #include "client/journal.h"
 #include "client/policy.h"
@@ -163,6 +164,8 @@ struct RelayTarget {
   bool is_given() const { return !address.empty(); }
   // The relay as a server. Of the curator's, --cert, --key, --insecure and --timeout count for it.
   ServerFlags AsServer(const ServerFlags& curator) const;
+  // With one try, or again and again until the time is up. Errors name the relay's flags.
+  absl::StatusOr<RelayClient> Connect(const ServerFlags& curator, bool patiently) const;
 };
 
 // --relay, --relay-key, --relay-ca, --relay-token-file, beside the flags of the curator's server,

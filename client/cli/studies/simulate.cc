@@ -206,21 +206,20 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   // Nobody waits here for a time of sending, which hides one device's work and not that of many.
   const RelayPolicy relay_policy{
       .relay_key = key, .min_batch = flags.min_batch, .max_send_delay_seconds = 0};
-  const ServerFlags server = flags.relay.AsServer(flags.server);
-  WarnOfOpenFiles(server);
+  WarnOfOpenFiles(flags.relay.AsServer(flags.server));
   const auto agree_at = [&](const RelayLink& link) -> absl::StatusOr<Deal> {
     COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, link.GetRelayTerms(flags.study));
     return AdmitDeal(offer, flags.study, link.address(), relay_policy, trust, SystemSeconds());
   };
   // With one try first: a wrong address should not take a minute to show.
   COPPICE_ASSIGN_OR_RETURN(const RelayClient once,
-                           RelayClient::Create(server.Connection(), server.Once()));
+                           flags.relay.Connect(flags.server, /*patiently=*/false));
   COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_at(once));
   const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
   COPPICE_RETURN_IF_ERROR(policy.Allows(deal.terms, /*spent=*/{}, Way::kThroughRelay));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadRows(flags, deal.terms, own));
   COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
-                           RelayClient::Create(server.Connection(), server.Patient()));
+                           flags.relay.Connect(flags.server, /*patiently=*/true));
   CatchInterrupts();
   const size_t rows = CountRows(flags, file);
   COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));

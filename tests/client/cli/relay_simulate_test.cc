@@ -105,5 +105,13 @@ TEST_F(RelaySimulateTest, ARelayNeedsBothPins) {
   EXPECT_THAT(neither.err, HasSubstr("--server"));
 }
 
+TEST_F(RelaySimulateTest, ARelayThatIsNotThereIsNamedByItsFlag) {
+  const Outcome outcome = RunCoppice({"collect", "simulate", "--study", "sample", "--data",
+                                      Path("rows.csv"), "--curator-key", Path("curator.pem"),
+                                      "--relay", "127.0.0.1:1", "--relay-key", key_, "--insecure"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("check --relay, and that coppice-relay runs there"));
+}
+
 }  // namespace
 }  // namespace coppice
