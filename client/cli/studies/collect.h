@@ -135,9 +135,10 @@ class RelayGateway {
   // Sends what waits for the relay whose key has this id; of one study, or of all if empty.
   absl::Status Resume(const std::string& study, const KeyId& relay, RelayCounts& counts);
 
-  // The first `rows` rows of `file`. Rows that have answered are passed over.
-  absl::Status AnswerRows(const Policy& policy, const TableFile& file, size_t rows,
-                          const std::function<void(uint64_t)>& progress, RelayCounts& counts);
+  // The first `rows` rows of `file`. Rows that have answered `study` are passed over.
+  absl::Status AnswerRows(const std::string& study, const Policy& policy, const TableFile& file,
+                          size_t rows, const std::function<void(uint64_t)>& progress,
+                          RelayCounts& counts);
 
  private:
   absl::Status AnswerBatch(const Policy& policy, const TableFile& file,

@@ -152,14 +152,13 @@ absl::Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& fi
   return taken;
 }
 
-absl::Status RelayGateway::AnswerRows(const Policy& policy, const TableFile& file, size_t rows,
+absl::Status RelayGateway::AnswerRows(const std::string& study, const Policy& policy,
+                                      const TableFile& file, size_t rows,
                                       const std::function<void(uint64_t)>& progress,
                                       RelayCounts& counts) {
-  COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_());
   std::vector<size_t> batch;
   for (size_t row = 0; row < rows; ++row) {
-    COPPICE_ASSIGN_OR_RETURN(const auto answered,
-                             journal_.Find(SubjectOf(file, row), deal.relay.study));
+    COPPICE_ASSIGN_OR_RETURN(const auto answered, journal_.Find(SubjectOf(file, row), study));
     if (answered.has_value()) {
       ++counts.answered_before;
     } else {

@@ -233,7 +233,7 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   if (status.ok()) {
     Progress progress("rows", rows);
     status = gateway.AnswerRows(
-        policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+        flags.study, policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
   }
   Json json = {{"study", flags.study}, {"rows", rows}};
   json.update(DescribeRelayCounts(counts));

@@ -68,7 +68,7 @@ class RelayGatewayTest : public ::testing::Test {
         {.batch = 4, .calls = 3}, [this] { return stop_; });
     COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", KeyIdOf(RelayKey().public_key()), counts_));
     return gateway.AnswerRows(
-        policy_, file_, rows, [](uint64_t) {}, counts_);
+        "sample", policy_, file_, rows, [](uint64_t) {}, counts_);
   }
   std::set<std::string> TakenSubjects() const {
     std::set<std::string> subjects;
