@@ -49,8 +49,7 @@ struct RelayPolicy {
 // Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
 //            owner.
 struct Policy {
-  Budget
-      max_epsilon;  // per report, also through a relay: with the curator's help it learns as much
+  Budget max_epsilon;  // per report, also through a relay, which may collude with the curator
   // Per report that goes to the curator itself, if set: above it only through a relay.
   std::optional<Budget> max_epsilon_direct = {};
   std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set

@@ -106,7 +106,7 @@ LabelledRow RowOf(const TableFile& file, size_t row);
 
 struct RelayGatewayOptions {
   size_t batch = 1000;  // most devices whose answers are journaled together
-  size_t calls = 16;    // at once
+  size_t calls = 32;    // at once
 };
 
 struct RelayCounts {
