@@ -49,6 +49,12 @@ absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(v1::SubmitOutcome outcome) {
 absl::StatusOr<RelayClient> RelayClient::Create(const ConnectOptions& connect,
                                                 const RetryOptions& retry) {
   COPPICE_RETURN_IF_ERROR(CheckConnectOptions(connect));
+  if (connect.ca_file.empty() && !connect.insecure) {
+    return absl::InvalidArgumentError(
+        "a relay must be known by an authority that its operator names: whoever can show a device "
+        "another certificate for its address, as many authorities of the system could, reads which "
+        "ticket the device has. Give the authority's certificate (--relay-ca)");
+  }
   std::string token;
   if (!connect.token_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(token, ReadTokenFile(connect.token_file));

@@ -106,14 +106,20 @@ absl::Status CheckSealingKey(const RelayTerms& relay, const ManifestSealing& sea
                   "come again when the next deal begins");
 }
 
+// Whether an answer about the tree takes no more than all reports are sealed to. An honest
+// curator's trees do; one that takes more would also take more time and memory than the device set
+// aside before it knew its ticket, and tell by them who had it.
+bool FitsReports(const Deal& deal, const Tree& tree) {
+  const auto mechanism = MakeMechanism(deal.terms, tree.num_leaves());
+  return mechanism.ok() && (*mechanism)->max_payload_bytes() <= deal.sealing.payload_bytes;
+}
+
 // The tree that the ticket answers in, if a device can.
-TreesByIndex TreeOf(const Terms& terms, const Ticket& ticket, const v1::RelayedOffer& offer) {
+TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const v1::RelayedOffer& offer) {
   TreesByIndex trees;
-  const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  absl::StatusOr<Tree> tree = OpenTree(terms, number, offer.tree(), offer.tree_path());
-  if (tree.ok() && MakeMechanism(terms, tree->num_leaves()).ok()) {
-    trees.emplace(number, *std::move(tree));
-  }
+  const uint32_t number = TreeOfTicket(ticket, deal.terms.trees);
+  absl::StatusOr<Tree> tree = OpenTree(deal.terms, number, offer.tree(), offer.tree_path());
+  if (tree.ok() && FitsReports(deal, *tree)) trees.emplace(number, *std::move(tree));
   return trees;
 }
 
@@ -166,7 +172,7 @@ absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view env
   }
   dealt.ticket = *ticket;
   std::copy(offer.claim().begin(), offer.claim().end(), dealt.claim.begin());
-  dealt.trees = TreeOf(deal.terms, dealt.ticket, offer);
+  dealt.trees = TreeOf(deal, dealt.ticket, offer);
   return dealt;
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 // A tree in memory takes some dozens of bytes for each byte that travels, twice while it is read.
 constexpr size_t kMemoryPerOfferByte = 64;
+// The most that a mechanism takes beside its payload: a bit for each cell.
+constexpr size_t kMechanismBytes = size_t{1} << 19;
 
 class RealClock final : public SendClock {
  public:
@@ -22,7 +24,7 @@ class RealClock final : public SendClock {
 // is one of a large tree. It is written to, because what is only promised may not be there.
 std::vector<char> SetAsideMemory(const Deal& deal) {
   return std::vector<char>(size_t{deal.relay.offer_bytes} * kMemoryPerOfferByte +
-                               size_t{2} * deal.sealing.payload_bytes,
+                               size_t{2} * deal.sealing.payload_bytes + kMechanismBytes,
                            'm');
 }
 

@@ -212,6 +212,20 @@ TEST_F(DealTest, ATreeThatIsNoneLeavesTheTicket) {
   }
 }
 
+// It would take longer and more memory than the device was ready for when it agreed.
+TEST_F(DealTest, ATreeWithLongerPayloadsThanPromisedIsNotAnswered) {
+  Deal deal = FakeDeal();
+  const std::string envelope = Envelope(OfferOf(SampleTicket(3)).SerializeAsString());
+  const Tree& tree = FakeForest()[TreeOfTicket(SampleTicket(3), 9)];
+  const auto longest = (*MakeMechanism(deal.terms, tree.num_leaves()))->max_payload_bytes();
+  deal.sealing.payload_bytes = static_cast<uint32_t>(longest);
+  EXPECT_EQ(OpenEnvelope(deal, envelope)->trees.size(), 1u);
+  --deal.sealing.payload_bytes;
+  ASSERT_OK_AND_ASSIGN(const DealtTicket dealt, OpenEnvelope(deal, envelope));
+  EXPECT_EQ(dealt.ticket, SampleTicket(3));
+  EXPECT_TRUE(dealt.trees.empty());
+}
+
 TEST_F(DealTest, AnEnvelopeWithoutATicketIsMalformed) {
   const std::string good = OfferOf(SampleTicket(3)).SerializeAsString();
   for (const std::string& envelope :

@@ -54,6 +54,11 @@ TEST_F(RelayClientTest, WhatTheRelaySaysComesAsItIs) {
   EXPECT_EQ(offer.manifest.signature, FakeDealOffer().manifest.signature);
 }
 
+TEST_F(RelayClientTest, TheSystemsAuthoritiesDoNotVouchForARelay) {
+  EXPECT_THAT(RelayClient::Create({.server = "relay.example:7443"}, {}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--relay-ca")));
+}
+
 TEST_F(RelayClientTest, TermsWithoutASignatureOrAManifestAreNone) {
   relay_.tamper = [](v1::GetRelayTermsResponse& response) { response.set_signature("short"); };
   EXPECT_THAT(client_->GetRelayTerms("sample").status(),
