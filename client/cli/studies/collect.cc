@@ -206,7 +206,7 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
   address.Needs(key);
   key.Needs(address);
   verb.Add("--relay-ca", relay.ca_file,
-           "PEM file of the CA that signed the relay's certificate (default: the system's)")
+           "PEM file of the CA that signed the relay's certificate, from the relay's operator")
       .Takes("FILE")
       .Needs(address)
       .InGroup(group);
@@ -218,6 +218,11 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
   server.Required(false);
   verb.CheckFlags([&relay, &curator, server]() -> absl::Status {
     if (!relay.is_given()) return server.IsGiven() ? absl::OkStatus() : server.MissingError();
+    if (relay.ca_file.empty() && !curator.connect.insecure) {
+      return absl::InvalidArgumentError(
+          "--relay-ca is required: what tells the relay from others when it is sent a report is "
+          "its certificate");
+    }
     const absl::Status checked = CheckConnectOptions(relay.AsServer(curator).Connection());
     if (checked.ok()) return checked;
     return absl::InvalidArgumentError(absl::StrCat("--relay: ", checked.message()));

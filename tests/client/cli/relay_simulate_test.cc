@@ -96,6 +96,11 @@ TEST_F(RelaySimulateTest, ARelayNeedsBothPins) {
       Run({"collect", "simulate", "--study", "sample", "--data", Path("rows.csv")});
   EXPECT_EQ(no_curator.code, 2);
   EXPECT_THAT(no_curator.err, HasSubstr("--curator-key"));
+  const Outcome no_authority =
+      RunCoppice({"collect", "resume", "--journal", Path("curator.pem"), "--relay",
+                  relay_.address(), "--relay-key", key_});
+  EXPECT_EQ(no_authority.code, 2);
+  EXPECT_THAT(no_authority.err, HasSubstr("--relay-ca"));
   key_ = "ed25519:nonsense";
   const Outcome bad_pin = Simulate();
   EXPECT_EQ(bad_pin.code, 2);
