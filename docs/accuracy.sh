@@ -12,6 +12,7 @@
 #   numbers    studies that predict a number: with all features private, and with all of them public (RMSE)
 #   million    a million devices on the synthetic pair, with and without public labels
 #   public     the same studies with some of their features public
+#   relay      adult through a relay, by the central epsilon of 30,000 honest reports (delta 1e-6), beside the same without noise
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
 #   plan-public  the same for studies with public features
 # Every table but `numbers` and the last two is printed four times, from the same runs: accuracy, area under the curve, log loss and
@@ -20,7 +21,7 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|plan|plan-public [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -258,14 +259,18 @@ public_sets() {
   esac
 }
 
-# gain_over_none EPSILON FEATURES FLAGS...: the mean over repetitions of accuracy less that of the study without public
-# features, in points.
+# points_over FILE FILE: the mean over repetitions of the first's accuracy less the second's, in points.
+points_over() {
+  jq -r -s '[[.[0], .[1]] | map(.repetitions.accuracy) | transpose[] | 100 * (.[0] - .[1])] | length as $n
+    | (add / $n) as $mean | ((map(. - $mean | . * .) | add) / ($n - 1) / $n | sqrt) as $error
+    | [$mean, $error] | map(. * 10 | round / 10) | "\(.[0]) ± \(.[1])"' "$1" "$2"
+}
+
+# gain_over_none EPSILON FEATURES FLAGS...: that of a study with public features over the same without.
 gain_over_none() {
   local epsilon=$1 features=$2
   shift 2
-  jq -r -s '[[.[0], .[1]] | map(.repetitions.accuracy) | transpose[] | 100 * (.[0] - .[1])] | length as $n
-    | (add / $n) as $mean | ((map(. - $mean | . * .) | add) / ($n - 1) / $n | sqrt) as $error
-    | [$mean, $error] | map(. * 10 | round / 10) | "\(.[0]) ± \(.[1])"' <(run "$@" --public-features "$features" --epsilon "$epsilon") \
+  points_over <(run "$@" --public-features "$features" --epsilon "$epsilon") \
     <(run "$@" --public-features none --epsilon "$epsilon")
 }
 
@@ -287,6 +292,28 @@ public_table() {
   echo "| study (devices, public rows) | public features | ε = 0.5 | 1 | 2 | points over none, ε = 0.5 | 1 | 2 |"
   echo "|---|---|---|---|---|---|---|---|"
   for_studies public_rows "${STUDIES:-γ=.5|adult .32361|credit .23800|mushroom|rice|robot4}"
+}
+
+# local_epsilon CENTRAL: the largest epsilon of a report by any mechanism.
+local_epsilon() { "$lab" amplify --epsilon "$1" --delta 1e-6 --reports 30000 --json | jq .epsilon0; }
+
+relay_row() {
+  local name=$1 central epsilon
+  shift
+  local -a study=("$@" --per-repetition)
+  for central in none 0.1 0.25 0.5 1; do
+    epsilon=1
+    [[ $central == none ]] || epsilon=$(local_epsilon "$central")
+    echo "| $name | $central | $epsilon | $(untuned "${study[@]}" --epsilon "$epsilon" | figure) | $(points_over \
+      <(run "${study[@]}" --epsilon "$epsilon") <(run "${study[@]}" --epsilon inf)) |"
+  done
+  echo "| $name | | no noise | $(untuned "${study[@]}" --epsilon inf | figure) | |"
+}
+
+relay_table() {
+  echo "| study (devices, public rows) | central ε | ε₀ of a report | $measure | points of accuracy over no noise |"
+  echo "|---|---|---|---|---|"
+  for_studies relay_row "${STUDIES:-adult}"
 }
 
 # one_plan DIR EPSILON DEVICES: "held gain_held mean_foreseen accuracy gain_foreseen gain" for the rows in DIR.
@@ -385,6 +412,7 @@ print_table() {
     labels) labels_table ;;
     million) million_table ;;
     public) public_table ;;
+    relay) relay_table ;;
     *)
       echo "docs/accuracy.sh: no table is called \"$table\"" >&2
       exit 2
