@@ -175,6 +175,8 @@ struct AuditFlags {
   std::string epsilon;
   uint32_t leaves = 2;
   uint32_t classes = 2;
+  uint32_t reports = 0;  // 0: of one report
+  std::string delta;     // empty: DefaultShuffleDelta()
   AuditOptions options;
   bool json = false;
 };

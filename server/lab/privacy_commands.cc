@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -25,11 +26,23 @@ namespace {
 // More outcomes than this, and a million trials say little of each.
 constexpr uint32_t kMaxAuditCells = 8;
 
-void PrintJson(const AuditFlags& flags, const Budget& claimed, const AuditResult& result) {
+// What is audited, and what it is said to cost.
+struct Audited {
+  AuditSubject subject;
+  Budget claimed;
+  uint64_t delta = 0;
+};
+
+void PrintJson(const AuditFlags& flags, const Audited& audited, const AuditResult& result) {
   nlohmann::ordered_json json;
   const bool local = flags.algorithm.empty();
   json[local ? "mechanism" : "algorithm"] = local ? flags.mechanism : flags.algorithm;
-  json["epsilon_claimed"] = claimed.epsilon();
+  if (flags.reports > 0) {
+    json["reports"] = flags.reports;
+    json["epsilon0"] = Budget::Parse(flags.epsilon)->epsilon();
+    json["delta"] = DeltaNumber(audited.delta);
+  }
+  json["epsilon_claimed"] = audited.claimed.epsilon();
   json["epsilon_lower_bound"] = result.epsilon_lower_bound;
   json["confidence"] = result.confidence;
   json["trials"] = result.trials;
@@ -46,35 +59,53 @@ void PrintJson(const AuditFlags& flags, const Budget& claimed, const AuditResult
 // What the audit told apart.
 std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
   if (!flags.algorithm.empty()) return "Two tables that are neighbours";
+  if (flags.reports > 0) return "Two rows of one device, all others having one known row,";
   const auto name = [&](uint32_t input) {
     return absl::StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
   };
   return absl::StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
 }
 
-void PrintText(const AuditFlags& flags, const Budget& claimed, const AuditResult& result) {
+std::string WhatClaims(const AuditFlags& flags) {
+  if (!flags.algorithm.empty()) return flags.algorithm;
+  if (flags.reports == 0) return flags.mechanism;
+  return absl::StrFormat("A batch of %d reports by %s of epsilon %s, tickets dealt at random,",
+                         flags.reports, flags.mechanism, flags.epsilon);
+}
+
+void PrintText(const AuditFlags& flags, const Audited& audited, const AuditResult& result) {
+  const std::string delta =
+      audited.delta > 0 ? absl::StrFormat(", delta %g", DeltaNumber(audited.delta)) : "";
   std::cout << absl::StrFormat(
-      "%s claims epsilon %s. It loses at least %.4f (%.0f %% of that), with confidence %g.\n"
+      "%s claims epsilon %s%s. It loses at least %.4f (%.0f %% of that), with confidence %g.\n"
       "%s are told apart by an event seen %d and %d times in %d trials each.\n",
-      flags.algorithm.empty() ? flags.mechanism : flags.algorithm, claimed.ToString(),
-      result.epsilon_lower_bound, 100 * result.epsilon_lower_bound / claimed.epsilon(),
-      result.confidence, InputsText(flags, result), result.likely_hits, result.unlikely_hits,
-      result.tested);
+      WhatClaims(flags), audited.claimed.ToString(), delta, result.epsilon_lower_bound,
+      100 * result.epsilon_lower_bound / audited.claimed.epsilon(), result.confidence,
+      InputsText(flags, result), result.likely_hits, result.unlikely_hits, result.tested);
 }
 
-absl::StatusOr<AuditResult> AuditMechanism(const AuditFlags& flags, const Budget& claimed) {
+absl::StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
-  const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
-                           MakeLocalMechanism(kind, claimed, domain));
-  return RunAudit(SubjectOf(*mechanism), flags.options);
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
+  return MakeLocalMechanism(kind, epsilon, {.leaves = flags.leaves, .classes = flags.classes});
 }
 
-absl::StatusOr<AuditResult> AuditAlgorithm(const AuditFlags& flags, const Budget& claimed) {
-  COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
-                           trainers::FindTrainer(flags.algorithm));
-  COPPICE_ASSIGN_OR_RETURN(const AuditSubject subject, SubjectOf(*trainer, claimed));
-  return RunAudit(subject, flags.options);
+// `mechanism` is that of the flags, if they name one.
+absl::StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
+  if (mechanism == nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
+                             trainers::FindTrainer(flags.algorithm));
+    COPPICE_ASSIGN_OR_RETURN(AuditSubject subject, SubjectOf(*trainer, epsilon));
+    return Audited{std::move(subject), epsilon};
+  }
+  if (flags.reports == 0) return Audited{SubjectOf(*mechanism), epsilon};
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, flags.reports));
+  COPPICE_ASSIGN_OR_RETURN(
+      const Budget claimed,
+      EpsilonBound({flags.reports, epsilon, mechanism->TwoSidedMass()}, delta));
+  COPPICE_ASSIGN_OR_RETURN(AuditSubject subject, SubjectOfBatch(*mechanism, flags.reports));
+  return Audited{std::move(subject), claimed, delta};
 }
 
 // ---- Amplification by shuffling
@@ -215,6 +246,17 @@ void AddAuditFlags(const Command& command, AuditFlags& flags) {
       .InRange(2u, kMaxAuditCells)
       .ShowDefault();
   command
+      .Add("--reports", flags.reports,
+           "of a mechanism: audits what a curator sees of so many that came through a relay, all "
+           "rows but one known")
+      .InRange(2u, kMaxAuditedReports);
+  command
+      .Add("--delta", flags.delta,
+           "with --reports: of what the batch claims, at most 1 / (10 reports) (default: 1e-8); "
+           "events that are hardly rarer show more")
+      .Check(
+          [](const std::string& text) { return std::string(ParseDelta(text).status().message()); });
+  command
       .Add("--trials", flags.options.trials,
            "of each of two rows; more bring the bound nearer to the truth")
       .InRange(uint64_t{1000}, uint64_t{1'000'000'000})
@@ -229,6 +271,24 @@ void AddAuditFlags(const Command& command, AuditFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
+namespace {
+
+absl::Status CheckAuditedBatch(const AuditFlags& flags, const Budget& epsilon) {
+  if (flags.reports == 0) {
+    if (flags.delta.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("--delta is about a batch; give --reports too");
+  }
+  if (flags.mechanism.empty()) {
+    return absl::InvalidArgumentError("--reports are of a --mechanism; name it");
+  }
+  if (epsilon.nanos() > kMaxAmplifiedNanos) {
+    return absl::InvalidArgumentError("--epsilon: with --reports it must be from 0.01 to 20");
+  }
+  return ShuffleDelta(flags.delta, flags.reports).status();
+}
+
+}  // namespace
+
 absl::Status CheckAuditFlags(const AuditFlags& flags) {
   if (flags.leaves * flags.classes > kMaxAuditCells) {
     return absl::InvalidArgumentError(
@@ -239,20 +299,24 @@ absl::Status CheckAuditFlags(const AuditFlags& flags) {
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
     return absl::InvalidArgumentError("--epsilon: must be from 0.01 to 1000");
   }
-  return absl::OkStatus();
+  return CheckAuditedBatch(flags, epsilon);
 }
 
 absl::Status RunAuditCommand(const AuditFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Budget claimed, Budget::Parse(flags.epsilon));
-  COPPICE_ASSIGN_OR_RETURN(const AuditResult result, flags.algorithm.empty()
-                                                         ? AuditMechanism(flags, claimed)
-                                                         : AuditAlgorithm(flags, claimed));
-  if (flags.json) {
-    PrintJson(flags, claimed, result);
-  } else {
-    PrintText(flags, claimed, result);
+  std::unique_ptr<LocalMechanism> mechanism;
+  if (flags.algorithm.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(mechanism, AuditedMechanism(flags));
   }
-  if (result.epsilon_lower_bound <= claimed.epsilon()) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const Audited audited, WhatToAudit(flags, mechanism.get()));
+  AuditOptions options = flags.options;
+  options.delta = DeltaNumber(audited.delta);
+  COPPICE_ASSIGN_OR_RETURN(const AuditResult result, RunAudit(audited.subject, options));
+  if (flags.json) {
+    PrintJson(flags, audited, result);
+  } else {
+    PrintText(flags, audited, result);
+  }
+  if (result.epsilon_lower_bound <= audited.claimed.epsilon()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "it loses more than it claims: do not use this build, and report it");
 }

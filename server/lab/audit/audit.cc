@@ -53,25 +53,24 @@ absl::StatusOr<Counts> RunInParallel(const AuditSubject& subject, uint32_t input
   return all;
 }
 
-struct Bound {
-  double likely_at_least = 0;
-  double unlikely_at_most = 1;
-
-  double epsilon() const {
-    return likely_at_least > 0 ? std::max(0.0, std::log(likely_at_least / unlikely_at_most)) : 0;
-  }
+// How sure a bound is, and of what.
+struct Claim {
+  double confidence = 0;
+  double delta = 0;
 };
 
-// Each side fails with probability (1 - confidence) / 2 at most.
-Bound BoundOf(uint64_t likely_hits, uint64_t unlikely_hits, uint64_t trials, double confidence) {
+// On epsilon, from below. Each side fails with probability (1 - confidence) / 2 at most.
+double LowerBound(uint64_t likely_hits, uint64_t unlikely_hits, uint64_t trials,
+                  const Claim& claim) {
   using Binomial = boost::math::binomial_distribution<double>;
-  const double miss = (1 - confidence) / 2;
+  const double miss = (1 - claim.confidence) / 2;
   const auto n = static_cast<double>(trials);
-  return {
-      .likely_at_least = Binomial::find_lower_bound_on_p(n, static_cast<double>(likely_hits), miss,
-                                                         Binomial::clopper_pearson_exact_interval),
-      .unlikely_at_most = Binomial::find_upper_bound_on_p(
-          n, static_cast<double>(unlikely_hits), miss, Binomial::clopper_pearson_exact_interval)};
+  const double likely_at_least = Binomial::find_lower_bound_on_p(
+      n, static_cast<double>(likely_hits), miss, Binomial::clopper_pearson_exact_interval);
+  if (likely_at_least <= claim.delta) return 0;
+  const double unlikely_at_most = Binomial::find_upper_bound_on_p(
+      n, static_cast<double>(unlikely_hits), miss, Binomial::clopper_pearson_exact_interval);
+  return std::max(0.0, std::log((likely_at_least - claim.delta) / unlikely_at_most));
 }
 
 struct Event {
@@ -110,7 +109,7 @@ std::vector<std::string> ByRatio(const Sample& sample) {
 // thousands of rare outputs that one input happened to have alone would promise what they do not
 // keep.
 Event ChooseEvent(const Sample& ordering, const Sample& measuring, uint64_t trials,
-                  double confidence) {
+                  const Claim& claim) {
   const std::vector<std::string> outputs = ByRatio(ordering);
   Event event;
   size_t taken = 0;
@@ -118,7 +117,7 @@ Event ChooseEvent(const Sample& ordering, const Sample& measuring, uint64_t tria
   for (size_t i = 0; i < outputs.size(); ++i) {
     likely_hits += CountOf(measuring.likely, outputs[i]);
     unlikely_hits += CountOf(measuring.unlikely, outputs[i]);
-    const double promise = BoundOf(likely_hits, unlikely_hits, trials, confidence).epsilon();
+    const double promise = LowerBound(likely_hits, unlikely_hits, trials, claim);
     if (promise <= event.promise) continue;
     event.promise = promise;
     taken = i + 1;
@@ -135,8 +134,9 @@ uint64_t HitsOf(const Event& event, const Counts& counts) {
 
 // The ordered pair of inputs whose best event promises most, on a few trials.
 absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject,
-                                                           uint64_t trials, uint32_t threads) {
-  constexpr double kConfidence = 0.9;  // that of a guess
+                                                           uint64_t trials, double delta,
+                                                           uint32_t threads) {
+  const Claim guess = {.confidence = 0.9, .delta = delta};
   std::vector<Counts> ordering, measuring;
   for (uint32_t input = 0; input < subject.inputs; ++input) {
     for (std::vector<Counts>* counts : {&ordering, &measuring}) {
@@ -149,9 +149,9 @@ absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& s
   for (uint32_t a = 0; a < subject.inputs; ++a) {
     for (uint32_t b = 0; b < subject.inputs; ++b) {
       if (a == b) continue;
-      const double promise = ChooseEvent({ordering[a], ordering[b]}, {measuring[a], measuring[b]},
-                                         trials / 2, kConfidence)
-                                 .promise;
+      const double promise =
+          ChooseEvent({ordering[a], ordering[b]}, {measuring[a], measuring[b]}, trials / 2, guess)
+              .promise;
       if (promise <= best_promise) continue;
       best_promise = promise;
       best = {a, b};
@@ -169,11 +169,16 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
   if (!(options.confidence > 0 && options.confidence < 1)) {
     return absl::InvalidArgumentError("confidence: must lie between 0 and 1");
   }
+  if (!(options.delta >= 0 && options.delta < 1)) {
+    return absl::InvalidArgumentError("delta: must be 0 or more, and below 1");
+  }
   if (subject.inputs < 2 || options.threads == 0) {
     return absl::InvalidArgumentError("an audit needs two inputs and a thread");
   }
   const uint64_t pilot = options.trials / kPilotPart;
-  COPPICE_ASSIGN_OR_RETURN(auto inputs, ChooseInputs(subject, pilot, options.threads));
+  const Claim claim = {.confidence = options.confidence, .delta = options.delta};
+  COPPICE_ASSIGN_OR_RETURN(auto inputs,
+                           ChooseInputs(subject, pilot, options.delta, options.threads));
   const uint64_t half = (options.trials - pilot) / 2;
   const auto sample = [&](uint64_t trials) -> absl::StatusOr<Sample> {
     Sample drawn;
@@ -185,11 +190,10 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
   };
   COPPICE_ASSIGN_OR_RETURN(const Sample ordering, sample(half / 2));
   COPPICE_ASSIGN_OR_RETURN(const Sample measuring, sample(half - half / 2));
-  Event event = ChooseEvent(ordering, measuring, half - half / 2, options.confidence);
+  Event event = ChooseEvent(ordering, measuring, half - half / 2, claim);
   // A pilot so short may have mistaken which of the two is the likely one.
-  Event other_way =
-      ChooseEvent({ordering.unlikely, ordering.likely}, {measuring.unlikely, measuring.likely},
-                  half - half / 2, options.confidence);
+  Event other_way = ChooseEvent({ordering.unlikely, ordering.likely},
+                                {measuring.unlikely, measuring.likely}, half - half / 2, claim);
   if (other_way.promise > event.promise) {
     std::swap(inputs.first, inputs.second);
     event = std::move(other_way);
@@ -204,8 +208,7 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
   result.tested = half;
   result.likely_hits = HitsOf(event, tested.likely);
   result.unlikely_hits = HitsOf(event, tested.unlikely);
-  result.epsilon_lower_bound =
-      BoundOf(result.likely_hits, result.unlikely_hits, half, options.confidence).epsilon();
+  result.epsilon_lower_bound = LowerBound(result.likely_hits, result.unlikely_hits, half, claim);
   return result;
 }
 

@@ -1,0 +1,146 @@
+// The black-box audit of what a curator sees of a relay's batch, on real randomness: it never finds
+// more than the bound for shuffled reports promises, finds most of it, and finds each planted bug
+// out. False alarm: 1e-6 for each audit that must stay below its claim.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "common/amplification/amplification.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/delta.h"
+#include "common/privacy/openssl_random.h"
+#include "server/lab/audit/audit.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+
+constexpr uint32_t kReports = 50;
+constexpr uint64_t kDelta = kDeltaOne / 1000;
+constexpr uint64_t kTrials = 600'000;
+
+// One of two values, kept with probability e^epsilon / (e^epsilon + 1): every report is binary.
+std::unique_ptr<LocalMechanism> Binary(const char* epsilon) {
+  return *MakeLocalMechanism(MechanismKind::kDirect, *Budget::Parse(epsilon),
+                             {.leaves = 1, .classes = 2});
+}
+
+double Certified(const LocalMechanism& mechanism, uint64_t honest) {
+  const auto bound = EpsilonBound({honest, mechanism.epsilon(), mechanism.TwoSidedMass()}, kDelta);
+  EXPECT_OK(bound);
+  return bound.ok() ? bound->epsilon() : -1;
+}
+
+double LowerBound(const LocalMechanism& mechanism, const lab::Dealer& dealer = lab::DealUniformly,
+                  uint64_t trials = kTrials) {
+  const auto subject = lab::SubjectOfBatch(mechanism, kReports, dealer);
+  EXPECT_OK(subject);
+  if (!subject.ok()) return -1;
+  const auto result =
+      lab::RunAudit(*subject, {.trials = trials, .delta = static_cast<double>(kDelta) / kDeltaOne});
+  EXPECT_OK(result);
+  return result.ok() ? result->epsilon_lower_bound : -1;
+}
+
+TEST(ShuffledAuditTest, FindsMostOfTheClaimAndNeverMore) {
+  const auto mechanism = Binary("2");
+  const double certified = Certified(*mechanism, kReports);
+  const double found = LowerBound(*mechanism);
+  EXPECT_LE(found, certified);
+  EXPECT_GE(found, 0.65 * certified);
+}
+
+// Other laws, with columns, several bits and integers: the rows of the victim and of the others
+// are three cells of four.
+TEST(ShuffledAuditTest, NoMechanismLosesMoreThanItsBatchClaims) {
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    const auto mechanism =
+        *MakeLocalMechanism(kind, *Budget::Parse("2"), {.leaves = 2, .classes = 2});
+    const double found = LowerBound(*mechanism, lab::DealUniformly, 50'000);
+    EXPECT_LE(found, Certified(*mechanism, kReports)) << MechanismName(kind);
+    EXPECT_GT(found, 0) << MechanismName(kind);
+  }
+}
+
+// Planted: the certificate counts every report twice.
+TEST(ShuffledAuditTest, TwiceTheReportsThatThereAreIsFoundOut) {
+  const auto mechanism = Binary("2");
+  EXPECT_GT(LowerBound(*mechanism), 1.05 * Certified(*mechanism, 2 * kReports));
+}
+
+// Planted: tickets are dealt in the order in which they came.
+TEST(ShuffledAuditTest, ADealByArrivalIsFoundOut) {
+  const auto mechanism = Binary("2");
+  const lab::Dealer by_arrival = [](uint32_t tickets, PrivateRandom&) {
+    std::vector<uint32_t> deal(tickets);
+    std::iota(deal.begin(), deal.end(), 0);
+    return absl::StatusOr<std::vector<uint32_t>>(deal);
+  };
+  EXPECT_GT(LowerBound(*mechanism, by_arrival), 1.9);
+}
+
+// Planted: a pool is refilled while it is dealt. Early devices share the early tickets.
+TEST(ShuffledAuditTest, APoolThatIsRefilledIsFoundOut) {
+  const auto mechanism = Binary("2");
+  const lab::Dealer in_parts = [](uint32_t tickets,
+                                  PrivateRandom& random) -> absl::StatusOr<std::vector<uint32_t>> {
+    std::vector<uint32_t> deal;
+    const uint32_t part = tickets / 5;
+    for (uint32_t first = 0; first < tickets; first += part) {
+      COPPICE_ASSIGN_OR_RETURN(std::vector<uint32_t> of_part, lab::DealUniformly(part, random));
+      for (const uint32_t ticket : of_part) deal.push_back(first + ticket);
+    }
+    return deal;
+  };
+  EXPECT_GT(LowerBound(*mechanism, in_parts), 1.1 * Certified(*mechanism, kReports));
+}
+
+// Planted: the deal draws by the remainder of a byte, so that some tickets come sooner.
+TEST(ShuffledAuditTest, ALopsidedDealIsFoundOut) {
+  const auto mechanism = Binary("2");
+  const lab::Dealer lopsided = [](uint32_t tickets,
+                                  PrivateRandom& random) -> absl::StatusOr<std::vector<uint32_t>> {
+    std::vector<uint32_t> deal(tickets);
+    std::iota(deal.begin(), deal.end(), 0);
+    for (uint32_t next = 0; next + 1 < tickets; ++next) {
+      COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(8));
+      std::swap(deal[next], deal[next + std::min<uint64_t>(drawn, tickets - next - 1)]);
+    }
+    return deal;
+  };
+  EXPECT_GT(LowerBound(*mechanism, lopsided), 1.1 * Certified(*mechanism, kReports));
+}
+
+TEST(DealUniformlyTest, DealsEachOrderOfThreeEquallyOften) {
+  OpenSslRandom random;
+  std::map<std::vector<uint32_t>, int> times;
+  constexpr int kDeals = 60'000;
+  for (int i = 0; i < kDeals; ++i) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<uint32_t> deal, lab::DealUniformly(3, random));
+    ++times[deal];
+  }
+  EXPECT_EQ(times.size(), 6u);
+  for (const auto& [deal, count] : times) EXPECT_NEAR(count, kDeals / 6, 600);  // 6.5 deviations
+}
+
+TEST(SubjectOfBatchTest, RefusesWhatIsNoBatchOrNoDeal) {
+  const auto mechanism = Binary("1");
+  for (const uint32_t reports : {0u, 1u, lab::kMaxAuditedReports + 1}) {
+    EXPECT_THAT(lab::SubjectOfBatch(*mechanism, reports),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("reports")));
+  }
+  const lab::Dealer twice = [](uint32_t tickets, PrivateRandom&) {
+    return absl::StatusOr<std::vector<uint32_t>>(std::vector<uint32_t>(tickets));
+  };
+  EXPECT_THAT(lab::SubjectOfBatch(*mechanism, 3, twice),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("every ticket")));
+}
+
+}  // namespace
+}  // namespace coppice
