@@ -96,6 +96,20 @@ void ReadReaders(MessageReader& field, ReadersBound& readers) {
   if (field.field() == 4) field.Read(readers.dishonest_millionths);
 }
 
+void ReadRelay(MessageReader& field, RelayBound& relay) {
+  if (field.field() == 1) field.Read(relay.epsilon_nanos);
+  if (field.field() == 2) field.Read(relay.delta_atto);
+  if (field.field() == 3) field.Read(relay.honest_reports);
+  if (field.field() == 4) field.Read(relay.dishonest_millionths);
+  if (field.field() == 5) field.Read(relay.batches);
+  if (field.field() == 6) field.Read(relay.least_accepted);
+  if (field.field() == 7) {
+    absl::string_view key;
+    field.ReadBytes(key);
+    relay.relay_key.assign(key.data(), key.size());
+  }
+}
+
 void ReadCertificateField(MessageReader& field, Certificate& certificate) {
   if (field.field() == 1) field.Read(certificate.epsilon_nanos);
   if (field.field() == 2) field.ReadText(certificate.mechanism);
@@ -111,6 +125,9 @@ void ReadCertificateField(MessageReader& field, Certificate& certificate) {
   if (field.field() == 12) field.Read(certificate.delta_atto);
   if (field.field() == 13) {
     field.ReadMessage([&](MessageReader& inner) { ReadReaders(inner, certificate.readers); });
+  }
+  if (field.field() == 14) {
+    field.ReadMessage([&](MessageReader& inner) { ReadRelay(inner, certificate.relay); });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace coppice::formats {
@@ -74,6 +75,16 @@ Json CertificateJson(const Certificate& certificate) {
                        {"delta_atto", readers.delta_atto},
                        {"honest_reports", readers.honest_reports},
                        {"dishonest_millionths", readers.dishonest_millionths}};
+  }
+  const RelayBound& relay = certificate.relay;
+  if (relay.epsilon_nanos > 0) {
+    json["relay"] = {{"epsilon_nanos", relay.epsilon_nanos},
+                     {"delta_atto", relay.delta_atto},
+                     {"honest_reports", relay.honest_reports},
+                     {"dishonest_millionths", relay.dishonest_millionths},
+                     {"batches", relay.batches},
+                     {"least_accepted", relay.least_accepted},
+                     {"relay_key_id", absl::BytesToHexString(relay.relay_key)}};
   }
   return json;
 }

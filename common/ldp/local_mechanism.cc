@@ -1,7 +1,9 @@
 #include "common/ldp/local_mechanism.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,6 +56,19 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
     if (entry.kind == kind) return entry.make(epsilon, domain);
   }
   return absl::InvalidArgumentError("unknown mechanism");
+}
+
+absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
+                                           absl::Span<const uint32_t> leaves, uint32_t classes) {
+  if (leaves.empty()) return absl::InvalidArgumentError("a forest needs a tree");
+  double largest = 0;
+  for (const uint32_t of_tree : std::set<uint32_t>(leaves.begin(), leaves.end())) {
+    COPPICE_ASSIGN_OR_RETURN(
+        const auto mechanism,
+        MakeLocalMechanism(kind, epsilon, {.leaves = of_tree, .classes = classes}));
+    largest = std::max(largest, mechanism->TwoSidedMass());
+  }
+  return largest;
 }
 
 absl::StatusOr<std::string> LocalMechanism::Randomize(LeafLabel value, uint32_t column,

@@ -214,6 +214,11 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
                                                                    const Budget& epsilon,
                                                                    const Domain& domain);
 
+// The largest TwoSidedMass() of the mechanisms for trees of so many leaves, one entry a tree.
+// InvalidArgument as MakeLocalMechanism(), and for no tree.
+absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
+                                           absl::Span<const uint32_t> leaves, uint32_t classes);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_

@@ -47,6 +47,21 @@ struct ReadersBound {
   friend bool operator==(const ReadersBound&, const ReadersBound&) = default;
 };
 
+// What is promised, besides, towards a curator that does not collude with the study's relay, and
+// towards everybody that the curator shows anything to (docs/relay.md says under which
+// assumptions).
+struct RelayBound {
+  uint64_t epsilon_nanos = 0;         // in billionths, rounded up; 0: nothing is promised
+  uint64_t delta_atto = 0;            // in 1e-18
+  uint64_t honest_reports = 0;        // of each batch
+  uint32_t dishonest_millionths = 0;  // the share of each that was assumed not to be
+  uint64_t batches = 0;               // that the model rests on
+  uint64_t least_accepted = 0;        // accepted reports of the smallest of them
+  std::string relay_key;              // the first 16 bytes of SHA-256 of the relay's key
+
+  friend bool operator==(const RelayBound&, const RelayBound&) = default;
+};
+
 struct Certificate {
   uint64_t epsilon_nanos = 0;              // in all, in billionths
   uint64_t delta_atto = 0;                 // in all, in 1e-18
@@ -62,6 +77,7 @@ struct Certificate {
   // What the estimator made of its evidence, in words; empty if it cannot tell.
   std::string diagnosis;
   ReadersBound readers{};
+  RelayBound relay{};
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -103,6 +104,27 @@ Section Released(const Certificate& certificate) {
 
 // ---- To whom it is private
 
+// What is promised besides towards a curator that does not collude with the relay, and what that
+// rests on.
+void AddRelayBound(const Certificate& certificate, std::vector<std::string>& sentences) {
+  const RelayBound& relay = certificate.relay;
+  if (relay.epsilon_nanos == 0) return;
+  sentences.push_back(absl::StrCat("Towards a curator that does not collude with the relay of key ",
+                                   absl::BytesToHexString(relay.relay_key),
+                                   " it is protected with ",
+                                   EpsilonAndDelta(relay.epsilon_nanos, relay.delta_atto),
+                                   ", because that curator cannot tell which report was whose."));
+  sentences.push_back(absl::StrFormat(
+      "That rests on the relay, which has to have dealt the curator's tickets at random and told "
+      "nobody who got which, and on %d reports of each batch being honest: of devices that follow "
+      "the protocol and tell nobody their ticket. Of %d %s the smallest has %d accepted reports; "
+      "%g %% are assumed not to be honest. If the relay and the curator collude, ε = %s is all "
+      "there is.",
+      relay.honest_reports, relay.batches, relay.batches == 1 ? "batch" : "batches",
+      relay.least_accepted, relay.dishonest_millionths / 1e4,
+      Decimal(certificate.epsilon_nanos, kEpsilonDecimals)));
+}
+
 // What readers of models alone are promised besides, and what that rests on.
 void AddReadersBound(const Certificate& certificate, std::vector<std::string>& sentences) {
   const ReadersBound& readers = certificate.readers;
@@ -115,8 +137,11 @@ void AddReadersBound(const Certificate& certificate, std::vector<std::string>& s
       "That rests on the curator, who has to keep tickets and arrival times to itself and to have "
       "shown no model, count or alarm before, and on %d of the %d reports being honest: of devices "
       "that answered the first ticket they were given and told nobody which (%g %% are assumed not "
-      "to be). Where it fails, and towards the curator, only the ε of a report holds.",
-      readers.honest_reports, certificate.reports, readers.dishonest_millionths / 1e4));
+      "to be). %s",
+      readers.honest_reports, certificate.reports, readers.dishonest_millionths / 1e4,
+      certificate.relay.epsilon_nanos == 0
+          ? "Where it fails, and towards the curator, only the ε of a report holds."
+          : "Where it fails, a reader sees no more than the curator does."));
 }
 
 Section PrivateTo(const Certificate& certificate) {
@@ -129,6 +154,7 @@ Section PrivateTo(const Certificate& certificate) {
           "device was randomized there.",
           "Two cases are compared: that the device's row has one value, and that it has any "
           "other."};
+      AddRelayBound(certificate, sentences);
       AddReadersBound(certificate, sentences);
       break;
     case Promise::kRow:

@@ -23,7 +23,8 @@ struct Verdict {
   absl::Status status;    // FailedPrecondition if the model is to be refused
 };
 
-// Adds the releases up anew, and checks all else that makes a model valid. A signature must check;
+// Adds the releases up anew, computes the promise towards a curator that does not collude with the
+// relay anew, and checks all else that makes a model valid. A signature must check;
 // with a `curator_key` there must be one, by that key or one that it leads to: else whoever changed
 // a model could take its signature away.
 Verdict VerifyModel(const v1::Model& model,

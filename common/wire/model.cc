@@ -116,6 +116,28 @@ v1::ReadersBound ToProto(const ReadersBound& readers) {
   return proto;
 }
 
+RelayBound FromProto(const v1::RelayBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths(),
+          .batches = proto.batches(),
+          .least_accepted = proto.least_accepted(),
+          .relay_key = proto.relay_key_id()};
+}
+
+v1::RelayBound ToProto(const RelayBound& relay) {
+  v1::RelayBound proto;
+  proto.set_epsilon_nanos(relay.epsilon_nanos);
+  proto.set_delta_atto(relay.delta_atto);
+  proto.set_honest_reports(relay.honest_reports);
+  proto.set_dishonest_millionths(relay.dishonest_millionths);
+  proto.set_batches(relay.batches);
+  proto.set_least_accepted(relay.least_accepted);
+  proto.set_relay_key_id(relay.relay_key);
+  return proto;
+}
+
 Certificate FromProto(const v1::Certificate& proto) {
   return {.epsilon_nanos = proto.epsilon_nanos(),
           .delta_atto = proto.delta_atto(),
@@ -129,7 +151,8 @@ Certificate FromProto(const v1::Certificate& proto) {
           .fingerprint = proto.fingerprint(),
           .code_version = proto.code_version(),
           .diagnosis = proto.diagnosis(),
-          .readers = FromProto(proto.readers())};
+          .readers = FromProto(proto.readers()),
+          .relay = FromProto(proto.relay())};
 }
 
 v1::Certificate ToProto(const Certificate& certificate) {
@@ -150,6 +173,7 @@ v1::Certificate ToProto(const Certificate& certificate) {
   if (certificate.readers.epsilon_nanos > 0) {
     *proto.mutable_readers() = ToProto(certificate.readers);
   }
+  if (certificate.relay.epsilon_nanos > 0) *proto.mutable_relay() = ToProto(certificate.relay);
   return proto;
 }
 

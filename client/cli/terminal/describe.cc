@@ -220,6 +220,13 @@ Json DescribeModel(const v1::Model& model) {
     json["readers_delta"] = DeltaNumber(certificate.readers().delta_atto());
     json["readers_honest_reports"] = certificate.readers().honest_reports();
   }
+  if (certificate.has_relay()) {
+    const v1::RelayBound& relay = certificate.relay();
+    json["relay_epsilon"] = EpsilonNumber(relay.epsilon_nanos());
+    json["relay_delta"] = DeltaNumber(relay.delta_atto());
+    json["relay_honest_reports"] = relay.honest_reports();
+    json["relay_batches"] = relay.batches();
+  }
   json["public_inputs"] = Json::array();
   for (const std::string& input : certificate.public_inputs()) {
     json["public_inputs"].push_back(input);

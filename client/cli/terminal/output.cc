@@ -35,8 +35,8 @@ std::string Pairs(const Json& object) {
 
 // What privacy costs is never rounded.
 bool IsPrivacyCost(absl::string_view name) {
-  const absl::string_view kCosts[] = {"epsilon",      "delta", "rho",
-                                      "most_epsilon", "each",  "readers_"};
+  const absl::string_view kCosts[] = {"epsilon", "delta",    "rho",           "most_epsilon",
+                                      "each",    "readers_", "relay_epsilon", "relay_delta"};
   return std::any_of(std::begin(kCosts), std::end(kCosts),
                      [name](absl::string_view cost) { return absl::StartsWith(name, cost); });
 }

@@ -87,6 +87,32 @@ TEST(CertificateTextTest, ReadersArePromisedWhatTheirBoundSaysAndItsAssumptions)
   EXPECT_THAT(TextOf(central), Not(HasSubstr("reads only models"))) << "no deal of tickets";
 }
 
+TEST(CertificateTextTest, TheRelaysPromiseComesAfterTheReportsAndSaysWhatItRestsOn) {
+  Certificate certificate = Local();
+  EXPECT_THAT(TextOf(certificate), Not(HasSubstr("relay")));
+  certificate.readers = {.epsilon_nanos = 31'000'000, .delta_atto = 1, .honest_reports = 1110};
+  certificate.relay = {.epsilon_nanos = 118'000'001,
+                       .delta_atto = 10'000'000'000,
+                       .honest_reports = 540,
+                       .dishonest_millionths = 100'000,
+                       .batches = 2,
+                       .least_accepted = 600,
+                       .relay_key = std::string("\x0a\xff", 2)};
+  const std::string text = TextOf(certificate);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("does not collude with the relay of key 0aff it is protected with "
+                              "ε = 0.118000001, δ = 1e-8"),
+                    HasSubstr("on 540 reports of each batch being honest"),
+                    HasSubstr("Of 2 batches the smallest has 600 accepted reports; 10 %"),
+                    HasSubstr("If the relay and the curator collude, ε = 0.5 is all there is."),
+                    HasSubstr("a reader sees no more than the curator does")));
+  EXPECT_LT(text.find("ε = 0.5"), text.find("ε = 0.118000001"));
+  EXPECT_THAT(PrivacyInALine(certificate), HasSubstr("ε = 0.5 per report"));
+  Certificate central = Central();
+  central.relay = certificate.relay;
+  EXPECT_THAT(TextOf(central), Not(HasSubstr("relay"))) << "no deal of tickets";
+}
+
 TEST(CertificateTextTest, ManyReleasesAreCounted) {
   Certificate certificate = Central();
   certificate.releases.assign(23, certificate.releases[0]);

@@ -1,5 +1,10 @@
 #include "common/verdict/verdict.h"
 
+#include <functional>
+#include <string>
+
+#include "common/amplification/amplification.h"
+#include "common/ldp/local_mechanism.h"
 #include "common/wire/convert.h"
 #include "common/wire/model_signature.h"
 #include "tests/common/wire/wire_fixtures.h"
@@ -15,6 +20,7 @@ using ::testing::HasSubstr;
 v1::Model SampleModel() {
   v1::Model model = ToProto(testing::MakeModel());
   model.set_name("models/m1");
+  model.mutable_certificate()->clear_relay();  // which cannot be promised of these releases
   return model;
 }
 
@@ -65,6 +71,93 @@ TEST(VerifyModelTest, RefusesAModelThatIsBrokenOtherwise) {
   v1::Model model = SampleModel();
   model.mutable_predictions()->Clear();
   EXPECT_FALSE(VerifyModel(model).status.ok());
+}
+
+// A study's model of 25,000 reports in two batches, whose smaller one had 10,000. Four leaves, two
+// classes, epsilon 4 by `mechanism`.
+v1::Model RelayedModel(MechanismKind mechanism = MechanismKind::kDirect) {
+  v1::Model model = SampleModel();
+  v1::Certificate& certificate = *model.mutable_certificate();
+  certificate.clear_releases();
+  v1::Release& release = *certificate.add_releases();
+  release.set_what("a device's one report");
+  release.set_epsilon_nanos(4'000'000'000);
+  release.set_times(1);
+  certificate.set_mechanism(std::string(MechanismName(mechanism)));
+  certificate.set_epsilon_nanos(release.epsilon_nanos());
+  certificate.clear_delta_atto();
+  certificate.set_neighbouring("any value of one device's row for any other (local)");
+  certificate.set_reports(25'000);
+  v1::RelayBound& relay = *certificate.mutable_relay();
+  relay.set_delta_atto(10'000'000'000);
+  relay.set_honest_reports(9000);
+  relay.set_dishonest_millionths(100'000);
+  relay.set_batches(2);
+  relay.set_least_accepted(10'000);
+  relay.set_relay_key_id(std::string(16, '\xab'));
+  const Budget local = *Budget::FromNanos(release.epsilon_nanos());
+  const uint32_t leaves[] = {4};  // of the sample's one tree
+  const double mass = *LargestTwoSidedMass(mechanism, local, leaves, 2);
+  relay.set_epsilon_nanos(EpsilonBound({9000, local, mass}, relay.delta_atto())->nanos());
+  return model;
+}
+
+TEST(VerifyRelayTest, AcceptsExactlyWhatTheNumbersComeTo) {
+  for (const MechanismKind mechanism :
+       {MechanismKind::kDirect, MechanismKind::kSubsetSelection, MechanismKind::kSignedHadamard}) {
+    v1::Model model = RelayedModel(mechanism);
+    const uint64_t epsilon = model.certificate().relay().epsilon_nanos();
+    const Verdict verdict = VerifyModel(model);
+    EXPECT_OK(verdict.status);
+    EXPECT_EQ(verdict.json["epsilon"], 4.0);
+    EXPECT_EQ(verdict.json["relay"]["epsilon"], static_cast<double>(epsilon) / 1e9);
+    EXPECT_EQ(verdict.json["relay"]["epsilon_recomputed"], verdict.json["relay"]["epsilon"]);
+    EXPECT_EQ(verdict.json["relay"]["batches"], 2);
+    EXPECT_THAT(ToText(verdict.words), HasSubstr("collude, ε = 4 is all there is"));
+
+    model.mutable_certificate()->mutable_relay()->set_epsilon_nanos(epsilon + 1);
+    EXPECT_OK(VerifyModel(model).status) << "less than could be promised";
+    model.mutable_certificate()->mutable_relay()->set_epsilon_nanos(epsilon - 1);
+    const Verdict smaller = VerifyModel(model);
+    EXPECT_THAT(smaller.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         AllOf(HasSubstr("do not use"), HasSubstr("9000 honest"))));
+    EXPECT_EQ(smaller.json["verified"], false);
+    EXPECT_EQ(smaller.json["consistent"], false);
+    EXPECT_TRUE(smaller.json["words"].empty());
+  }
+}
+
+TEST(VerifyRelayTest, RefusesNumbersThatDoNotBelongTogether) {
+  const auto refused = [](const std::function<void(v1::Certificate&)>& change) {
+    v1::Model model = RelayedModel();
+    change(*model.mutable_certificate());
+    const Verdict verdict = VerifyModel(model);
+    EXPECT_THAT(verdict.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         HasSubstr("promise towards the curator")));
+    EXPECT_EQ(verdict.json["verified"], false);
+  };
+  refused([](auto& c) { c.mutable_relay()->set_honest_reports(9001); });
+  refused([](auto& c) { c.mutable_relay()->set_honest_reports(0); });
+  refused([](auto& c) { c.mutable_relay()->set_dishonest_millionths(100'001); });
+  refused([](auto& c) { c.mutable_relay()->set_dishonest_millionths(1'000'000); });
+  refused([](auto& c) { c.mutable_relay()->set_least_accepted(9999); });
+  refused([](auto& c) { c.mutable_relay()->set_batches(3); });
+  refused([](auto& c) { c.mutable_relay()->set_batches(0); });
+  refused([](auto& c) { c.set_reports(19'999); });
+  refused([](auto& c) { c.mutable_relay()->set_delta_atto(9'000'000'000); });
+  refused([](auto& c) { c.mutable_relay()->set_delta_atto(0); });
+  refused([](auto& c) { c.mutable_relay()->set_relay_key_id("short"); });
+  refused([](auto& c) { c.mutable_relay()->set_epsilon_nanos(c.epsilon_nanos()); });
+  refused([](auto& c) { c.set_mechanism("hearsay"); });
+  refused([](auto& c) { c.set_neighbouring("one row more or less"); });
+}
+
+// Features that devices show tell their reports apart.
+TEST(VerifyRelayTest, RefusesAStudyWithPublicFeatures) {
+  v1::Model model = RelayedModel();
+  model.mutable_schema()->mutable_features(0)->set_is_public(true);
+  EXPECT_THAT(VerifyModel(model).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("shown to the curator")));
 }
 
 SigningKey KeyOf(uint8_t byte) {

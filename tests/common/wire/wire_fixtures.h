@@ -83,7 +83,14 @@ inline Model MakeModel() {
                                 .readers = {.epsilon_nanos = 250'000'000,
                                             .delta_atto = 10'000'000'000,
                                             .honest_reports = 30,
-                                            .dishonest_millionths = 100'000}};
+                                            .dishonest_millionths = 100'000},
+                                .relay = {.epsilon_nanos = 125'000'000,
+                                          .delta_atto = 5'000'000'000,
+                                          .honest_reports = 13,
+                                          .dishonest_millionths = 50'000,
+                                          .batches = 2,
+                                          .least_accepted = 14,
+                                          .relay_key = std::string(16, '\x07')}};
   return *Model::Create(MakeSchema(), {tree}, {leaves}, certificate);
 }
 
