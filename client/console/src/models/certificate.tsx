@@ -8,7 +8,7 @@ import {Failure, Loading} from '../parts/notice';
 import {Table} from '../parts/table';
 import {Name, visible} from '../parts/text';
 import type {ModelProps} from './model';
-import {costNote, costText, neighbouringText, readersText} from './words';
+import {costNote, costText, neighbouringText, readersText, relayText} from './words';
 
 export function ModelCertificate(props: ModelProps) {
   const {id, described} = props;
@@ -29,12 +29,13 @@ export function ModelCertificate(props: ModelProps) {
 function PlainCertificate({model}: ModelProps) {
   const {certificate} = model;
   if (certificate === undefined) return <p>The model has no certificate: nothing says what it cost. Do not use it on private rows.</p>;
-  const {readers} = certificate;
+  const {readers, relay} = certificate;
   return <>
     <Section title="What it cost">
       <Facts facts={[
         ['In all', `${costText(certificate)}, ${costNote(model)}`],
         ['Neighbouring', <Name text={neighbouringText(certificate)} most={200}/>],
+        relay !== undefined && ['Towards a curator that does not collude with the relay', relayText(relay)],
         readers !== undefined && ['Towards whoever sees only models from after the sealing', readersText(readers)],
       ]}/>
     </Section>

@@ -13,7 +13,7 @@ import {href} from '../route';
 import {BarTable} from './bars';
 import {endpointHref, SourceLink} from './links';
 import type {ModelProps} from './model';
-import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, readersText, sizeOf, SURE_ERRORS} from './words';
+import {answerKind, costNote, createdText, leafKindText, mayBeNoise, neighbouringText, readersText, relayText, sizeOf, SURE_ERRORS} from './words';
 
 export function ModelOverview({id, model, described}: ModelProps) {
   const {certificate, schema} = model, size = sizeOf(model), words = described.data;
@@ -29,6 +29,7 @@ export function ModelOverview({id, model, described}: ModelProps) {
     ]}/>
     <section aria-label="Guarantee"><p>Neighbouring: <Name text={neighbouringText(certificate)} most={200}/>. Within that, whoever sees the model or its answers can tell two cases apart by
       a factor of e<sup>ε</sup> at most{certificate !== undefined && certificate.deltaAtto > 0n ? ', but for delta' : ''}; the <a href={href('models', id, 'certificate')}>certificate</a> says what this means and what it does not cover.</p>
+      {certificate?.relay !== undefined && <p>Towards a curator that does not collude with the relay: {relayText(certificate.relay)}. If the two collude, epsilon {epsilon(certificate.epsilonNanos)} is all there is.</p>}
       {certificate?.readers !== undefined && <p>Towards whoever sees only models that were built after the study was sealed: {readersText(certificate.readers)}.</p>}</section>
     <Section title="What its answers hang on">
       {words !== undefined ? <Importances described={words}/>

@@ -1,6 +1,6 @@
 // What a model is and what it cost, in words.
 
-import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound} from 'proto/model_pb';
+import {LeafKind, type Certificate, type LeafPrediction, type Model, type ReadersBound, type RelayBound} from 'proto/model_pb';
 import {count, countOf, decimal, delta, epsilon, percent, significant, time} from '../parts/format';
 import type {TreeLayout} from '../trees/layout';
 
@@ -18,6 +18,12 @@ export function costNote(model: Model): string {
 export function readersText({epsilonNanos, deltaAtto, honestReports, dishonestMillionths}: ReadersBound): string {
   return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if at least ${count(honestReports)} of its reports are honest (${percent(dishonestMillionths / 1e6)} `
     + 'were assumed not to be) and nobody was shown tickets, arrival times, or anything from before';
+}
+
+/** What is promised towards a curator that does not collude with the relay (RelayBound in model.proto). */
+export function relayText({epsilonNanos, deltaAtto, honestReports, batches}: RelayBound): string {
+  return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if the relay dealt tickets at random and told nobody who got which, and at least ${count(honestReports)} reports `
+    + `of every batch are honest (there are ${count(batches)})`;
 }
 
 /** The neighbouring relation; an early model may lack it. */

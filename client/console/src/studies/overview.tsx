@@ -11,6 +11,7 @@ import {Empty, Figures, Remark, Section, Sentences, State, When} from '../parts/
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Table} from '../parts/table';
 import {visible} from '../parts/text';
+import {RelaySection} from './relay';
 import {isOpen, type StudyProps} from './study';
 import {MECHANISMS, OUTCOMES, neighbouringOf, totalsOf} from './words';
 
@@ -32,6 +33,7 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
     ]}/>
     <p>Each report is differentially private with epsilon {epsilon(study.terms.epsilonNanos)}. Neighbours: {visible(neighbouringOf(study.terms))}.</p>
     <Alarms study={study}/>
+    <RelaySection study={study}/>
     <Section title="Reports over time" aside={history.data !== undefined && `steps of ${duration(history.data.stepSeconds)}`}>
       {history.data !== undefined ? <History data={history.data} id={id}/>
         : isUnimplemented(history.error) ? <Remark>This daemon keeps no history of reports: it is older than this console. The totals below are complete.</Remark>
@@ -43,7 +45,8 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
         {head: 'reports', number: true, cell: ({reports}) => count(reports)},
         {head: 'share', number: true, cell: ({reports}) => percent(Number(reports) / Number(totals.accepted + totals.duplicate + totals.rejected))},
         {head: 'what it means', cell: ({outcome}) => entryOf(OUTCOMES, outcome).says},
-      ]} empty={!isOpen(study) ? <Empty title="No report came before it was sealed"/> : <Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
+      ]} empty={!isOpen(study) ? <Empty title="No report came before it was sealed"/>
+        : study.relay !== undefined ? <Empty title="No report has come yet">Devices answer through the study's relay, which passes their reports on when there are enough.</Empty> : <Empty title="No report has come yet" command={`coppice collect simulate --study ${id} --data private.csv --schema schema.json`}>
         Devices fetch the offer, randomize their row and send one report each. A rehearsal takes each row of a file through the same path.</Empty>}/>
     </Section>
   </>;

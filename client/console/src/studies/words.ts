@@ -1,7 +1,8 @@
 // What a study is, in words.
 
 import type {Schema} from 'proto/schema_pb';
-import {Mechanism, ReportOutcome, SplitRule, StudyState} from 'proto/study_pb';
+import {BatchState, Mechanism, ReportOutcome, SplitRule, StudyState, type StudyRelay} from 'proto/study_pb';
+import {countOf} from '../parts/format';
 import type {Tone} from '../parts/layout';
 
 export const STATES: Record<StudyState, {word: string; tone: Tone; says: string}> = {
@@ -52,6 +53,21 @@ export const OUTCOMES: Record<ReportOutcome, {word: string; says: string}> = {
   [ReportOutcome.BAD_SEAL]: {word: 'bad seal', says: 'Came in a relay\'s batch, and does not open: changed, swapped, or sealed for another key.'},
   [ReportOutcome.UNKNOWN_ID]: {word: 'unknown id', says: 'The curator has no features for the id: add them with coppice study join.'},
 };
+
+export const BATCH_STATES: Record<BatchState, {word: string; says: string}> = {
+  [BatchState.UNSPECIFIED]: {word: 'unknown', says: 'This console does not know its state.'},
+  [BatchState.RECEIVING]: {word: 'coming', says: 'Some of it is here; the relay goes on.'},
+  [BatchState.STORED]: {word: 'stored', says: 'All of it is on disk, and being opened.'},
+  [BatchState.COUNTED]: {word: 'counted', says: 'Every report was opened and judged.'},
+  [BatchState.BROKEN]: {word: 'broken', says: 'Not what the relay signed: dropped.'},
+};
+
+/** "2 batches have come, 300 reports wait to be opened. …" */
+export function relayText({batches, waiting, leastAccepted}: StudyRelay): string {
+  if (batches === 0n) return 'No batch has come yet: the relay keeps reports until there are enough.';
+  return `${countOf(batches, 'batch has come', 'batches have come')}, ${countOf(waiting, 'report waits', 'reports wait')} to be opened. `
+    + (leastAccepted === 0n ? 'None is counted yet.' : `Of those that are counted the smallest has ${countOf(leastAccepted, 'accepted report')}.`);
+}
 
 export const SPLIT_RULES: Record<SplitRule, string> = {
   [SplitRule.UNSPECIFIED]: 'unknown',
