@@ -3,6 +3,8 @@
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -33,6 +35,11 @@ absl::Status CheckGivesCounts(const Study& study);
 absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                             absl::string_view study,
                                             const EstimatorOptions& options);
+
+// The certificate of a model that rests on `reports` of the study, in `state`. The estimator's
+// diagnosis is left out.
+Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
+                            uint64_t reports, StudyState state);
 
 // Estimates `study` from its current sums, with the certificate that says what the model cost and
 // assumed. Only kSmooth needs `basis`, that of the study's model forest and public rows. Asks
