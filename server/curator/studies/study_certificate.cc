@@ -1,4 +1,4 @@
-// What a study's model cost and assumed: MakeCertificate().
+// What a study's model cost and assumed: MakeCertificate() and SetRelayBound().
 
 #include <algorithm>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/wire/convert.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/study/signature.h"
 #include "server/curator/estimation/readers_bound.h"
-#include "server/curator/partition/number_labels.h"
 #include "server/curator/studies/study_model.h"
 
 namespace coppice::curator {
@@ -60,20 +60,37 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
   return inputs;
 }
 
-// Models of an open study show, beside later ones, which reports came between.
-ReadersBound ReadersOf(const StudyDefinition& definition, uint64_t reports, StudyState state) {
-  if (state == StudyState::kOpen) return {};
+double LargestMass(const StudyDefinition& definition) {
   double mass = 0;
   for (const auto& mechanism : definition.mechanisms) {
     mass = std::max(mass, mechanism->TwoSidedMass());
   }
-  return BoundForReaders(*definition.terms->schema, definition.terms->epsilon, mass, reports);
+  return mass;
+}
+
+// Models of an open study show, beside later ones, which reports came between.
+ReadersBound ReadersOf(const StudyDefinition& definition, uint64_t reports, StudyState state) {
+  if (state == StudyState::kOpen) return {};
+  return BoundForReaders(*definition.terms->schema, definition.terms->epsilon,
+                         LargestMass(definition), reports);
+}
+
+// What the promise rests on; SetRelayBound() adds what it comes to.
+RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& batches) {
+  const std::optional<RelaySettings>& relay = definition.settings.relay;
+  if (!relay.has_value() || batches.counted == 0) return {};
+  const KeyId key = KeyIdOf(relay->relay_key);
+  return {.delta_atto = relay->delta_atto,
+          .dishonest_millionths = relay->dishonest_millionths,
+          .batches = batches.counted,
+          .least_accepted = batches.least_accepted,
+          .relay_key = std::string(key.begin(), key.end())};
 }
 
 }  // namespace
 
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
-                            uint64_t reports, StudyState state) {
+                            uint64_t reports, StudyState state, const BatchSummary& batches) {
   const std::string mechanism(MechanismName(definition.terms->mechanism));
   const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
@@ -93,7 +110,30 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = "",
-          .readers = ReadersOf(definition, reports, state)};
+          .readers = ReadersOf(definition, reports, state),
+          .relay = RelayFacts(definition, batches)};
+}
+
+void SetRelayBound(const StudyDefinition& definition, const Forest& forest,
+                   Certificate& certificate) {
+  RelayBound& relay = certificate.relay;
+  if (relay.batches == 0) return;
+  const Terms& terms = *definition.terms;
+  std::vector<uint32_t> leaves;
+  for (const Tree& tree : forest) leaves.push_back(tree.num_leaves());
+  const absl::StatusOr<double> mass =
+      LargestTwoSidedMass(terms.mechanism, terms.epsilon, leaves, terms.schema->num_outputs());
+  const BatchBound bound =
+      mass.ok()
+          ? BoundForBatches(terms.epsilon, std::max(*mass, LargestMass(definition)),
+                            relay.least_accepted, relay.dishonest_millionths, relay.delta_atto)
+          : BatchBound();
+  if (bound.epsilon_nanos == 0) {
+    relay = {};
+    return;
+  }
+  relay.epsilon_nanos = bound.epsilon_nanos;
+  relay.honest_reports = bound.honest_reports;
 }
 
 }  // namespace coppice::curator

@@ -98,6 +98,15 @@ absl::Status CheckTellsWhere(const Study& study, const EstimatorOptions& options
   return absl::OkStatus();
 }
 
+// The batches that sums rest on which were read since `counted_before` were counted. None if there
+// are others of which reports may be among them: how few of those are accepted is not known yet.
+BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
+  const bool has_stored = study.batches().has_stored();
+  BatchSummary batches = study.batches().Summary(0);
+  if (has_stored || batches.counted != counted_before) return {};
+  return batches;
+}
+
 absl::Status CheckTree(const Study& study, uint32_t tree) {
   if (tree < study.num_trees()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("tree: the study ", study.id(), " has no tree ",
@@ -125,6 +134,7 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
     forest.push_back(std::move(pruned.tree));
     leaves.push_back(std::move(pruned.leaves));
   }
+  SetRelayBound(definition, forest, certificate);
   return Model::Create(*definition.terms->schema, std::move(forest), std::move(leaves),
                        std::move(certificate));
 }
@@ -166,6 +176,7 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
+  SetRelayBound(definition, forest, certificate);
   return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
 }
 
@@ -293,12 +304,14 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
   const StudyDefinition& definition = study.definition();
   // Asked first: what was sealed by then takes no report after it.
   const StudyState state = study.Info().state;
+  const uint64_t counted_before = study.batches().Summary(0).counted;
   const StudyProgress progress = study.Progress();
+  const BatchSummary batches = BatchesOf(study, counted_before);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<SharedSums> sums,
                            SumsFor(definition, progress, options));
   uint64_t reports = 0;
   for (const SharedSums& of_tree : sums) reports += of_tree->reports;
-  Certificate certificate = MakeCertificate(definition, options, reports, state);
+  Certificate certificate = MakeCertificate(definition, options, reports, state, batches);
   if (definition.terms->rounding.has_value() && options.kind != EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError(
         "estimator: the study is of numbers, weighted and prune are for classes; take smooth");

@@ -1,0 +1,139 @@
+// What certificates say of a relay's batches: by real batches, opened and counted, and checked as
+// whoever verifies a model does.
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/amplification/amplification.h"
+#include "common/verdict/verdict.h"
+#include "common/wire/convert.h"
+#include "tests/server/curator/batch_fixture.h"
+
+namespace coppice::curator {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+
+// A store that keeps what is in the spool: what was stored is never counted.
+class SpoolKeepingStore final : public storage::Store {
+ public:
+  explicit SpoolKeepingStore(storage::Store& disk) : disk_(disk) {}
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    return disk_.Get(key);
+  }
+  absl::Status Apply(const storage::StoreBatch& batch) override {
+    for (const std::string& key : batch.deleted_keys()) {
+      if (absl::StartsWith(key, "spool/")) return absl::UnavailableError("kept");
+    }
+    return disk_.Apply(batch);
+  }
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override {
+    return disk_.Scan(prefix, visit);
+  }
+  absl::Status Purge(absl::string_view prefix) override { return disk_.Purge(prefix); }
+
+ private:
+  storage::Store& disk_;
+};
+
+class RelayCertificateTest : public BatchTest {
+ protected:
+  // With `spoilt` reports that do not open.
+  SealedBatch Batch(uint8_t epoch, uint32_t reports, uint32_t spoilt,
+                    const std::string& study = "one") {
+    SealedBatch batch = HonestBatch(epoch, reports, study);
+    for (uint32_t i = 0; i < spoilt; ++i) batch.reports[i].ciphertext[0] ^= 1;
+    SignBatch(batch, RelayKey());
+    return batch;
+  }
+
+  Certificate Build(const std::string& model, const EstimatorOptions& options = {},
+                    const std::string& study = "one") {
+    const auto built = studies_->BuildModel(study, model, options);
+    EXPECT_OK(built);
+    if (!built.ok()) return {};
+    EXPECT_OK(VerifyModel(ToProto(*built->model)).status);
+    return built->model->certificate();
+  }
+
+  static uint64_t BoundOf(const Certificate& certificate, double mass) {
+    const Budget local = *Budget::FromNanos(certificate.epsilon_nanos);
+    return EpsilonBound({certificate.relay.honest_reports, local, mass},
+                        certificate.relay.delta_atto)
+        ->nanos();
+  }
+};
+
+TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
+  ASSERT_OK(Deliver(Batch(1, 500, 0)));
+  ASSERT_OK(Deliver(Batch(2, 400, 90)));
+  ASSERT_OK(Deliver(HonestBatch(3, 100), /*part=*/10));
+  AwaitCounted();
+  ASSERT_OK(studies_->Seal("one"));
+  const Certificate certificate = Build("sealed");
+  const RelayBound& relay = certificate.relay;
+  EXPECT_EQ(relay.batches, 3u);
+  EXPECT_EQ(relay.least_accepted, 100u);
+  EXPECT_EQ(relay.honest_reports, 90u);
+  EXPECT_EQ(relay.dishonest_millionths, 100'000u);
+  EXPECT_EQ(relay.delta_atto, kDefaultRelayDeltaAtto);
+  const KeyId key = KeyIdOf(RelayKey().public_key());
+  EXPECT_EQ(relay.relay_key, std::string(key.begin(), key.end()));
+  EXPECT_EQ(relay.epsilon_nanos, BoundOf(certificate, MaxTwoSidedMass(*Budget::FromEpsilon(1))));
+  EXPECT_LT(relay.epsilon_nanos, certificate.epsilon_nanos);
+  EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u) << "a report's own is what it was";
+}
+
+TEST_F(RelayCertificateTest, CountsAcceptedReportsAlone) {
+  ASSERT_OK(Deliver(Batch(1, 400, 90)));
+  AwaitCounted();
+  const RelayBound relay = Build("open").relay;
+  EXPECT_EQ(relay.batches, 1u);
+  EXPECT_EQ(relay.least_accepted, 310u);
+}
+
+TEST_F(RelayCertificateTest, PromisesNothingWithoutEnoughHonestReports) {
+  ASSERT_OK(Deliver(Batch(1, 6, 2)));
+  AwaitCounted();
+  EXPECT_EQ(Build("few").relay, RelayBound());
+}
+
+TEST_F(RelayCertificateTest, PromisesNothingOfAStudyWithoutARelay) {
+  ASSERT_OK(studies_->Create(Spec("two")));
+  const StudyInfo two = *studies_->Get("two");
+  ASSERT_OK(SendAndWait(*studies_, two, HonestReports(*studies_, two, 100)));
+  EXPECT_EQ(Build("direct", {}, "two").relay, RelayBound());
+}
+
+// Until all of it is counted nobody knows how few of its reports are accepted.
+TEST_F(RelayCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
+  ASSERT_OK(Deliver(Batch(1, 400, 0)));
+  AwaitCounted();
+  SpoolKeepingStore keeping(store_);
+  Reopen(keeping);
+  ASSERT_OK(Deliver(Batch(2, 50, 0)));
+  EXPECT_EQ(Build("meanwhile").relay, RelayBound());
+  Reopen(store_);
+  AwaitCounted();
+  EXPECT_EQ(Build("then").relay.least_accepted, 50u);
+}
+
+// Whoever verifies the model sees its own trees alone: smaller ones have the larger mass.
+TEST_F(RelayCertificateTest, TreesThatPruningMadeSmallerAreWhatItIsComputedFor) {
+  StudySpec spec = RelayedSpec("pruned");
+  spec.mechanism = MechanismKind::kDirect;
+  ASSERT_OK(studies_->Create(spec));
+  ASSERT_OK(Deliver(Batch(1, 400, 0, "pruned"), 1000, "pruned"));
+  AwaitCounted("pruned");
+  const Certificate whole =
+      Build("whole", {.kind = EstimatorKind::kSmooth, .evidence = Evidence::kBoth}, "pruned");
+  const Certificate pruned = Build("small", {.kind = EstimatorKind::kPrune}, "pruned");
+  ASSERT_GT(whole.relay.epsilon_nanos, 0u);
+  EXPECT_GT(pruned.relay.epsilon_nanos, whole.relay.epsilon_nanos);
+}
+
+}  // namespace
+}  // namespace coppice::curator
