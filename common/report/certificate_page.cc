@@ -56,6 +56,12 @@ Figure SignatureFigure(const Json& verdict) {
   return {"Signed by the curator", "no", "do not use this model"};
 }
 
+Figure RelayFigure(const Json& relay) {
+  return {"ε through the relay", Plain(relay.value("epsilon", Json())),
+          absl::StrCat("towards a curator that does not collude with it; δ = ",
+                       Plain(relay.value("delta", Json())))};
+}
+
 std::string Facts(const Json& verdict) {
   std::vector<Figure> figures;
   if (verdict.contains("epsilon")) {
@@ -63,6 +69,9 @@ std::string Facts(const Json& verdict) {
   }
   figures.push_back({"δ, by how much that bound may fail",
                      verdict.contains("delta") ? Plain(verdict["delta"]) : "0", ""});
+  if (verdict.contains("relay") && verdict["relay"].is_object()) {
+    figures.push_back(RelayFigure(verdict["relay"]));
+  }
   if (verdict.contains("consistent")) {
     const bool consistent = verdict["consistent"].is_boolean() && verdict["consistent"].get<bool>();
     figures.push_back(

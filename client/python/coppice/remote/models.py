@@ -185,7 +185,13 @@ class RemoteModel(_Predicting):
         described["delta"] = self.delta
         described["trees"] = len(self._message.forest.trees)
         described["leaves"] = count_leaves(self._message.forest)
-        described["neighbouring"] = self._message.certificate.neighbouring
+        certificate = self._message.certificate
+        described["neighbouring"] = certificate.neighbouring
+        if certificate.HasField("relay"):  # towards a curator that does not collude with the relay
+            described["relay_epsilon"] = epsilon_number(certificate.relay.epsilon_nanos)
+            described["relay_delta"] = delta_number(certificate.relay.delta_atto)
+            described["relay_honest_reports"] = certificate.relay.honest_reports
+            described["relay_batches"] = certificate.relay.batches
         return described
 
     def download(self) -> Model:
