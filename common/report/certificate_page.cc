@@ -56,10 +56,15 @@ Figure SignatureFigure(const Json& verdict) {
   return {"Signed by the curator", "no", "do not use this model"};
 }
 
+// Not rounded: what is promised would else be less than what holds.
+std::string Exact(const Json& number) {
+  return number.is_number() ? absl::StrFormat("%.15g", number.get<double>()) : Plain(number);
+}
+
 Figure RelayFigure(const Json& relay) {
-  return {"ε through the relay", Plain(relay.value("epsilon", Json())),
+  return {"ε through the relay", Exact(relay.value("epsilon", Json())),
           absl::StrCat("towards a curator that does not collude with it; δ = ",
-                       Plain(relay.value("delta", Json())))};
+                       Exact(relay.value("delta", Json())))};
 }
 
 std::string Facts(const Json& verdict) {
