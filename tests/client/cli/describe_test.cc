@@ -211,6 +211,24 @@ TEST(DescribeTest, ModelShowsItsCertificate) {
   EXPECT_EQ(json["public_inputs"][0], "the partition");
 }
 
+TEST(DescribeTest, AModelBehindARelaySaysWhatHoldsTowardsTheCuratorAfterItsEpsilon) {
+  v1::Model model;
+  model.set_study("studies/s1");
+  model.mutable_certificate()->set_epsilon_nanos(4'000'000'000);
+  EXPECT_FALSE(DescribeModel(model).contains("relay_epsilon"));
+  v1::RelayBound& relay = *model.mutable_certificate()->mutable_relay();
+  relay.set_epsilon_nanos(118'000'001);
+  relay.set_delta_atto(10'000'000'000);
+  relay.set_honest_reports(9000);
+  relay.set_batches(2);
+  const Json json = DescribeModel(model);
+  EXPECT_EQ(json["epsilon"], 4.0);
+  EXPECT_EQ(json["relay_epsilon"], 0.118000001);
+  EXPECT_EQ(json["relay_delta"], 1e-8);
+  EXPECT_EQ(json["relay_honest_reports"], 9000);
+  EXPECT_EQ(json["relay_batches"], 2);
+}
+
 TEST(DescribeTest, ModelOfAJobIsDescribedWithoutAStudysTerms) {
   v1::Model model;
   model.set_name("models/m1");

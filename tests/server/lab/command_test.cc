@@ -183,6 +183,24 @@ TEST(LabCommandTest, AuditOfATrainerPrintsItsBound) {
               HasSubstr("rdt claims epsilon 1."));
 }
 
+TEST(LabCommandTest, AuditOfABatchPrintsItsBound) {
+  const std::string batch =
+      "audit --mechanism direct --leaves 1 --classes 2 --epsilon 1 --reports 20 --delta 1e-3 ";
+  const Outcome run = Lab(batch + "--trials 100000 --json");
+  EXPECT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["reports"], 20);
+  EXPECT_EQ(report["epsilon0"], 1.0);
+  EXPECT_EQ(report["delta"], 0.001);
+  EXPECT_EQ(report["epsilon_claimed"], 0.708048994);
+  EXPECT_LE(report["epsilon_lower_bound"], 0.708048994);
+  EXPECT_GT(report["epsilon_lower_bound"], 0.2);
+  EXPECT_THAT(Lab(batch + "--trials 2000").out,
+              HasSubstr("A batch of 20 reports by direct of epsilon 1, tickets dealt at random, "
+                        "claims epsilon 0.708048994, delta 0.001."));
+}
+
 TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
   const std::string base = kSmall;
   const std::pair<std::string, std::string> cases[] = {
@@ -193,6 +211,11 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {"audit --algorithm cart --epsilon 1", "median_forest"},
       {"audit --mechanism laplace_split --epsilon 2000", "--epsilon"},
       {"audit --mechanism laplace_split --epsilon 1 --leaves 8 --classes 4", "--leaves"},
+      {"audit --algorithm spe --epsilon 1 --reports 20", "name it"},
+      {"audit --mechanism direct --epsilon 1 --delta 1e-6", "give --reports"},
+      {"audit --mechanism direct --epsilon 1 --reports 20 --delta 0.01", "at most 1 / (10"},
+      {"audit --mechanism direct --epsilon 21 --reports 20", "0.01 to 20"},
+      {"audit --mechanism direct --epsilon 1 --reports 5000", "--reports"},
       {base + "--epsilon 0.001", "--epsilon"},
       {base + "--epsilon 1 --mechanism best", "optimized_unary"},
       {base + "--epsilon 1 --estimator rough", "weighted, prune"},
