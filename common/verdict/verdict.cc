@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/amplification/amplification.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/relay_promise.h"
@@ -86,7 +87,7 @@ absl::Status AddRelayBound(const Model& model, Json& json) {
                    {"relay_key_id", absl::BytesToHexString(relay.relay_key)}};
   COPPICE_RETURN_IF_ERROR(CheckRelayNumbers(model));
   const absl::StatusOr<Budget> epsilon = RelayEpsilon(model);
-  if (!epsilon.ok()) return RelayError(epsilon.status().message());
+  if (!epsilon.ok()) return RelayError(Printable(epsilon.status().message()));
   json["relay"]["epsilon_recomputed"] = epsilon->epsilon();
   if (epsilon->nanos() <= relay.epsilon_nanos &&
       relay.epsilon_nanos < model.certificate().epsilon_nanos) {
