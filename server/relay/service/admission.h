@@ -47,7 +47,7 @@ struct ShownCredentials {
 class Admission {
  public:
   static constexpr uint32_t kDefaultTickets = 3;
-  static constexpr uint32_t kMaxTickets = 1000;
+  static constexpr uint32_t kMaxTickets = 1'000'000;
 
   // FailedPrecondition: everybody on this machine may read the file, or change it. InvalidArgument:
   // a line that is none, with its number. NotFound.

@@ -121,8 +121,8 @@ TEST_F(AdmissionTest, BadLinesAreNamed) {
   EXPECT_THAT(Refused(good + "\nb\n"), is_bad("line 2: wants NAME"));
   EXPECT_THAT(Refused(good + "0\n"), is_bad("line 1: wants NAME"));
   EXPECT_THAT(Refused("a token:" + HashOf("x")), is_bad("line 1: wants NAME"));
-  EXPECT_THAT(Refused(good + " 0\n"), is_bad("from 1 to 1000"));
-  EXPECT_THAT(Refused(good + " 1001\n"), is_bad("from 1 to 1000"));
+  EXPECT_THAT(Refused(good + " 0\n"), is_bad("from 1 to 1000000"));
+  EXPECT_THAT(Refused(good + " 1000001\n"), is_bad("from 1 to 1000000"));
   EXPECT_THAT(Refused(good + " 1 2\n"), is_bad("line 1: wants NAME"));
   EXPECT_THAT(Refused(good + "\nb " + HashOf("token-a")), is_bad("line 2: this token"));
 }
