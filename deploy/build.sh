@@ -2,7 +2,7 @@
 # Installs what is missing and builds.
 #
 #   deploy/build.sh PRESET [TARGET...]   a preset with its tests, or some targets of it
-#   deploy/build.sh programs [python]    coppiced, coppice and coppice-lab, in less time and without the packages
+#   deploy/build.sh programs [python]    coppiced, coppice, coppice-relay and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
 #
 # The target `console` is the page for browsers, in build/PRESET/share/coppice/console: with COPPICE_CONSOLE=ON in the
@@ -29,7 +29,7 @@ case "${1:-}" in
     ;;
   programs)
     preset=release
-    targets=(coppiced coppice coppice-lab reference "${@:2}")
+    targets=(coppiced coppice coppice-relay coppice-lab reference "${@:2}")
     if [[ ! -f build/release/build.ninja ]]; then options+=(-DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON); fi
     ;;
   *)

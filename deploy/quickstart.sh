@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job over real RPC with TLS, on this machine: builds, starts a curator daemon on a free loopback
-# port with a store in a temporary folder, lets thousands of simulated devices answer, builds models,
-# and prints a table, and last one JSON line. Stops and removes what it started.
+# port with a store in a temporary folder, lets thousands of simulated devices answer, some of them through a
+# relay, builds models, and prints a table, and last one JSON line. Stops and removes what it started.
 #
 #   deploy/quickstart.sh [--keep] [--data DIR] [--epsilon E]
 #
@@ -87,9 +87,14 @@ work=$(mktemp -d)
 home=$work  # of the daemon
 if $keep; then home=$kept; fi
 daemon=""
+relay=""
 is_new=true
 is_done=false
 clean_up() {
+  if [[ -n "$relay" ]]; then
+    kill -TERM "$relay" 2>/dev/null || true
+    wait "$relay" 2>/dev/null || true
+  fi
   rm -rf "$work"
   if $keep && $is_done; then return; fi
   if [[ -n "$daemon" ]]; then
@@ -205,6 +210,48 @@ untuned_job() {
     "$(value accepted <<<"$collected")" "$(value payload_bytes <<<"$collected")"
 }
 
+# relayed_job PUBLIC PRIVATE SCHEMA: 2,000 devices answer through a relay; $promise is what its certificate says of that.
+relayed_job() {
+  local public=$1 private=$2 schema=$3 pin collected
+  pin=$("$bin/coppice-relay" keygen --data-dir "$work/relay")
+  "$bin/coppice" study key --pem >"$work/curator.pem"
+  "$bin/coppice" study create --study relayed --public "$public" --schema "$schema" --epsilon "$epsilon" \
+    --mechanism signed_hadamard --split-rule max_edge --depth 5 --relay-key "$pin" --min-batch 1000 --json >"$work/created"
+  (
+    umask 077
+    "$bin/coppice-relay" token --name devices --tickets 2000 >"$work/relay.lines"
+    head -n 1 "$work/relay.lines" >"$work/relay.token"
+    tail -n 1 "$work/relay.lines" >"$work/relay.devices"
+  )
+  local token=()
+  if [[ -n "${COPPICE_TOKEN_FILE:-}" ]]; then token=(--curator-token-file "$COPPICE_TOKEN_FILE"); fi
+  "$bin/coppice-relay" --data-dir "$work/relay" --listen 127.0.0.1:0 --port-file "$work/relay.port" \
+    --tls-cert "$home/certs/server.crt" --tls-key "$home/certs/server.key" --admission "$work/relay.devices" \
+    --curator "$COPPICE_SERVER" --curator-ca "$COPPICE_CA" --curator-key "$work/curator.pem" "${token[@]}" \
+    --study relayed --tickets 2000 </dev/null >/dev/null 2>"$work/relay.log" &
+  relay=$!
+  until "$bin/coppice" health --server "127.0.0.1:$(cat "$work/relay.port" 2>/dev/null)" --ca "$COPPICE_CA" &>/dev/null; do
+    kill -0 "$relay" 2>/dev/null || { cat "$work/relay.log" >&2; exit 1; }
+    sleep 0.2
+  done
+  echo "relayed: 2,000 devices answer with signed_hadamard, through a relay ..." >&2
+  collected=$("$bin/coppice" collect simulate --study relayed --data "$private" --limit 2000 \
+    --curator-key "$work/curator.pem" --relay "127.0.0.1:$(<"$work/relay.port")" --relay-key "$pin" \
+    --relay-ca "$COPPICE_CA" --relay-token-file "$work/relay.token" --journal "$work/relayed.journal" \
+    --json 2>"$work/collect.log") || { cat "$work/collect.log" "$work/relay.log" >&2; exit 1; }
+  # The pool is spent, so the batch goes to the curator at once, which opens it by and by.
+  until [[ "$("$bin/coppice" study show --study relayed --json | value accepted)" == 2000 ]]; do
+    kill -0 "$relay" 2>/dev/null || { cat "$work/relay.log" >&2; exit 1; }
+    sleep 0.2
+  done
+  "$bin/coppice" model build --study relayed --model relayed-tree --json >"$work/relayed.json"
+  relayed_epsilon=$("$bin/coppice" model show --model relayed-tree --json | value relay_epsilon)
+  promise=$("$bin/coppice" model show --model relayed-tree --format text | grep "Towards a curator")
+  kill -TERM "$relay"
+  wait "$relay"
+  relay=""
+}
+
 started=$(date +%s)
 "$bin/coppice-lab" synthesize --output-dir "$work/synthetic" >&2
 main_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
@@ -223,6 +270,7 @@ if [[ -d "$data/diabetes" ]]; then
 else
   echo "quickstart.sh: no diabetes data at $data (name the folder with --data DIR): synthetic rows only" >&2
 fi
+relayed_job "$work/synthetic/public.csv" "$work/synthetic/private.csv" "$work/synthetic/schema.json"
 seconds=$(($(date +%s) - started))
 
 echo
@@ -235,9 +283,14 @@ echo
 printf '%-10s %-16s %-22s %8s %8s %7s\n' data mechanism estimator accuracy reports bytes
 printf '%s' "$table"
 echo
+echo "Of 2,000 devices that answered through a relay, each with epsilon $epsilon towards everybody, the model's certificate says:"
+echo
+echo "  $promise"
+echo
 if $keep; then
   is_done=true
   say_how_to_use
   exit 0
 fi
-printf '{"epsilon":%s,"tls":true,"seconds":%s,"results":[%s]}\n' "$epsilon" "$seconds" "$json_rows"
+printf '{"epsilon":%s,"tls":true,"seconds":%s,"results":[%s],"relayed":{"reports":2000,"epsilon":%s}}\n' \
+  "$epsilon" "$seconds" "$json_rows" "$relayed_epsilon"
