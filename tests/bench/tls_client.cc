@@ -94,16 +94,21 @@ std::unique_ptr<TlsConnection> TlsClient::Connect(int port, SSL_SESSION* session
   return SSL_connect(ssl) == 1 ? std::move(connection) : nullptr;
 }
 
-std::string OneCall(absl::string_view path, absl::string_view message) {
+std::string NextCall(absl::string_view path, absl::string_view message, uint32_t number) {
+  const uint32_t stream = 2 * number + 1;
   const std::string headers =
       absl::StrCat(Header(":method", "POST"), Header(":scheme", "https"), Header(":path", path),
                    Header(":authority", "localhost"), Header("te", "trailers"),
                    Header("content-type", "application/grpc"));
   return absl::StrCat(
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""), Frame(kSettings, kAck, 0, ""),
-      Frame(kHeaders, kEndHeaders, 1, headers),
-      Frame(kData, kEndStream, 1,
+      Frame(kHeaders, kEndHeaders, stream, headers),
+      Frame(kData, kEndStream, stream,
             absl::StrCat(std::string{'\0'}, BigEndian(message.size(), 4), message)));
+}
+
+std::string OneCall(absl::string_view path, absl::string_view message) {
+  return absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""),
+                      Frame(kSettings, kAck, 0, ""), NextCall(path, message, 0));
 }
 
 std::optional<std::string> ReadAnswer(TlsConnection& connection) {

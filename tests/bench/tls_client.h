@@ -10,6 +10,7 @@
 
 #include <openssl/ssl.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,11 @@ class TlsClient {
 // The bytes of one whole gRPC call from HTTP/2's preface on, to be written at once.
 std::string OneCall(absl::string_view path, absl::string_view message);
 
-// Reads until the call of OneCall() has ended; the answer's message, or none if it failed.
+// The bytes of the same connection's call number `number`, the first being 0, once the one before
+// it has ended.
+std::string NextCall(absl::string_view path, absl::string_view message, uint32_t number);
+
+// Reads until the call has ended; the answer's message, or none if it failed.
 std::optional<std::string> ReadAnswer(TlsConnection& connection);
 
 }  // namespace coppice
