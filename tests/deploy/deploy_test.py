@@ -3,7 +3,7 @@
 
 Every setting of coppiced is in the full configuration, and nothing else; both configurations, the
 sample policy, the unit and the Kubernetes manifest pass `coppiced --check-config`; an unknown
-setting does not. What `cmake --install` puts under a prefix names paths under that prefix.
+setting does not. The same of coppice-relay and its one configuration. What `cmake --install` puts under a prefix names paths under that prefix.
 """
 
 import os
@@ -17,6 +17,7 @@ import unittest
 BIN, SOURCE = sys.argv[1:3]
 DEPLOY = os.path.join(SOURCE, "deploy")
 COPPICED = os.path.join(BIN, "coppiced")
+RELAY = os.path.join(BIN, "coppice-relay")
 
 # Only for a command line: what a file cannot sensibly set.
 NOT_IN_FILES = {"help", "version", "config", "check-config", "self-test"}
@@ -31,12 +32,12 @@ def read(*path):
         return file.read()
 
 
-def flags_of_help():
-    text = run(COPPICED, "--help").stdout
+def flags_of_help(program=COPPICED):
+    text = run(program, "--help").stdout
     options = text[text.index("Options:"):]
     for end in ("Subcommands:", "Examples:"):
         options = options.split(end)[0]
-    return set(re.findall(r"^\s+(?:-\w,)?--([a-z-]+)", options, re.MULTILINE)) - NOT_IN_FILES
+    return set(re.findall(r"^\s+(?:-\w,)?--([a-z-]+)", options, re.MULTILINE)) - NOT_IN_FILES - {"check"}
 
 
 def keys_of(toml):
@@ -126,6 +127,16 @@ class InstallTest(unittest.TestCase):
         for path in paths - {self.prefix + "/etc/coppice/server.key"}:  # the operator's own
             self.assertTrue(os.path.exists(path), path)
         self.assertIn(f'policy = "{self.prefix}/etc/coppice/policy.json"', self.installed("etc/coppice/coppiced.toml"))
+
+    def test_the_relay_is_a_program_with_paths_that_follow_the_prefix(self):
+        self.assertEqual(install("relay", self.prefix).returncode, 0)
+        unit = self.installed("lib", "systemd", "system", "coppice-relay.service")
+        self.assertIn(f"ExecStart={self.prefix}/bin/coppice-relay --config {self.prefix}/etc/coppice/relay.toml", unit)
+        self.assertIn(f"LoadCredential=server.key:{self.prefix}/etc/coppice/relay-server.key", unit)
+        installed = files_under(self.prefix)
+        self.assertLessEqual({"bin/coppice-relay", "etc/coppice/relay.toml", "share/doc/coppice-relay/relay.md"}, installed)
+        self.assertNotIn("bin/coppiced", installed)
+        self.assertIn(f'curator-key = "{self.prefix}/etc/coppice/curator.pem"', self.installed("etc/coppice/relay.toml"))
 
     def test_configuration_that_is_there_stays(self):
         self.assertEqual(install("server", self.prefix).returncode, 0)
@@ -265,6 +276,78 @@ class DeployTest(unittest.TestCase):
                 self.assertIn(re.search(rf'^{key} = "(.*)"$', toml, re.MULTILINE).group(1), writable)
         journal = re.search(r'^# spending-journal = "(.*)"$', toml, re.MULTILINE).group(1)
         self.assertIn(os.path.dirname(journal), writable)
+
+
+class RelayTest(unittest.TestCase):
+    """The relay's configuration on a machine that has all the files that it names."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="coppice-relay-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.assertEqual(run(os.path.join(DEPLOY, "make-certs.sh"), self.path("certs")).returncode, 0)
+        key = run(RELAY, "keygen", "--data-dir", self.path("data"))
+        self.assertEqual(key.returncode, 0, key.stderr)
+        token, line = run(RELAY, "token", "--name", "device-1").stdout.splitlines()
+        for name, text in (("devices", line), ("curator.token", token), ("curator.pem", key.stdout),
+                           ("metrics.password", "a password of the sample")):
+            with open(os.open(self.path(name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def path_here(self, path):
+        for pattern, name in ((r"server\.(crt|key)$", "certs/server."), (r"relay-client\.(crt|key)$", "certs/client."),
+                              (r"(?:relay-clients|curator-ca)\.crt$", "certs/ca.crt"), (r"/var/lib/coppice-relay$", "data"),
+                              (r"/(devices|curator\.token|curator\.pem|metrics\.password)$", "")):
+            found = re.search(pattern, path)
+            if found:
+                return self.path(name + (found.groups()[-1] if found.groups() else ""))
+        return path
+
+    def check(self, toml):
+        moved = re.sub(r"(?<=\")/[\w/.-]+", lambda path: self.path_here(path.group()), toml)
+        with open(self.path("relay.toml"), "w", encoding="utf-8") as file:
+            file.write(moved)
+        return run(RELAY, "--config", self.path("relay.toml"), "--check-config")
+
+    def test_the_configuration_has_every_setting_once_and_is_good(self):
+        toml = read("config", "relay.toml")
+        keys = keys_of(toml)
+        self.assertEqual(len(keys), len(set(keys)), keys)
+        self.assertEqual(set(keys), flags_of_help(RELAY))
+        checked = self.check(toml)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_what_is_commented_out_is_good_too(self):
+        toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "relay.toml"), flags=re.MULTILINE)
+        for alone in ("insecure", "curator-insecure", "admit-all"):
+            toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
+        checked = self.check(toml)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_an_unknown_setting_is_refused(self):
+        checked = self.check(read("config", "relay.toml") + "\ntikets = 1\n")
+        self.assertEqual(checked.returncode, 2)
+        self.assertIn("tikets", checked.stderr)
+
+    def test_the_unit_is_understood_and_hardened(self):
+        unit = read("systemd", "coppice-relay.service")
+        self.assertIn("ProtectSystem=strict", unit)
+        state = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
+        toml = read("config", "relay.toml")
+        self.assertIn(f'data-dir = "/var/lib/{state}"', toml)
+        for name in re.findall(r"^LoadCredential=([\w.]+):", unit, re.MULTILINE):
+            self.assertIn(f"/run/credentials/coppice-relay.service/{name}", toml)
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("no systemd-analyze here")
+        path = self.path("coppice-relay.service")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(unit.replace("/usr/bin/coppice-relay", RELAY))
+        verified = run("systemd-analyze", "verify", "--man=no", path)
+        self.assertNotRegex(verified.stderr, r"coppice-relay\.service:\d+: ", verified.stderr)
+        rated = run("systemd-analyze", "security", "--offline=true", "--threshold=20", path)
+        self.assertEqual(rated.returncode, 0, rated.stdout)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-PACKAGES = {"coppice", "coppiced", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice"}
+PACKAGES = {"coppice", "coppiced", "coppice-relay", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice"}
 WORK = tempfile.mkdtemp(prefix="coppice-packages-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
@@ -144,6 +144,7 @@ class PackagesTest(unittest.TestCase):
     def test_the_bills_of_materials_have_spdx_shape_and_name_what_is_linked(self):
         expected = {"coppice": {"libgrpc++1.51": "DYNAMIC_LINK", "libcli11-dev": "STATIC_LINK"},
                     "coppiced": {"libssl3": "DYNAMIC_LINK", "librocksdb-dev": "STATIC_LINK"},
+                    "coppice-relay": {"libssl3": "DYNAMIC_LINK", "libcli11-dev": "STATIC_LINK"},
                     "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"},
                     "libcoppice-device-dev": {"libabsl-dev": "STATIC_LINK"},
                     "libcoppice-device1": {"libabsl20220623": "DYNAMIC_LINK", "libssl3": "DYNAMIC_LINK"},
@@ -189,6 +190,23 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(state(), before)
         self.assertFalse(os.path.exists(system.path("usr/bin/coppiced")))
         self.assertFalse(os.path.exists(system.path("etc/coppice/coppiced.toml")))
+
+    def test_a_relay_runs_from_its_package_alone_and_a_purge_leaves_its_key(self):
+        self.assertEqual(files("coppice-relay"), {"bin/coppice-relay", "lib/systemd/system/coppice-relay.service"})
+        system = System.copied("relay")
+        said = system.install("/packages/coppice-relay_*.deb openssl")
+        self.assertIn("README.Debian has the steps to the first start", said)
+        self.assertNotIn("coppiced", system.checked("dpkg-query -W -f '${Package}\n'").splitlines())
+        key = system.checked("umask 077; coppice-relay keygen --data-dir /var/lib/coppice-relay").strip()
+        self.assertRegex(key, r"^ed25519:\S+$")
+        system.checked(
+            "coppice-relay --data-dir /var/lib/coppice-relay --insecure --admit-all --port-file /tmp/port --listen 127.0.0.1:0 "
+            f"--curator 127.0.0.1:1 --curator-insecure --curator-key {key} --study wells --tickets 2000 2> /tmp/log & "
+            "until [ -s /tmp/port ]; do kill -0 $!; sleep 0.1; done; kill -TERM $!; wait $!")
+        purged = system.checked("dpkg --purge coppice-relay")
+        self.assertIn("kept /var/lib/coppice-relay,", purged)
+        self.assertTrue(os.path.exists(system.path("var/lib/coppice-relay/relay.key")))
+        self.assertFalse(os.path.exists(system.path("etc/coppice/relay.toml")))
 
     def test_a_device_is_built_from_the_package_and_with_a_curator_to_talk_to_from_what_it_recommends(self):
         system = System.copied("device")
@@ -262,15 +280,11 @@ class PackagesTest(unittest.TestCase):
         self.assertIn("HTTP/1.1 200 OK", answer)
         self.assertIn(read(packed, "index.html"), answer)
 
-    def test_the_last_stage_of_the_container_runs_step_by_step(self):
-        text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
-        build, final = text.split("FROM debian:12-slim\n")
-        # The stage before it does what made the packages here, from the compilers on.
-        self.assertEqual(build.strip().splitlines()[-1], "RUN deploy/packages.sh /packages")
-        system = System.copied("container")
+    def follow(self, stage, system):
+        """Does what the lines of a stage say; returns its command and its user."""
         shutil.move(system.path("packages"), system.path("made"))
         user = None
-        for line in filter(None, final.splitlines()):
+        for line in filter(None, stage.splitlines()):
             with self.subTest(line):
                 instruction, arguments = line.split(" ", 1)
                 if instruction == "COPY":
@@ -287,6 +301,24 @@ class PackagesTest(unittest.TestCase):
                     command = json.loads(arguments)
                 else:
                     self.assertIn(instruction, ("EXPOSE", "STOPSIGNAL"))
+        return command, user
+
+    def test_the_relays_stage_of_the_container_runs_step_by_step(self):
+        text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
+        system = System.copied("relay_container")
+        command, user = self.follow(re.search(r"FROM debian:12-slim AS relay\n((?:[A-Z].*\n)+)", text).group(1), system)
+        refused = system.run(" ".join(command), user=user)
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertIn("coppice-relay keygen", refused.stdout)
+        system.checked("coppice-relay keygen --data-dir /var/lib/coppice-relay", user=user)
+
+    def test_the_last_stage_of_the_container_runs_step_by_step(self):
+        text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
+        build, _, final = re.split(r"FROM debian:12-slim(?: AS relay)?\n", text)
+        # The stage before it does what made the packages here, from the compilers on.
+        self.assertEqual(build.strip().splitlines()[-1], "RUN deploy/packages.sh /packages")
+        system = System.copied("container")
+        command, user = self.follow(final, system)
         # Without a certificate it says which it wants; told to do without one, it serves.
         refused = system.run(" ".join(command), user=user)
         self.assertEqual(refused.returncode, 1, refused.stdout)
