@@ -17,7 +17,7 @@
 
 namespace coppice::relay {
 
-// Writes a fresh key of OpenSSL's private generator into a new file at `path`, which it syncs.
+// Writes a fresh key of the private generator into a new file at `path`, which it syncs.
 absl::Status MakeDealFile(const std::string& path, Disk& disk);
 
 // Overwrites the key and removes its file, if there is one: then nobody can tell who was dealt
