@@ -62,7 +62,7 @@ noise_flags() {  # noise_flags COMMAND...: of the command and all below it
 }
 
 expect 'the binaries looked into' "$(ls "$bin" | grep -v '_bench$')" \
-  coppice coppice-lab coppice-research coppice_device_example coppiced
+  coppice coppice-lab coppice-relay coppice-research coppice_device_example coppiced
 
 # RAND_bytes makes ids and retry delays, in binaries with a network; RocksDB names its files by
 # std::random_device; the twister is for public randomness (server/curator/partition/public_random.h).
@@ -77,6 +77,8 @@ for name in coppice-lab coppice-research; do
 done
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
+# It makes deals and keys, and no noise: nothing of a mechanism is in it.
+expect coppice-relay "$(contents "$bin/coppice-relay")" "$ours" "$private" 'imports RAND_bytes'
 for module in "$build"/python/coppice/_core.*.so; do  # where the Python package is built
   [[ -e "$module" ]] || continue
   expect "$module" "$(contents "$module")" "${client[@]}" std::mersenne_twister_engine
@@ -94,7 +96,7 @@ expect 'the private path' "$(imports "${path[@]}")" "$private"
 trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
-expect flags "$(for name in coppiced coppice coppice-lab coppice-research coppice_device_example; do
+expect flags "$(for name in coppiced coppice coppice-lab coppice-relay coppice-research coppice_device_example; do
   noise_flags "$bin/$name"
 done | sort)" 'coppice data split --seed' 'coppice study create --seed' 'coppice study preview --seed' \
     'coppice-lab central --seed' 'coppice-lab curve --seed' 'coppice-lab local --seed' \

@@ -22,7 +22,7 @@ from fcntl import ioctl
 
 BIN = pathlib.Path(os.environ["COPPICE_BIN_DIR"])
 SHARE = pathlib.Path(os.environ["COPPICE_SHARE_DIR"])
-PROGRAMS = ["coppice", "coppice-lab", "coppiced"]
+PROGRAMS = ["coppice", "coppice-lab", "coppice-relay", "coppiced"]
 PAGES = {
     "man/man1/{}.1": ["manual"],
     "bash-completion/completions/{}": ["completion", "bash"],
@@ -250,6 +250,8 @@ class ReferenceTest(unittest.TestCase):
         self.assertEqual(self.complete("coppice", "study", "create", "--strict", "--epsil"),
                          ["--epsilon"])
         self.assertEqual(self.complete("coppice-lab", "loc"), ["local"])
+        self.assertEqual(self.complete("coppice-relay", "--admit"), ["--admit-all"])
+        self.assertEqual(self.complete("coppice-relay", "keyg"), ["keygen"])
         self.assertEqual(self.complete("coppiced", "--data-"), ["--data-dir"])
         self.assertEqual(self.complete("coppiced", "repair", "--dry"), ["--dry-run"])
 
