@@ -77,7 +77,7 @@ for name in coppice-lab coppice-research; do
 done
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
-# It makes deals and keys, and no noise: nothing of a mechanism is in it.
+# It makes deals, keys and tokens, and no noise.
 expect coppice-relay "$(contents "$bin/coppice-relay")" "$ours" "$private" 'imports RAND_bytes'
 for module in "$build"/python/coppice/_core.*.so; do  # where the Python package is built
   [[ -e "$module" ]] || continue
