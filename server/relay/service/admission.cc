@@ -66,24 +66,29 @@ std::unique_ptr<Admission> Admission::OfEverybody() {
 
 absl::Status Admission::Reload() {
   if (file_.empty()) return absl::OkStatus();
+  {
+    // Before the reading: a change in between is seen later. Also of a bad file, so that it is
+    // complained of once.
+    const Stamp stamp = StampOf(file_);
+    const MutexLock lock(mutex_);
+    stamp_ = stamp;
+  }
+  COPPICE_ASSIGN_OR_RETURN(Allowed allowed, Read());
+  const MutexLock lock(mutex_);
+  allowed_ = std::move(allowed);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Admission::Allowed> Admission::Read() const {
   if (IsWorldAccessible(file_)) {
     return absl::FailedPreconditionError(
         absl::StrCat("--admission ", file_,
                      ": everybody on this machine may read or change it, and it says who may take "
                      "part: chmod o-rwx it"));
   }
-  const Stamp stamp = StampOf(file_);  // before the reading: a change in between is seen later
   const absl::StatusOr<std::string> text = ReadFile(file_);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat("--admission ", text.status().message()));
-  }
-  absl::StatusOr<Allowed> allowed = Parse(*text);
-  const MutexLock lock(mutex_);
-  stamp_ = stamp;  // also of a bad file: it is read again once it has changed
-  if (!allowed.ok()) return allowed.status();
-  allowed_ = *std::move(allowed);
-  return absl::OkStatus();
+  if (text.ok()) return Parse(*text);
+  return absl::Status(text.status().code(), absl::StrCat("--admission ", text.status().message()));
 }
 
 bool Admission::HasChanged() const {

@@ -86,6 +86,7 @@ class Admission {
 
   static Stamp StampOf(const std::string& file);
   NameHash HashOfName(absl::string_view name) const;
+  absl::StatusOr<Allowed> Read() const;
   absl::StatusOr<Allowed> Parse(absl::string_view text) const;
   absl::Status ParseLine(const std::vector<absl::string_view>& fields, Allowed& allowed) const;
   std::optional<Allowance> Find(const ShownCredentials& shown) const

@@ -108,6 +108,11 @@ TEST_F(AdmissionTest, ABadFileChangesNothingAndIsNotReadOverAndOver) {
   EXPECT_THAT(admission_->Reload(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 1")));
   EXPECT_FALSE(admission_->HasChanged());
+  std::filesystem::remove(File());
+  EXPECT_TRUE(admission_->HasChanged());
+  EXPECT_THAT(admission_->Reload(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--admission")));
+  EXPECT_FALSE(admission_->HasChanged());
   EXPECT_OK(Take("token-a"));
 }
 
