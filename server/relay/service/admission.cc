@@ -110,8 +110,7 @@ absl::Status Admission::Admit(absl::string_view study, const EpochId& epoch,
   }
   auto taken = taken_.find(study);
   if (taken == taken_.end()) taken = taken_.emplace(study, Taken{}).first;
-  if (taken->second.epoch != epoch) taken->second = {.epoch = epoch, .tickets = {}};
-  uint32_t& tickets = taken->second.tickets[allowance->name];
+  uint32_t& tickets = taken->second.Of(epoch)[allowance->name];
   if (tickets >= allowance->tickets) {
     return absl::ResourceExhaustedError(
         absl::StrCat("you have taken your ", allowance->tickets,
@@ -121,12 +120,21 @@ absl::Status Admission::Admit(absl::string_view study, const EpochId& epoch,
   return absl::OkStatus();
 }
 
+Admission::TicketsByName& Admission::Taken::Of(const EpochId& deal) {
+  if (deal == epoch_before) return tickets_before;
+  if (deal != epoch) {
+    epoch_before = std::exchange(epoch, deal);
+    tickets_before = std::exchange(tickets, {});
+  }
+  return tickets;
+}
+
 Admission::Stamp Admission::StampOf(const std::string& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0) return {};
   return {static_cast<int64_t>(status.st_ino), static_cast<int64_t>(status.st_size),
-          static_cast<int64_t>(status.st_mtim.tv_sec),
-          static_cast<int64_t>(status.st_mtim.tv_nsec)};
+          static_cast<int64_t>(status.st_ctim.tv_sec),
+          static_cast<int64_t>(status.st_ctim.tv_nsec)};
 }
 
 Admission::NameHash Admission::HashOfName(absl::string_view name) const {

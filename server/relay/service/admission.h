@@ -74,9 +74,13 @@ class Admission {
     Allowances tokens;
     Allowances certificates;
   };
+  using TicketsByName = absl::flat_hash_map<NameHash, uint32_t>;
+  // Of the deal that is open, and of the one before it, whose last calls may still be answered.
   struct Taken {
-    EpochId epoch{};
-    absl::flat_hash_map<NameHash, uint32_t> tickets;
+    EpochId epoch{}, epoch_before{};
+    TicketsByName tickets, tickets_before;
+
+    TicketsByName& Of(const EpochId& deal);
   };
   // What tells one version of a file from another.
   using Stamp = std::array<int64_t, 4>;

@@ -60,6 +60,8 @@ TEST_F(AdmissionTest, CountsTicketsByNameAndDeal) {
   EXPECT_THAT(Take("token-b"), HasTakenAll());
   EXPECT_OK(Take("token-b", kSecond));
   EXPECT_THAT(Take("token-b", kSecond), HasTakenAll());
+  EXPECT_THAT(Take("token-b", kFirst), HasTakenAll());  // a call that comes late
+  EXPECT_THAT(Take("token-b", kSecond), HasTakenAll());
   EXPECT_OK(Take("token-b", kFirst, "studies/other"));  // a study of its own
 }
 
