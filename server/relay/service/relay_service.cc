@@ -191,9 +191,12 @@ class RelayService::Calls final : public RawRelayService {
                    .claim = std::move(*report.mutable_claim()),
                    .encapsulated = std::move(*report.mutable_encapsulated()),
                    .ciphertext = std::move(*report.mutable_ciphertext())},
-                  [this, reactor, response](absl::StatusOr<SubmitOutcome> outcome) {
+                  [this, context, reactor, response](absl::StatusOr<SubmitOutcome> outcome) {
                     pending_reports_.fetch_sub(1, std::memory_order_relaxed);
                     if (outcome.ok()) *response = OutcomeAnswer(*outcome);
+                    if (absl::IsResourceExhausted(outcome.status())) {
+                      context->AddTrailingMetadata(kPushback, kPushbackUnderLoad);
+                    }
                     reactor->Finish(ToGrpc(outcome.status()));
                   });
     return reactor;
