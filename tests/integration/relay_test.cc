@@ -110,7 +110,7 @@ class RelayedJobTest : public ::testing::Test {
   RelayProgram relay_{folder_.path(), {}};
 };
 
-TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateSaysWhatForTheirCrowdIsWorth) {
+TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateTellsWhatTheirCrowdGives) {
   // Nothing comes past the relay.
   const Outcome direct = curator_.Coppice(
       {"collect", "simulate", "--study", "wells", "--data", rows_ + "/private.csv"});
