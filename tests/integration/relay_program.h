@@ -88,6 +88,14 @@ class RelayProgram {
     return true;
   }
 
+  // Of --metrics-listen, as the log says; 0: there is none.
+  int metrics_port() const {
+    const std::string lines = log(), before = "port=";
+    const size_t line = lines.find(" metrics listen");
+    const size_t at = lines.find(before, line);
+    return line == std::string::npos ? 0 : std::stoi(lines.substr(at + before.size()));
+  }
+
   const std::string& key() const { return key_; }  // the public one
   std::string server() const { return "127.0.0.1:" + port_; }
   int port() const { return std::stoi(port_); }

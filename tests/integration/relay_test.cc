@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/integration/daemon.h"
+#include "tests/integration/http_page.h"
 #include "tests/integration/relay_program.h"
 
 namespace coppice {
@@ -21,12 +22,14 @@ namespace {
 
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
+using ::coppice::testing::GetPage;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::Process;
 using ::coppice::testing::RelayProgram;
 using ::coppice::testing::RunProgram;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
+using ::coppice::testing::ValueOf;
 using ::testing::HasSubstr;
 
 constexpr int kDevices = 1200;
@@ -150,11 +153,17 @@ TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateTellsWhatTheirCrowdG
 
 TEST_F(RelayedJobTest, KilledRelaysAndCuratorsLoseAndRepeatNothing) {
   // A crash of the relay passes over as many as 1,000 tickets, so the pool has room for two.
-  StartRelay("4000", {"--deal", "40s", "--collect", "45s"});
+  StartRelay("4000", {"--deal", "40s", "--collect", "45s", "--metrics-listen", "127.0.0.1:0"});
   Process simulation(SimulateLine());
   for (int kill = 0; kill < 2; ++kill) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    // Of the process that runs.
+    const auto stored = [this] {
+      return ValueOf(GetPage(relay_.metrics_port(), "/metrics"),
+                     R"(coppice_relay_reports_total{study="wells",outcome="stored"})");
+    };
+    ASSERT_TRUE(RelayProgram::WaitUntil([&] { return stored() >= 100; })) << simulation.err();
     relay_.Kill();
+    EXPECT_TRUE(simulation.Running()) << "no device was left to meet the kill";
     ASSERT_TRUE(relay_.Start());
   }
   // The curator is not needed while reports are collected.
