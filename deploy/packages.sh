@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Debian packages coppiced, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev and libcoppice-device1,
+# Builds the Debian packages coppiced, coppice-relay, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev and libcoppice-device1,
 # and beside each what it is made of (SPDX 2.3).
 #
 #   deploy/packages.sh [--build-dir DIR] [--without-console] OUT_DIR
