@@ -12,7 +12,7 @@
 namespace coppice {
 namespace {
 
-// Covers the rounding of every product and sum below; docs/mechanisms.md#amplification.
+// Covers the rounding of every product and sum below; docs/research/mechanisms.md#amplification.
 constexpr double kSlack = 1e-8;
 // What one step of a recurrence is off by, relatively: eight roundings.
 constexpr double kStepError = 0x1p-50;

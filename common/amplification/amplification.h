@@ -1,7 +1,7 @@
 // What shuffling buys: the central epsilon of local reports for whoever sees them without knowing
 // which device gave which, in pure numbers. Nothing here draws or sees a report.
 //
-// Source     Balle, Bell, Gascon and Nissim 2019 (the privacy blanket); docs/mechanisms.md
+// Source     Balle, Bell, Gascon and Nissim 2019 (the privacy blanket); docs/research/mechanisms.md
 //            #amplification has the proof for unequal randomizers and the argument for rounding.
 
 #ifndef COPPICE_COMMON_AMPLIFICATION_AMPLIFICATION_H_
@@ -23,7 +23,7 @@ inline constexpr uint64_t kMaxAmplifiedNanos = 20'000'000'000;  // epsilon 20
 struct ShuffledReports {
   uint64_t honest = 0;  // reports whose devices follow the protocol and tell nobody their ticket
   Budget local;         // every randomizer is this-LDP
-  double two_sided_mass{};  // the `a` of docs/mechanisms.md#amplification, the largest of them all
+  double two_sided_mass{};  // the largest `a` of docs/research/mechanisms.md#amplification
 };
 
 // What is taken for dishonest unless the study's owner says otherwise: an assumption, always

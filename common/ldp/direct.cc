@@ -14,7 +14,7 @@ namespace {
 // The symbol is the cell, leaf * classes + label; there is one column.
 //
 // Guarantee  epsilon-LDP by symbol_response.h.
-// Source     Kairouz, Oh, Viswanath 2014; docs/mechanisms.md#direct.
+// Source     Kairouz, Oh, Viswanath 2014; docs/research/mechanisms.md#direct.
 class Direct final : public SymbolResponse {
  public:
   Direct(const Budget& epsilon, const Domain& domain);

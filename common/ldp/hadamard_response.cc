@@ -40,7 +40,7 @@ uint32_t BlocksFor(const Budget& epsilon, const Domain& domain) {
 //
 // Guarantee  epsilon-LDP by symbol_response.h, with 2 B symbols.
 // Source     Acharya, Sun, Zhang 2019; Chen, Kairouz, Ozgur 2020 (public column);
-//            docs/mechanisms.md#hadamard_response.
+//            docs/research/mechanisms.md#hadamard_response.
 class HadamardResponse final : public SymbolResponse {
  public:
   HadamardResponse(const Budget& epsilon, const Domain& domain, uint32_t blocks);

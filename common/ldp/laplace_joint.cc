@@ -18,7 +18,7 @@ constexpr uint64_t kSensitivity = 2;
 //
 // Guarantee  two values differ in at most two entries, by one each: L1 sensitivity 2, so noise of
 //            scale 2/epsilon is epsilon-LDP. Tight. Neighbours: any value of the row for any other.
-// Source     docs/mechanisms.md#laplace_joint.
+// Source     docs/research/mechanisms.md#laplace_joint.
 class LaplaceJoint final : public LaplaceVector {
  public:
   LaplaceJoint(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)

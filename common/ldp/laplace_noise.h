@@ -23,8 +23,9 @@ namespace coppice {
 // Guarantee  an integer vector of L1 sensitivity `sensitivity` plus independent noise is
 //            epsilon-DP: for outputs a distance d apart the densities differ by ratio^-d <= exp(d
 //            epsilon / sensitivity).
-// Source     docs/mechanisms.md#laplace; the law itself is CKS 2020, Algorithm 2, which samplers.h
-//            implements for any rational scale; the table here draws the same law in one look-up.
+// Source     docs/research/mechanisms.md#laplace; the law itself is CKS 2020, Algorithm 2, which
+//            samplers.h implements for any rational scale; the table here draws the same law in
+//            one look-up.
 class LaplaceNoise {
  public:
   static absl::StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);

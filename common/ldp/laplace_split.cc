@@ -19,7 +19,8 @@ constexpr uint64_t kSensitivity = 4;
 // Guarantee  two values differ in at most two places of U and in at most two of V_1..V_{K-1}
 //            together, by one each: L1 sensitivity 4, so noise of scale 4/epsilon is epsilon-LDP.
 //            Tight. Neighbours: any value of the row for any other.
-// Source     Ma and Yang 2024, section 3.1 and Proposition 2; docs/mechanisms.md#laplace_split.
+// Source     Ma and Yang 2024, section 3.1 and Proposition 2;
+//            docs/research/mechanisms.md#laplace_split.
 class LaplaceSplit final : public LaplaceVector {
  public:
   LaplaceSplit(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)

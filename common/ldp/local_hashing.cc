@@ -56,7 +56,7 @@ void TransformDigit(uint64_t prime, uint64_t weight, absl::Span<int64_t> table) 
 //
 // Guarantee  epsilon-LDP by symbol_response.h, with g symbols.
 // Source     Bassily and Smith 2015; Wang, Blocki, Li, Jha 2017 (OLH);
-//            docs/mechanisms.md#local_hashing.
+//            docs/research/mechanisms.md#local_hashing.
 class LocalHashing final : public SymbolResponse {
  public:
   LocalHashing(const Budget& epsilon, const Domain& domain)

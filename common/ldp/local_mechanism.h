@@ -110,7 +110,7 @@ struct Influence {
 //            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
 //            that no honest device sends; sums are untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
-// Source     above each class; derivations in docs/mechanisms.md.
+// Source     above each class; derivations in docs/research/mechanisms.md.
 class LocalMechanism {
  public:
   virtual ~LocalMechanism() = default;
@@ -162,12 +162,12 @@ class LocalMechanism {
   virtual NoiseVariance Variance(uint32_t label) const = 0;
   // The variance that one report adds to a sum of several cells is at most this times the sum of
   // NoiseVariance::label over them, hits apart, whatever its row. Above 1 where Variance() is an
-  // average over rows (docs/mechanisms.md#break-downs).
+  // average over rows (docs/research/mechanisms.md#break-downs).
   virtual double WorstVarianceRatio() const { return 1; }
   virtual Influence MaxInfluence() const = 0;
-  // The `a` of docs/mechanisms.md#amplification, for the worst pair of rows in the worst column: at
-  // most 1 / (exp(epsilon) + 1), which holds for every mechanism. Less says that shuffling buys
-  // more.
+  // The `a` of docs/research/mechanisms.md#amplification, for the worst pair of rows in the worst
+  // column: at most 1 / (exp(epsilon) + 1), which holds for every mechanism. Less says that
+  // shuffling buys more.
   virtual double TwoSidedMass() const { return MaxTwoSidedMass(epsilon()); }
   // Laplace noise has no bound and wider tails than its variance says.
   virtual bool adds_laplace_noise() const { return false; }

@@ -15,7 +15,7 @@ namespace {
 //
 // Guarantee  epsilon-LDP: with p = 1/2 the worst ratio is (1 - q) / q <= exp(epsilon).
 //            Neighbours: any value of the row for any other.
-// Source     Wang, Blocki, Li, Jha 2017 (OUE); docs/mechanisms.md#optimized_unary.
+// Source     Wang, Blocki, Li, Jha 2017 (OUE); docs/research/mechanisms.md#optimized_unary.
 class OptimizedUnary final : public UnaryVector {
  public:
   static MechanismOr Create(const Budget& epsilon, const Domain& domain) {

@@ -7,7 +7,7 @@
 // Guarantee  none of its own. What is epsilon-private for any two classes is so for any two
 //            numbers: the answer's law is a mixture of the laws of the two ends.
 // Errors     what the random source says.
-// Source     Duchi, Jordan and Wainwright 2018; docs/mechanisms.md#numbers.
+// Source     Duchi, Jordan and Wainwright 2018; docs/research/mechanisms.md#numbers.
 
 #ifndef COPPICE_COMMON_LDP_RANDOMIZED_ROUNDING_H_
 #define COPPICE_COMMON_LDP_RANDOMIZED_ROUNDING_H_

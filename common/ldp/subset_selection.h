@@ -25,7 +25,7 @@ namespace coppice {
 //            exp(epsilon), e = ExpLowerBound(epsilon). So epsilon-LDP. Neighbours: any value of the
 //            row for any other.
 // Source     Ye and Barg 2018; Wang and others 2016 (k-subset); sampling by Floyd's algorithm
-//            (Bentley and Floyd 1987); docs/mechanisms.md#subset_selection.
+//            (Bentley and Floyd 1987); docs/research/mechanisms.md#subset_selection.
 class SubsetSelection final : public LocalMechanism {
  public:
   size_t members() const { return members_; }  // the w above

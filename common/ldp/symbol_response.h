@@ -23,7 +23,7 @@ namespace coppice {
 //            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
 //            row for any other.
 // Source     Kairouz, Oh, Viswanath 2014 (k-ary randomized response);
-//            docs/mechanisms.md#symbol_response.
+//            docs/research/mechanisms.md#symbol_response.
 class SymbolResponse : public LocalMechanism {
  public:
   // The K above; symbols is at least 2.

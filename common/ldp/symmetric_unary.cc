@@ -16,7 +16,7 @@ namespace {
 //
 // Guarantee  epsilon-LDP: p = 1 - q, so the worst ratio is ((1 - q) / q)^2 <= exp(epsilon).
 //            Neighbours: any value of the row for any other.
-// Source     Ma and Yang 2024, section 3.1; docs/mechanisms.md#symmetric_unary.
+// Source     Ma and Yang 2024, section 3.1; docs/research/mechanisms.md#symmetric_unary.
 class SymmetricUnary final : public UnaryVector {
  public:
   static MechanismOr Create(const Budget& epsilon, const Domain& domain) {

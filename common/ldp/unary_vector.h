@@ -20,7 +20,7 @@ namespace coppice {
 // Guarantee  two values differ in two bits; the worst ratio of probabilities is
 //            p (1 - q) / (q (1 - p)), which each mechanism keeps at or below
 //            exp(epsilon) in whole numbers over 2^32.
-// Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
+// Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/research/mechanisms.md#unary.
 class UnaryVector : public LocalMechanism {
  public:
   size_t payload_bytes() const final;

@@ -17,7 +17,7 @@ namespace coppice {
 // Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
 //            for; shares never sum to more than the whole.
 // Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
-// Source     docs/mechanisms.md#budget.
+// Source     docs/research/mechanisms.md#budget.
 class Budget {
  public:
   static constexpr uint64_t kNanosPerEpsilon = 1'000'000'000;

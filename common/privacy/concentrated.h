@@ -17,7 +17,7 @@ namespace coppice {
 // Guarantee  what is converted is rounded down, so a Rho never exceeds what was asked for.
 // Errors     InvalidArgument for nothing, and for 2^63 and more.
 // Source     Bun, Steinke 2016; Canonne, Kamath, Steinke 2020, Proposition 12 (conversion);
-//            docs/mechanisms.md#concentrated.
+//            docs/research/mechanisms.md#concentrated.
 class Rho {
  public:
   static constexpr uint64_t kPicosPerRho = 1'000'000'000'000;

@@ -1,7 +1,7 @@
 // A rigorous lower bound of an exponential, in integers: what turns an epsilon into a rational rate
 // that is never less private than the epsilon.
 //
-// Source     docs/mechanisms.md#rates.
+// Source     docs/research/mechanisms.md#rates.
 
 #ifndef COPPICE_COMMON_PRIVACY_EXP_BOUND_H_
 #define COPPICE_COMMON_PRIVACY_EXP_BOUND_H_

@@ -28,7 +28,7 @@ inline uint32_t StepsOf(SignedSteps draw) { return draw >> 1; }
 inline bool IsNegative(SignedSteps draw) { return (draw & 1) != 0; }
 
 // Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#geometric; privacy-preserving use in common/ldp.
+// Source     docs/research/mechanisms.md#geometric; privacy-preserving use in common/ldp.
 class GeometricTable {
  public:
   // ratio = numerator / 2^32. InvalidArgument unless 0 < numerator < 2^32.

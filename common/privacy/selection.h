@@ -12,7 +12,7 @@
 //            The list and its order must not depend on private data.
 // Errors     InvalidArgument without candidates or with a range of 0; what the PrivateRandom
 //            returns otherwise.
-// Source     McKenna, Sheldon 2020; docs/mechanisms.md#selection has the proof.
+// Source     McKenna, Sheldon 2020; docs/research/mechanisms.md#selection has the proof.
 
 #ifndef COPPICE_COMMON_PRIVACY_SELECTION_H_
 #define COPPICE_COMMON_PRIVACY_SELECTION_H_

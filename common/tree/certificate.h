@@ -3,7 +3,7 @@
 //
 // Releases made of all records add up. Releases made of one part of the records add up within that
 // part, and of the parts only the most expensive counts, because a record is in one part only,
-// whichever others there are (docs/mechanisms.md#composition).
+// whichever others there are (docs/research/mechanisms.md#composition).
 //
 // Errors     InvalidArgument, with both sums.
 // Threads    plain values.
@@ -37,7 +37,7 @@ struct Release {
 };
 
 // What is promised, besides, towards whoever sees only models that were built after their study was
-// sealed (docs/mechanisms.md#amplification, which says under which assumptions).
+// sealed (docs/research/mechanisms.md#amplification, which says under which assumptions).
 struct ReadersBound {
   uint64_t epsilon_nanos = 0;  // in billionths, rounded up; 0: nothing is promised
   uint64_t delta_atto = 0;     // in 1e-18

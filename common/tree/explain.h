@@ -9,7 +9,7 @@
 // what the leaves below it contribute, each leaf counted alike; a split contributes to its feature
 // how far it moves the row from that mean. How many rows a leaf covers would be the weight
 // elsewhere: here it is private, and a weight that was never released cannot be used
-// (docs/mechanisms.md#contributions-of-features).
+// (docs/research/mechanisms.md#contributions-of-features).
 //
 // Guarantee  a row's path is the one that Model::Predict() takes.
 // Source     Saabas, "Interpreting random forests" (2014), with leaves in place of covers.

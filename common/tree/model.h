@@ -84,7 +84,8 @@ struct Prediction {
   double value = 0;
   double value_error = 0;
   // A 95 % interval of the label's probability; regression: of the number. Scores: of what exact
-  // sums would give on the same path, without sampling (docs/mechanisms.md#noise-of-scores).
+  // sums would give on the same path, without sampling
+  // (docs/research/mechanisms.md#noise-of-scores).
   double low = 0;
   double high = 1;
   // Scores whose noise is known: that of the label, its log-odds against all other classes, or the

@@ -186,7 +186,7 @@ absl::Status RunAuditCommand(const AuditFlags& flags);
 
 // coppice-lab amplify: what central epsilon local reports have for whoever sees which ticket got
 // which answer and not which device had it, or the largest local epsilon for a central one
-// (docs/mechanisms.md#amplification). Needs no rows.
+// (docs/research/mechanisms.md#amplification). Needs no rows.
 struct AmplifyFlags {
   std::vector<std::string> epsilons;  // one of the two is set
   std::string central_epsilon;

@@ -4,7 +4,7 @@
 //            is for zero-concentrated privacy: a pure epsilon-DP release is epsilon^2/2-zCDP.
 // Guarantee  costs are exact or rounded up, caps rounded down; no sum wraps around. While costs
 //            fit, all jobs together are (epsilon, delta)-DP for the cap's neighbours, each job
-//            chosen after seeing the others' results (docs/mechanisms.md#ledger).
+//            chosen after seeing the others' results (docs/research/mechanisms.md#ledger).
 // Threads    plain values.
 // Source     Bun, Steinke 2016 (zCDP); Canonne, Kamath, Steinke 2020, Proposition 12 (conversion);
 //            Feldman, Zrnic 2021 and Whitehouse et al. 2023 (adaptive costs under a fixed cap).

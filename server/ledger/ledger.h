@@ -1,5 +1,5 @@
 // The privacy budgets of datasets: what each may cost, what its jobs were charged, every release.
-// docs/storage.md has the format, docs/mechanisms.md#ledger the accounting.
+// docs/storage.md has the format, docs/research/mechanisms.md#ledger the accounting.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_H_
 #define COPPICE_SERVER_LEDGER_LEDGER_H_

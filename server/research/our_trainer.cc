@@ -17,7 +17,7 @@ class OurTrainer final : public Method {
   const MethodInfo& info() const override {
     static const MethodInfo kInfo = {.name = "auto",
                                      .summary = "ours: the central trainer on the private rows",
-                                     .source = "docs/mechanisms.md",
+                                     .source = "docs/research/mechanisms.md",
                                      .protects = "a row",
                                      .neighbours = "one row more or less",
                                      .guarantee = "epsilon-DP",

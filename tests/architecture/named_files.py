@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-DOCUMENTS = ["README.md", "SECURITY.md", "docs/*.md", "cmake/*.cmake", "cmake/layers.txt"]
+DOCUMENTS = ["README.md", "SECURITY.md", "docs/*.md", "docs/research/*.md", "cmake/*.cmake", "cmake/layers.txt"]
 PATH = re.compile(r"(?<![\w./-])((?:client|common|server|proto|tests|deploy|docs|cmake)/[\w./-]*\w)")
 
 

@@ -1,7 +1,7 @@
 // Time per tree of a boosting trainer, without reading and binning its rows: from its first report
 // of progress to its end, of the processor, divided by the trees. Prints trees, seconds a tree, and
-// the peak of memory as a multiple of the table's columns. docs/boost_speed.sh compares it with
-// XGBoost on the same bins, which --dump writes.
+// the peak of memory as a multiple of the table's columns. docs/research/boost_speed.sh compares it
+// with XGBoost on the same bins, which --dump writes.
 //
 //   boost_bench [--algorithm dpboost] [--epsilon 1] [--set trees=50 ...] [--rows 1000000]
 //               [--features 100] [--data FILE --schema FILE] [--dump FILE]

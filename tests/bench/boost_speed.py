@@ -1,7 +1,7 @@
 """Time per tree of a boosting trainer against XGBoost's `hist`, one thread, on the same bins.
 
 Both are timed in turns, in processor time; reading, binning and XGBoost's own quantisation of the
-bin indices (done in a first tree) are not counted. docs/boost_speed.sh runs it.
+bin indices (done in a first tree) are not counted. docs/research/boost_speed.sh runs it.
 
   boost_speed.py BENCH NAME DEPTH TREES ROUNDS -- FLAGS OF boost_bench...
 """

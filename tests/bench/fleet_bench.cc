@@ -1,4 +1,4 @@
-// What a fleet costs and how fast it goes on (docs/performance.md has the commands).
+// What a fleet costs and how fast it goes on (docs/research/performance.md has the commands).
 //
 //   fleet_bench load --server A,B,C --study s1,s2 [--rate N] [--seconds N] [--batch N] [--ca FILE]
 //     Streams of fresh reports, one from each study to each server, at a steady rate together, or,

@@ -1,7 +1,8 @@
 // How long a small prediction takes beside a call that does nothing (a list of endpoints that there
 // are none of), in turns over one connection to a running coppiced. Run it again while a job trains
-// and reports stream in: docs/performance.md has the commands. `stolen` is the share of the
-// machine's processors that its host gave to others meanwhile: calls are slow where it is large.
+// and reports stream in: docs/research/performance.md has the commands. `stolen` is the share of
+// the machine's processors that its host gave to others meanwhile: calls are slow where it is
+// large.
 //
 //   predict_bench --server HOST:PORT --ca FILE --model ID [--rows N] [--calls N] [--rounds N]
 

@@ -5,7 +5,7 @@
 //
 // The adversary: hill climbing from many random tables and from the extreme ones of the known
 // counterexamples, over the numbers of rows of each kind and the row that is added or relabelled.
-// A search refutes and never proves; the proofs are in docs/mechanisms.md.
+// A search refutes and never proves; the proofs are in docs/research/mechanisms.md.
 
 #include <algorithm>
 #include <cmath>

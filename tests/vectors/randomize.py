@@ -1,4 +1,4 @@
-"""The mechanisms of docs/mechanisms.md, written anew in whole numbers of any size.
+"""The mechanisms of docs/research/mechanisms.md, written anew in whole numbers of any size.
 
 What a device draws comes from a Stream, as docs/protocol.md#test-vectors lays it out. That is for checking
 only: a device takes its bytes from its system's private generator, and the curator cannot tell how it uses them.

@@ -144,7 +144,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
         For classes it is of the probability of the class that is predicted. For numbers, and where trees
         add up scores, it says how far the noise of this model may have moved the answer, not how far a
-        row's own number lies from it (docs/mechanisms.md).
+        row's own number lies from it (docs/research/mechanisms.md).
 
         Returns
         -------

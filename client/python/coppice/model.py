@@ -130,7 +130,7 @@ class Model:
         """Say what each feature added to each row's answer.
 
         Contributions are along the ways that a row takes through the trees, by released numbers alone
-        (docs/mechanisms.md): a split adds what its side's leaves say in the mean beyond those of both
+        (docs/research/mechanisms.md): a split adds what its side's leaves say in the mean beyond those of both
         sides. A row's bias and contributions add up to its answer, in the unit of `attrs["unit"]`:
         "score", "probability" or "weight" of the label that is predicted, or "value".
 

@@ -4,7 +4,7 @@
 // 512 positions side by side, so that a report costs about one adder a vector register; counts
 // leave that form once in 240 reports. Source: Harley and Seal's counter, positional as in
 // Klarqvist, Mula and Lemire, "Efficient computation of positional population counts using SIMD
-// instructions" (2021). The time is that of reading the payloads (docs/performance.md).
+// instructions" (2021). The time is that of reading the payloads (docs/research/performance.md).
 //
 // Threads    a pure function.
 

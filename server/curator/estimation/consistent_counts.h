@@ -11,7 +11,7 @@
 // Guarantee  post-processing of privatized payloads and of values in the clear.
 // Errors     Counts(): InvalidArgument for sums of another size.
 // Threads    safe to share.
-// Source     docs/mechanisms.md#public-features.
+// Source     docs/research/mechanisms.md#public-features.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_

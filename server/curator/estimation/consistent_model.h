@@ -10,7 +10,7 @@
 //
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Errors     Internal if a decomposition fails, and what `cancel` returns.
-// Source     docs/mechanisms.md#public-features.
+// Source     docs/research/mechanisms.md#public-features.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_

@@ -8,7 +8,7 @@
 //
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
-// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#estimator and #prune.
+// Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#estimator and #prune.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_

@@ -6,7 +6,7 @@
 // input is public: epsilon, the shape of the forest and a limit on the payload.
 //
 // Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.
-// Source     docs/mechanisms.md#choice.
+// Source     docs/research/mechanisms.md#choice.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_

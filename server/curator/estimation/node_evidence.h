@@ -1,6 +1,6 @@
 // What is known of the nodes of one tree, and the prediction that follows at one of them.
 //
-// Source     docs/mechanisms.md#estimator.
+// Source     docs/research/mechanisms.md#estimator.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_

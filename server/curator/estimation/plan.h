@@ -9,7 +9,7 @@
 // An interval is of 90 %. The accuracy's is for rows like the public ones: the level's (few public
 // rows say little of it) and the gain's spread. The gain's is paired: each draw scores both
 // estimates against one margin at the same rows, so that the level drops out; how the rows differ
-// in what they gain stays. docs/accuracy.md has how often both held.
+// in what they gain stays. docs/research/accuracy.md has how often both held.
 //
 // A plan does not see that private rows may be of another population than the public ones; then
 // reports are worth more than is said here. Without labels there is no level: only what reports are
@@ -69,7 +69,7 @@ struct FeatureWorth {
 // Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
 //            and what `cancel` says, which is asked between folds, draws and cells.
 // Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#plan.
+// Source     docs/research/mechanisms.md#plan.
 class Planner {
  public:
   struct Options {

@@ -10,7 +10,7 @@
 // ancestor at different h; each walk has its own.
 //
 // Guarantee  post-processing of privatized sums and public rows.
-// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#prune, with the deviations.
+// Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#prune, with the deviations.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_

@@ -16,9 +16,9 @@
 
 namespace coppice::curator {
 
-// Guarantee  the assumptions are those of docs/mechanisms.md#amplification, with the default share
-//            of dishonest reports and the default delta; epsilon is rounded up. Neighbours: any
-//            value of one device's row for any other.
+// Guarantee  the assumptions are those of docs/research/mechanisms.md#amplification, with the
+//            default share of dishonest reports and the default delta; epsilon is rounded up.
+//            Neighbours: any value of one device's row for any other.
 // Units      `two_sided_mass` is the largest of all trees. Nothing is promised (epsilon 0) where
 //            devices show public features, whose reports cannot stand for one another, for no
 //            honest report, and where it would be no less than `local`.

@@ -13,7 +13,7 @@
 //
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match.
-// Source     docs/mechanisms.md#smooth.
+// Source     docs/research/mechanisms.md#smooth.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_H_

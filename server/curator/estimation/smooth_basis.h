@@ -34,7 +34,7 @@ using LeafValues = std::vector<std::vector<double>>;
 
 // Errors     InvalidArgument: no public row, or more rows and leaves than that.
 // Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#smooth.
+// Source     docs/research/mechanisms.md#smooth.
 class SmoothBasis {
  public:
   static absl::StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);

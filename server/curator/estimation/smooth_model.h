@@ -46,7 +46,7 @@ struct Posterior {
 };
 
 // Threads    values and const methods; safe to share.
-// Source     docs/mechanisms.md#smooth.
+// Source     docs/research/mechanisms.md#smooth.
 class SmoothModel {
  public:
   // Both must outlive the model.

@@ -15,7 +15,7 @@
 // Errors     InvalidArgument for a node that the tree does not have, for a confidence out of
 //            bounds, for too many intervals, and for shapes that do not match.
 // Units      rows; shares in [0, 1], margins in [-1, 1] of all reports.
-// Source     docs/mechanisms.md#break-downs.
+// Source     docs/research/mechanisms.md#break-downs.
 
 #ifndef COPPICE_SERVER_CURATOR_INSPECTION_BREAK_DOWN_H_
 #define COPPICE_SERVER_CURATOR_INSPECTION_BREAK_DOWN_H_

@@ -27,7 +27,8 @@ void AnswerGroup(CommittedGroup& group);
 
 // Answers groups while the committer makes the next one durable: replying over gRPC costs more than
 // storing a report. If many calls come in meanwhile, their threads answer some batches, which makes
-// a call up to a tenth cheaper (docs/performance.md); a thread of the dispatcher answers the rest.
+// a call up to a tenth cheaper (docs/research/performance.md); a thread of the dispatcher answers
+// the rest.
 //
 // Guarantee  Each batch is answered once, and every group that was posted before the destructor
 //            runs. Batches begin in the order in which they were posted, and groups end in it.

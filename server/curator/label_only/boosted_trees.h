@@ -9,7 +9,7 @@
 // Guarantee  post-processing of what it is given: costs no privacy.
 // Errors     what `cancel` returns.
 // Threads    safe to share.
-// Source     Friedman 2001, algorithm 2; docs/mechanisms.md#label-only.
+// Source     Friedman 2001, algorithm 2; docs/research/mechanisms.md#label-only.
 
 #ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
 #define COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_

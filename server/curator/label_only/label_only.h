@@ -19,7 +19,7 @@
 //            costs no privacy, may be repeated. Neighbours differ in the label of one device.
 // Errors     InvalidArgument when shapes do not match; what `cancel` returns.
 // Threads    safe to share.
-// Source     docs/mechanisms.md#label-only.
+// Source     docs/research/mechanisms.md#label-only.
 
 #ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
 #define COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_

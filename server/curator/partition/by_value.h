@@ -9,7 +9,7 @@
 // Guarantee  a row is consistent with the same leaves of its copy as it was of the tree, in the
 //            same order, so its device's mechanism is the same. All of it is public.
 // Errors     InvalidArgument, naming the field.
-// Source     docs/mechanisms.md#by-value.
+// Source     docs/research/mechanisms.md#by-value.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_BY_VALUE_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_BY_VALUE_H_

@@ -14,7 +14,7 @@
 // noise)^0.4 of them, a rule fitted on the synthetic pair from 10^4 to 10^6 reports. Every input is
 // public; how many devices are expected is no one's secret.
 //
-// Source     docs/mechanisms.md#forest-size.
+// Source     docs/research/mechanisms.md#forest-size.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_FOREST_SIZE_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_FOREST_SIZE_H_

@@ -16,7 +16,7 @@
 // first, so that a limit on the leaves keeps the tree level.
 //
 // Threads    HybridRows is immutable and safe to share; a grower is for one thread.
-// Source     docs/mechanisms.md#partition.
+// Source     docs/research/mechanisms.md#partition.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_

@@ -30,7 +30,7 @@
 //
 // Guarantee  the same bytes for the same rows, options and seed, on any machine.
 // Units      depth: the root has depth 0. min_leaf: public rows.
-// Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.
+// Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/research/mechanisms.md#partition.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_

@@ -10,7 +10,7 @@
 //            event in reach of the trials shows stays unseen, and an event of probability below
 //            about 10 / trials is out of reach.
 // Threads    spreads trials over `threads`, each with its own OpenSslRandom.
-// Source     Jagielski, Ullman, Oprea 2020, with exact bounds; docs/checking.md#audit.
+// Source     Jagielski, Ullman, Oprea 2020, with exact bounds; docs/research/checking.md#audit.
 
 #ifndef COPPICE_SERVER_LAB_AUDIT_AUDIT_H_
 #define COPPICE_SERVER_LAB_AUDIT_AUDIT_H_

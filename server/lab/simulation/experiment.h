@@ -3,7 +3,7 @@
 //
 // Guarantee  none for the printed accuracies: a score on private rows is itself a release. The sums
 //            are as private as a real study's, from the same code and the same random source.
-// Source     docs/reproduction.md.
+// Source     docs/research/reproduction.md.
 
 #ifndef COPPICE_SERVER_LAB_SIMULATION_EXPERIMENT_H_
 #define COPPICE_SERVER_LAB_SIMULATION_EXPERIMENT_H_

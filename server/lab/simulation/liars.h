@@ -20,7 +20,7 @@
 //
 // Errors     CellWorths(): InvalidArgument for a target that is no class. Create(): InvalidArgument
 //            for kGiven on a Laplace mechanism (not simulated), kChosen on one without columns.
-// Source     docs/poisoning.md.
+// Source     docs/research/poisoning.md.
 
 #ifndef COPPICE_SERVER_LAB_SIMULATION_LIARS_H_
 #define COPPICE_SERVER_LAB_SIMULATION_LIARS_H_

@@ -1,6 +1,7 @@
 // auto: boosted trees with nothing to tune.
 //
-// Source     docs/mechanisms.md#boosting has the recipe, its proof and where it comes from.
+// Source     docs/research/mechanisms.md#boosting has the recipe, its proof and where it comes
+//            from.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. A hundredth of
 //            epsilon goes to a noisy number of rows, from which (with epsilon, delta, the schema
 //            and the task) everything else is decided: see auto_plan.h. A tree is grown on
@@ -320,7 +321,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
   AlgorithmInfo info_ = {
       .name = "auto",
       .summary = "boosted trees with nothing to tune: nearly always the most accurate",
-      .source = "docs/mechanisms.md, boosting",
+      .source = "docs/research/mechanisms.md, boosting",
       .delta = true,
       .regression = true,
       .parameters = {}};

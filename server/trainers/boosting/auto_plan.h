@@ -9,7 +9,7 @@
 //            All else is a function of released and public values.
 // Errors     InvalidArgument for shares that are too small; as of releaser.h.
 // Threads    plain values.
-// Source     docs/mechanisms.md#boosting.
+// Source     docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_AUTO_PLAN_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_AUTO_PLAN_H_

@@ -7,7 +7,7 @@
 // few, and up to 32 signed pairs and 32 signed triples of scaled features, each in 64 even bins of
 // the range that it can reach. A column of whole numbers has at most one cut between neighbours.
 //
-// Source     docs/mechanisms.md#boost-columns.
+// Source     docs/research/mechanisms.md#boost-columns.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_COLUMNS_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_COLUMNS_H_

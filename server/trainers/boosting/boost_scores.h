@@ -6,7 +6,7 @@
 // is released; what its score is reduced by is a public number. Scores are whole numbers: the order
 // of rows does not matter.
 //
-// Source     docs/mechanisms.md#boosting.
+// Source     docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_SCORES_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_SCORES_H_

@@ -51,7 +51,7 @@ struct ChildSums {
 // Errors     Internal for scores that are no finite numbers: what rows ask for would have no
 //            bounds.
 // Threads    not safe to share.
-// Source     docs/mechanisms.md#boosting.
+// Source     docs/research/mechanisms.md#boosting.
 class BoostTask {
  public:
   virtual ~BoostTask() = default;

@@ -4,8 +4,8 @@
 // negative parts of every child, or of parts of it, so that the next level asks for what is left.
 //
 // Guarantee  a level costs its shares: selection and measurement of its nodes (levels of a tree
-//            divide the rows; docs/mechanisms.md#levels).
-// Source     docs/mechanisms.md#boosting.
+//            divide the rows; docs/research/mechanisms.md#levels).
+// Source     docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_

@@ -7,7 +7,7 @@
 // Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
 //            in one group and moves no other.
 // Threads    plain values.
-// Source     docs/mechanisms.md#logistic, docs/mechanisms.md#boosting.
+// Source     docs/research/mechanisms.md#logistic, docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_

@@ -10,7 +10,7 @@
 //            row adds products of its own terms and residuals.
 // Errors     InvalidArgument for shares that are too small; as of releaser.h.
 // Threads    plain values.
-// Source     docs/mechanisms.md#logistic.
+// Source     docs/research/mechanisms.md#logistic.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_LINE_FIT_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_LINE_FIT_H_

@@ -1,9 +1,9 @@
 // logistic: a weight for every bin of every column, summed to a row's log-odds.
 //
-// Source     docs/mechanisms.md#logistic. The baseline of the thesis "Private Boosted Decision
-//            Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by objective
-//            perturbation (Chaudhuri, Monteleoni, Sarwate 2011), which has its guarantee at the
-//            exact minimum, with real-valued noise. Here gradients are released instead.
+// Source     docs/research/mechanisms.md#logistic. The baseline of the thesis "Private Boosted
+//            Decision Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by
+//            objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011), which has its guarantee
+//            at the exact minimum, with real-valued noise. Here gradients are released instead.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Noisy moments
 //            and gradients of straight lines through the numeric columns, where the noisy number of
 //            rows says that noise leaves enough of them; then the residuals of each bin, column
@@ -232,7 +232,8 @@ class LogisticTrainer final : public TrainerFrame<Config> {
   AlgorithmInfo info_ = {
       .name = "logistic",
       .summary = "logistic regression on binned features: a weight a bin, which can be read",
-      .source = "docs/mechanisms.md, logistic; in place of Chaudhuri, Monteleoni, Sarwate 2011",
+      .source =
+          "docs/research/mechanisms.md, logistic; in place of Chaudhuri, Monteleoni, Sarwate 2011",
       .delta = true,
       .parameters = {
           RealParameter("lines", 0, 0.9, "0.4",

@@ -8,7 +8,7 @@
 //            is a measurement of one leaf: a row adds one unit to two sums together; so is each
 //            release of a mean, where a row adds the steps of the range to two sums together.
 // Units      steps of the target's declared range (bins.h).
-// Source     docs/mechanisms.md#boosting.
+// Source     docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_NUMBER_SCALE_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_NUMBER_SCALE_H_

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
 
 // Errors     InvalidArgument for a feature of more than kMaxBins bins.
 // Threads    immutable once made.
-// Source     docs/mechanisms.md#public-cuts.
+// Source     docs/research/mechanisms.md#public-cuts.
 class BinnedRows {
  public:
   BinnedRows() = default;  // no row

@@ -1,8 +1,9 @@
 // What trainers of several trees share: their parameters, who sees which rows, and the certificate.
 //
 // With rows=groups each row is in one tree, drawn by itself and uniformly, whatever the other rows
-// are: all trees together then cost what one costs (docs/mechanisms.md#groups; groups of fixed
-// sizes would cost more). With rows=all each tree sees all rows and gets an equal share of epsilon.
+// are: all trees together then cost what one costs (docs/research/mechanisms.md#groups; groups of
+// fixed sizes would cost more). With rows=all each tree sees all rows and gets an equal share of
+// epsilon.
 //
 // Threads    plain values.
 

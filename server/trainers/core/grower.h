@@ -2,8 +2,8 @@
 //
 // Guarantee  the nodes of a level divide the rows by released splits, so that adding or removing a
 //            row is seen by one node a level: a level costs what one Choose() costs, and levels add
-//            up (docs/mechanisms.md#levels). Every node is grown to the last level, also an empty
-//            one; where it ends earlier, its cell has no split left, which is public.
+//            up (docs/research/mechanisms.md#levels). Every node is grown to the last level, also
+//            an empty one; where it ends earlier, its cell has no split left, which is public.
 // Errors     what the rule returns.
 // Threads    not safe to share.
 

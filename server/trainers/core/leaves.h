@@ -9,7 +9,7 @@
 //            together (the half-sum encoding). Change a label: two counts move by 1, so the noise
 //            is twice; with two outputs only the second is released, with noise for 1, and the
 //            first is the leaf's size, which is public then, less that.
-// Source     docs/mechanisms.md#leaves.
+// Source     docs/research/mechanisms.md#leaves.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_LEAVES_H_
 #define COPPICE_SERVER_TRAINERS_CORE_LEAVES_H_

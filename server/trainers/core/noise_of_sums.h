@@ -9,7 +9,7 @@
 //
 // Guarantee  post-processing: everything here is a function of released sums and public numbers.
 // Units      those of the score.
-// Source     docs/mechanisms.md#noise-of-scores.
+// Source     docs/research/mechanisms.md#noise-of-scores.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_NOISE_OF_SUMS_H_
 #define COPPICE_SERVER_TRAINERS_CORE_NOISE_OF_SUMS_H_

@@ -8,10 +8,10 @@
 // Guarantee  adding or removing one row changes one child of each split. Its term moves within an
 //            interval whose length is the constant ...Range, for any data: that is the `range` of
 //            the selection. Terms are whole numbers: the floor of the exact value, and floors keep
-//            whole-number intervals (docs/mechanisms.md#split-scores has each proof).
+//            whole-number intervals (docs/research/mechanisms.md#split-scores has each proof).
 // Units      scores in 2^-20 of the natural unit where a constant says kScoreUnit.
-// Source     docs/mechanisms.md#split-scores; the papers' own constants are wrong or loose, which
-//            tests/privacy/sensitivity_search_test.cc shows.
+// Source     docs/research/mechanisms.md#split-scores; the papers' own constants are wrong or
+//            loose, which tests/privacy/sensitivity_search_test.cc shows.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SPLIT_SCORES_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SPLIT_SCORES_H_

@@ -1,5 +1,5 @@
 // Which part each record is in, drawn by itself from public odds: what may be released of each part
-// for all of epsilon (docs/mechanisms.md#composition).
+// for all of epsilon (docs/research/mechanisms.md#composition).
 //
 // Odds are whole numbers.
 //

@@ -10,7 +10,7 @@
 //            (2018), as described in its section 4.
 // Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Of one
 //            ensemble each row is in one tree, so it costs what one tree does; ensembles add up
-//            (docs/mechanisms.md#dpboost).
+//            (docs/research/mechanisms.md#dpboost).
 
 #include "server/trainers/dpboost/dpboost.h"
 

@@ -5,11 +5,11 @@
 // first, which is public, so that a histogram lives only while a descendant can need it.
 //
 // Guarantee  a level costs its share: the nodes of a level divide the rows by released splits, so a
-//            record is seen by one selection per level (docs/mechanisms.md#levels). Every split
-//            that a node's cell still has is a candidate, with its score, also one with empty
+//            record is seen by one selection per level (docs/research/mechanisms.md#levels). Every
+//            split that a node's cell still has is a candidate, with its score, also one with empty
 //            children; every node is grown to the last level, also an empty one.
 // Errors     what the releaser returns.
-// Source     docs/mechanisms.md#dpboost.
+// Source     docs/research/mechanisms.md#dpboost.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_TREE_H_
 #define COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_TREE_H_

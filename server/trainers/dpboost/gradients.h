@@ -33,7 +33,7 @@ enum class Filtering : uint8_t { kDrop, kClamp, kNone };
 
 // Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
 // Threads    not safe to share.
-// Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
+// Source     DPBoost, section 3.1; docs/research/mechanisms.md#dpboost.
 class Gradients {
  public:
   // All scores are 0. kSquare is for two classes and for numbers, kLogistic for classes. `rows`

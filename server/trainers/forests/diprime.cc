@@ -2,7 +2,7 @@
 //
 // It deviates from the paper: medians are chosen on public cuts, K medians are paid for K times,
 // squared errors are chosen by with their sharp range, and a leaf's mean is that of two noisy sums
-// instead of a mean whose noise shows the leaf's size (docs/mechanisms.md#diprime).
+// instead of a mean whose noise shows the leaf's size (docs/research/mechanisms.md#diprime).
 //
 // Source     Consul, Williamson, "Differentially private median forests for regression and
 //            classification" (2021), Algorithms 1 and 2.
@@ -126,7 +126,7 @@ const Trainer& MedianForest() {
   static const DiPriMeTrainer kTrainer(
       {.name = "median_forest",
        .summary = "diprime with fewer, deeper trees: the best median forest here",
-       .source = "docs/reproduction.md, Median forests",
+       .source = "docs/research/reproduction.md, Median forests",
        .regression = true,
        .parameters =
            Parameters({.trees = "5", .depth = "8", .structure = "0.6", .features = "5"})});

@@ -2,7 +2,7 @@
 //
 // It deviates from the paper: the paper's noise covers one count, and would cost twice the epsilon;
 // its PTE is said to be for private features, where its trees, which share all rows, would cost
-// epsilon each (docs/mechanisms.md#sspe).
+// epsilon each (docs/research/mechanisms.md#sspe).
 //
 // Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (II), and Algorithm 4.
 // Guarantee  epsilon-DP for a change of one row's label. Features, and which rows have a label, are

@@ -2,7 +2,7 @@
 //
 // It deviates from the paper: medians are chosen on public cuts instead of between the node's own
 // extremes, every tree is grown to its public depth instead of stopping at ten rows, and groups
-// have random sizes: as printed, each of these shows rows (docs/mechanisms.md#spe).
+// have random sizes: as printed, each of these shows rows (docs/research/mechanisms.md#spe).
 //
 // Source     Huang, Lei, Kaban, "Noise-efficient learning of differentially private partitioning
 //            machine ensembles" (2022), Algorithms 1 and 2, geometric shares of section 4.2.

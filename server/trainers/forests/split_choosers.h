@@ -2,7 +2,7 @@
 //
 // Guarantee  each choice costs what its class says, one level's share at a time. Which features are
 //            looked at is drawn from those the cell can still split: public coins, no cost.
-// Source     docs/mechanisms.md#split-choice; the papers at each class.
+// Source     docs/research/mechanisms.md#split-choice; the papers at each class.
 
 #ifndef COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_
 #define COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_

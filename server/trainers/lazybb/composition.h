@@ -16,7 +16,7 @@
 //            beside them. Shares are rounded down, and a delta is bounded from above, so what is
 //            spent is never more than what was given.
 // Threads    plain values.
-// Source     docs/mechanisms.md#several-rounds.
+// Source     docs/research/mechanisms.md#several-rounds.
 
 #ifndef COPPICE_SERVER_TRAINERS_LAZYBB_COMPOSITION_H_
 #define COPPICE_SERVER_TRAINERS_LAZYBB_COMPOSITION_H_

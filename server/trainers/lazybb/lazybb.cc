@@ -7,7 +7,7 @@
 //
 // Source     the thesis "Private Boosted Decision Trees via Smooth Re-Weighting", Algorithms 1 to
 //            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
-//            boosting" (COLT 2020). docs/mechanisms.md#lazybb.
+//            boosting" (COLT 2020). docs/research/mechanisms.md#lazybb.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Each round a
 //            weak learner sees the rows by a measure that follows from their labels and the votes
 //            released before, and releases a rule; how far a row moves the measure is proved in

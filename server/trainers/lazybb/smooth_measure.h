@@ -33,7 +33,8 @@ inline constexpr uint32_t kDensityUnit = 1000;
 //            rounds a is smaller: with w and W the least and largest weight a row can have, c w <=
 //            kappa (or the whole would be more), so a <= kappa W / w. In the first round all rows
 //            count kappa. Rounding down adds less than 1 a row that moves: kMaxRows. That is
-//            MassChange(). Remove a row: the same, read backwards (docs/mechanisms.md#lazybb).
+//            MassChange(). Remove a row: the same, read backwards
+//            (docs/research/mechanisms.md#lazybb).
 // Threads    immutable once made.
 // Source     Barak, Hardt, Kale 2009 (the projection); the thesis' Algorithm 2.
 class SmoothMeasure {

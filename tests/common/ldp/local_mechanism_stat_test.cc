@@ -151,7 +151,7 @@ TEST_P(LocalMechanismStatTest, EstimatesAreUnbiasedWithTheStatedVariance) {
   }
 }
 
-// The table of docs/mechanisms.md: variances of one report at epsilon = 1, two classes.
+// The table of docs/research/mechanisms.md: variances of one report at epsilon = 1, two classes.
 TEST(LocalMechanismVarianceTest, MatchesTheClosedForms) {
   const auto variance = [](MechanismKind kind, uint32_t label) {
     return (*MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2}))->Variance(label);

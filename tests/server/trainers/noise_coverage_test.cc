@@ -155,8 +155,8 @@ TEST_P(NoiseCoverage, IsWhatIntervalsSay) {
 }
 
 // Two classes with numbers, four classes, categories alone, and a number to predict. With
-// COPPICE_ALL_SETS=1 the sets that they were chosen from too: docs/mechanisms.md has what comes of
-// it.
+// COPPICE_ALL_SETS=1 the sets that they were chosen from too: docs/research/mechanisms.md has what
+// comes of it.
 std::vector<Case> Cases() {
   constexpr uint64_t kDelta = 1'000'000'000'000;  // 1e-6
   const bool all = std::getenv("COPPICE_ALL_SETS") != nullptr;

@@ -119,6 +119,6 @@ function Alarms({study}: {study: StudyProps['study']}) {
   }
   return <Notice kind="warning" title={`${countOf(raised.length, 'alarm')}: the sums do not look as honest devices make them`}>
     <Sentences texts={raised.map(alarm => `${alarm.text} (${significant(alarm.value, 3)} standard errors)`)}/>
-    <p class="advice">Honest devices would come this far with a probability below 1 in 10,000 at one look. docs/poisoning.md says what to do.</p>
+    <p class="advice">Honest devices would come this far with a probability below 1 in 10,000 at one look. docs/research/poisoning.md says what to do.</p>
   </Notice>;
 }

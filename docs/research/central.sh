@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the central experiments of docs/reproduction.md and prints their tables in Markdown.
+# Runs the central experiments of docs/research/reproduction.md and prints their tables in Markdown.
 #
-#   docs/central.sh DATA_DIR TABLE [REPEATS] > table.md
+#   docs/research/central.sh DATA_DIR TABLE [REPEATS] > table.md
 #
 # DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
 #   spe        Table 1 of Huang, Lei, Kaban 2022: epsilon 2, a tenth of the rows held out
@@ -11,7 +11,7 @@
 #              small epsilon, a tenth held out
 #   lazybb     Figure 5.2 and Tables 5.2, A.1 to A.3 of the thesis on smooth re-weighting
 #   auto       every data set at five epsilons, pure and with a delta of 1e-6, and the best of the others
-#   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
+#   scaling    time and memory as rows become more (docs/research/scaling.svg as well; needs gnuplot and the
 #              benchmark train_bench)
 # Every table is printed four times, from the same runs: accuracy or root mean squared error, area under the
 # curve or mean absolute error, log loss or R2, and the calibration error (of classes; with its 95 % interval).
@@ -20,7 +20,7 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|lazybb|auto|scaling [REPEATS]" >&2
+  echo "usage: docs/research/central.sh DATA_DIR spe|sspe|diprime|dpboost|lazybb|auto|scaling [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -28,7 +28,7 @@ table=$2
 repeats=${3:-50}
 holdout=0.1  # share of the rows to score on
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-bin=$docs/../build/release/bin
+bin=$docs/../../build/release/bin
 lab=${COPPICE_LAB:-$bin/coppice-lab}
 threads=${THREADS:-2}
 runs=$(mktemp -d)  # what was run already: tables of other measures take it from here
@@ -278,7 +278,7 @@ PLOT
       rm -f /tmp/scaling.*."$$"
       ;;
     *)
-      echo "docs/central.sh: there is no table $table" >&2
+      echo "docs/research/central.sh: there is no table $table" >&2
       exit 2
       ;;
   esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the experiments of docs/accuracy.md and prints its tables in Markdown.
+# Runs the experiments of docs/research/accuracy.md and prints its tables in Markdown.
 #
-#   docs/accuracy.sh DATA_DIR TABLE [REPEATS] > table.md
+#   docs/research/accuracy.sh DATA_DIR TABLE [REPEATS] > table.md
 #
 # DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
 #   main       untuned, both sources; public labels alone; reports alone
@@ -21,13 +21,13 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
+  echo "usage: docs/research/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
   exit 2
 fi
 data=$1
 table=$2
 repeats=${3:-20}
-lab=${COPPICE_LAB:-$(dirname "$0")/../build/release/bin/coppice-lab}
+lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 
 # The studies: a name, then where the rows come from.
 studies=(
@@ -414,7 +414,7 @@ print_table() {
     public) public_table ;;
     relay) relay_table ;;
     *)
-      echo "docs/accuracy.sh: no table is called \"$table\"" >&2
+      echo "docs/research/accuracy.sh: no table is called \"$table\"" >&2
       exit 2
       ;;
   esac

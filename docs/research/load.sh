@@ -3,9 +3,9 @@
 # one a call, one a connection; predictions on an idle daemon, and while a job trains and reports
 # stream in. About five minutes on two cores that do nothing else.
 #
-#   docs/load.sh [FOLDER]    FOLDER is made, on the disk to measure, and removed; default: a temporary one
+#   docs/research/load.sh [FOLDER]    FOLDER is made, on the disk to measure, and removed; default: a temporary one
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bin="$PWD/build/release/bin"
 folder="${1:-$(mktemp -d)}"
 mkdir -p "$folder"
@@ -62,7 +62,7 @@ for rate in 20000 100000; do
   stream=$!
   until [[ -s "$folder/stream" ]]; do sleep 0.1; done
   "${predict[@]}" --rounds 9
-  kill -0 "$stream" || { echo "docs/load.sh: the stream had ended before the last line: give it more seconds" >&2; exit 1; }
+  kill -0 "$stream" || { echo "docs/research/load.sh: the stream had ended before the last line: give it more seconds" >&2; exit 1; }
   wait "$stream"
   tail -1 "$folder/stream"
 done

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Runs the experiments of docs/reproduction.md and prints its tables in Markdown.
+# Runs the experiments of docs/research/reproduction.md and prints its tables in Markdown.
 #
-#   docs/reproduce.sh DIABETES_DIR [REPEATS [SYNTHETIC_REPEATS]] > tables.md
+#   docs/research/reproduce.sh DIABETES_DIR [REPEATS [SYNTHETIC_REPEATS]] > tables.md
 #
-# DIABETES_DIR holds diabetes_pub.csv, diabetes_pri.csv and schema.json (docs/reproduction.md says where
+# DIABETES_DIR holds diabetes_pub.csv, diabetes_pri.csv and schema.json (docs/research/reproduction.md says where
 # they are from). Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 1 ]]; then
-  echo "usage: docs/reproduce.sh DIABETES_DIR [REPEATS [SYNTHETIC_REPEATS]]" >&2
+  echo "usage: docs/research/reproduce.sh DIABETES_DIR [REPEATS [SYNTHETIC_REPEATS]]" >&2
   exit 2
 fi
 data=$1
 repeats=${2:-100}
 synthetic_repeats=${3:-20}
-lab=${COPPICE_LAB:-$(dirname "$0")/../build/release/bin/coppice-lab}
+lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 diabetes=(--public "$data/diabetes_pub.csv" --private "$data/diabetes_pri.csv"
           --schema "$data/schema.json" --holdout 0.2)
 
@@ -131,7 +131,7 @@ synthetic_table() {
   others
 }
 
-echo "<!-- docs/reproduce.sh, $repeats repetitions on Diabetes, $synthetic_repeats on the synthetic pair -->"
+echo "<!-- docs/research/reproduce.sh, $repeats repetitions on Diabetes, $synthetic_repeats on the synthetic pair -->"
 epsilon_8_table
 diabetes_table 0.5 ".7067 | .7113 (.7113)" ".7301 | .7301" ".6305 | .5929 (.5496)" ".6489 | .6529" \
   ".7590 | .7590 (.7523)" "– | .7602 (.7587)" "– | .6427 (.5869)" ".7398 | .7401"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the experiments of docs/poisoning.md and prints its tables in Markdown.
+# Runs the experiments of docs/research/poisoning.md and prints its tables in Markdown.
 #
-#   docs/poisoning.sh DATA_DIR [REPEATS_ADULT [REPEATS_SYNTHETIC [TABLE]]] > tables.md
+#   docs/research/poisoning.sh DATA_DIR [REPEATS_ADULT [REPEATS_SYNTHETIC [TABLE]]] > tables.md
 #
 # DATA_DIR holds the data sets, a folder each. TABLE is private (without public features), public (with some or all of
 # them public) or both, the default. Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
@@ -9,11 +9,11 @@
 set -euo pipefail
 
 if [[ $# -lt 1 ]]; then
-  echo "usage: docs/poisoning.sh DATA_DIR [REPEATS_ADULT [REPEATS_SYNTHETIC [private|public|both]]]" >&2
+  echo "usage: docs/research/poisoning.sh DATA_DIR [REPEATS_ADULT [REPEATS_SYNTHETIC [private|public|both]]]" >&2
   exit 2
 fi
 data=$1
-lab=${COPPICE_LAB:-$(dirname "$0")/../build/release/bin/coppice-lab}
+lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 # shellcheck disable=SC2034  # both are named by `study`
 adult="--repeats ${2:-10} --data $data/adult/adult_train.csv --test $data/adult/adult_test.csv
   --public-rows 200 --schema $data/adult/schema.json"
@@ -107,7 +107,7 @@ case ${4:-both} in
   public) public_table ;;
   both) private_table && public_table ;;
   *)
-    echo "docs/poisoning.sh: no table is called \"$4\"" >&2
+    echo "docs/research/poisoning.sh: no table is called \"$4\"" >&2
     exit 2
     ;;
 esac

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
 # Time per tree of dpboost and auto against XGBoost's hist, one thread, on the same public bins, in
-# turns: the table of docs/performance.md#boosting, in Markdown.
+# turns: the table of docs/research/performance.md#boosting, in Markdown.
 #
-#   docs/boost_speed.sh DATA_DIR [ROUNDS]
+#   docs/research/boost_speed.sh DATA_DIR [ROUNDS]
 #
 # DATA_DIR holds adult (adult_train.csv, schema.json). Needs Debian's python3-xgboost and
-# build/release/bin/boost_bench. Run it on an idle core: taskset -c 1 docs/boost_speed.sh ...
+# build/release/bin/boost_bench. Run it on an idle core: taskset -c 1 docs/research/boost_speed.sh ...
 set -euo pipefail
 
 if [[ $# -lt 1 ]]; then
-  echo "usage: docs/boost_speed.sh DATA_DIR [ROUNDS]" >&2
+  echo "usage: docs/research/boost_speed.sh DATA_DIR [ROUNDS]" >&2
   exit 2
 fi
 data=$1
 rounds=${2:-5}
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-bench=$docs/../build/release/bin/boost_bench
+bench=$docs/../../build/release/bin/boost_bench
 
 # compare NAME DEPTH TREES FLAGS...: TREES of XGBoost a round.
 compare() {
   local name=$1 depth=$2 trees=$3
   shift 3
-  /usr/bin/python3 "$docs/../tests/bench/boost_speed.py" "$bench" "$name" "$depth" "$trees" \
+  /usr/bin/python3 "$docs/../../tests/bench/boost_speed.py" "$bench" "$name" "$depth" "$trees" \
     "$rounds" -- "$@"
 }
 
