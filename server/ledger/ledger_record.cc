@@ -34,7 +34,7 @@ static_assert(static_cast<int>(Composition::kZeroConcentrated) ==
 absl::Status Corrupt(absl::string_view key, absl::string_view why) {
   return absl::DataLossError(absl::StrCat(
       "ledger entry \"", key, "\" ", why,
-      "; restore the newest sound copy of the data directory (docs/storage.md#copies)"));
+      "; restore the newest sound copy of the data directory (docs/storage.md#backups)"));
 }
 
 std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
