@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""docs/words.py counts what it says, and the pages for researchers stay as short as they have become."""
+
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import words  # noqa: E402
+
+# Lower these whenever a page becomes shorter. What was tried and not kept is a row of a table, which does not count.
+MOST_WORDS = {
+    "accuracy.md": 1300,
+    "checking.md": 1150,
+    "mechanisms.md": 3150,
+    "performance.md": 1900,
+    "poisoning.md": 500,
+    "reproduction.md": 2750,
+}
+MOST_WORDS_OF_RESEARCH = 13000
+
+
+class CountTest(unittest.TestCase):
+    def test_words_have_a_letter_or_a_digit(self):
+        self.assertEqual(words.words("Two words — and `one=3` more, ε."), 6)
+
+    def test_tables_code_and_comments_do_not_count(self):
+        text = "one\n\n| a | b |\n|---|---|\n\n```sh\nnot this\n```\n\n    nor this\n\ntwo <!-- nor\nthis --> three\n"
+        self.assertEqual(words.words(text), 3)
+
+    def test_code_needs_an_empty_line_before_it(self):
+        self.assertEqual(words.words("- one\n    two\n"), 2)
+        self.assertEqual(words.words("- one\n\n    not this\n    nor this\n"), 1)
+
+    def test_derivations_do_not_count(self):
+        self.assertEqual(words.words(f"one\n{words.BEGIN}\nnot this\n{words.END}\ntwo\n"), 2)
+
+    def test_marks_that_do_not_match_are_refused(self):
+        for text in (words.BEGIN, words.END, f"{words.BEGIN}\n{words.BEGIN}\n{words.END}"):
+            with self.assertRaisesRegex(ValueError, "page.md:"):
+                words.words(text, "page.md")
+
+
+class PagesTest(unittest.TestCase):
+    def test_every_page_can_be_counted(self):
+        found = words.count([ROOT / "README.md", ROOT / "docs"])
+        print(f"{sum(found.values()):,} words of prose in {len(found)} pages")
+        self.assertGreater(len(found), 20)
+
+    def test_pages_for_researchers_stay_short(self):
+        research = ROOT / "docs/research"
+        for name, most in MOST_WORDS.items():
+            number = words.words((research / name).read_text(encoding="utf-8"), name)
+            self.assertLessEqual(number, most, f"docs/research/{name}: shorten its prose, or say it in a table")
+        self.assertLessEqual(sum(words.count([research]).values()), MOST_WORDS_OF_RESEARCH)
+
+
+if __name__ == "__main__":
+    unittest.main()
