@@ -160,7 +160,7 @@ tuned() {
   for rule in max_edge cart; do
     next=$(run --criterion entropy --mechanism laplace_split --estimator weighted --split-rule "$rule" \
       --grid "$@")
-    best=$(printf '%s\n' $best $next | jq -c -s 'max_by(.accuracy.mean)')
+    best=$(printf '%s\n' "$best" "$next" | jq -c -s 'max_by(.accuracy.mean)')
   done
   echo "$best"
 }
