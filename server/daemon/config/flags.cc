@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/reference.h"
+#include "common/process/process.h"
 
 namespace coppice::daemon {
 namespace {

@@ -21,6 +21,7 @@
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/fronts.h"
+#include "server/daemon/transport/tls.h"
 #include "server/http/server.h"
 #include "server/rpc/services.h"
 #include "server/service/calls/audited_calls.h"
