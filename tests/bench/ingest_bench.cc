@@ -28,6 +28,7 @@
 
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
+#include "common/serving/certificates.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
@@ -129,7 +130,7 @@ struct Fronted {
     front->SetLeader("127.0.0.1:" + std::to_string(leader.port));
   }
 
-  daemon::Certificates certificates;
+  Certificates certificates;
   std::unique_ptr<daemon::Front> front;
   std::unique_ptr<v1::ReportService::Stub> stub;
 };

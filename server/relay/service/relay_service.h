@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "server/relay/dealing/relay.h"
+#include "server/relay/epoch/epoch.h"
 #include "server/relay/service/admission.h"
 
 namespace coppice::relay {
@@ -52,7 +53,7 @@ class RelayService {
 };
 
 // The longest request that a device may send.
-inline constexpr size_t kMaxRequestBytes = (size_t{1} << 17) + 1024;
+inline constexpr size_t kMaxRequestBytes = kMaxCiphertextBytes + 1024;
 
 }  // namespace coppice::relay
 

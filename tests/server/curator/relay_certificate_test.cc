@@ -41,10 +41,12 @@ class SpoolKeepingStore final : public storage::Store {
 
 class RelayCertificateTest : public BatchTest {
  protected:
+  using BatchTest::BatchTest;
+
   // With `spoilt` reports that do not open.
-  SealedBatch Batch(uint8_t epoch, uint32_t reports, uint32_t spoilt,
+  SealedBatch Batch(uint8_t epoch, uint32_t units, uint32_t spoilt,
                     const std::string& study = "one") {
-    SealedBatch batch = HonestBatch(epoch, reports, study);
+    SealedBatch batch = HonestBatch(epoch, units, study);
     for (uint32_t i = 0; i < spoilt; ++i) batch.reports[i].ciphertext[0] ^= 1;
     SignBatch(batch, RelayKey());
     return batch;
@@ -68,8 +70,8 @@ class RelayCertificateTest : public BatchTest {
 };
 
 TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
-  ASSERT_OK(Deliver(Batch(1, 500, 0)));
-  ASSERT_OK(Deliver(Batch(2, 400, 90)));
+  ASSERT_OK(Deliver(Batch(1, 500, 0), 500));
+  ASSERT_OK(Deliver(Batch(2, 400, 90), 400));
   ASSERT_OK(Deliver(HonestBatch(3, 100), /*part=*/10));
   AwaitCounted();
   ASSERT_OK(studies_->Seal("one"));
@@ -88,7 +90,7 @@ TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
 }
 
 TEST_F(RelayCertificateTest, CountsAcceptedReportsAlone) {
-  ASSERT_OK(Deliver(Batch(1, 400, 90)));
+  ASSERT_OK(Deliver(Batch(1, 400, 90), 400));
   AwaitCounted();
   const RelayBound relay = Build("open").relay;
   EXPECT_EQ(relay.batches, 1u);
@@ -108,22 +110,27 @@ TEST_F(RelayCertificateTest, PromisesNothingOfAStudyWithoutARelay) {
   EXPECT_EQ(Build("direct", {}, "two").relay, RelayBound());
 }
 
+class ReopenedCertificateTest : public RelayCertificateTest {
+ protected:
+  ReopenedCertificateTest() : RelayCertificateTest(kLargeUnit) {}
+};
+
 // Until all of it is counted nobody knows how few of its reports are accepted.
-TEST_F(RelayCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
-  ASSERT_OK(Deliver(Batch(1, 400, 0)));
+TEST_F(ReopenedCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
+  ASSERT_OK(Deliver(Batch(1, 6, 0)));
   AwaitCounted();
   SpoolKeepingStore keeping(store_);
   Reopen(keeping);
-  ASSERT_OK(Deliver(Batch(2, 50, 0)));
+  ASSERT_OK(Deliver(Batch(2, 4, 0)));
   EXPECT_EQ(Build("meanwhile").relay, RelayBound());
   Reopen(store_);
   AwaitCounted();
-  EXPECT_EQ(Build("then").relay.least_accepted, 50u);
+  EXPECT_EQ(Build("then").relay.least_accepted, 1000u);
 }
 
 // Whoever verifies the model sees its own trees alone: smaller ones have the larger mass.
 TEST_F(RelayCertificateTest, TreesThatPruningMadeSmallerAreWhatItIsComputedFor) {
-  StudySpec spec = RelayedSpec("pruned");
+  StudySpec spec = RelayedSpec("pruned", /*min_batch=*/4);
   spec.mechanism = MechanismKind::kDirect;
   ASSERT_OK(studies_->Create(spec));
   ASSERT_OK(Deliver(Batch(1, 400, 0, "pruned"), 1000, "pruned"));

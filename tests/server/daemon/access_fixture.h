@@ -18,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/serving/certificates.h"
 #include "server/access/access_control.h"
 #include "server/access/bearer_token.h"
 #include "server/audit/audit_log.h"
@@ -54,8 +55,8 @@ class TlsServerTest : public ::testing::Test {
     datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
     jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {&trainer_}, clock,
                                  QuickOptions());
-    certificates_ = std::make_unique<daemon::Certificates>(
-        daemon::TlsFiles{.certificate = certificate_.certificate_pem,
+    certificates_ = std::make_unique<Certificates>(
+        TlsFiles{.certificate = certificate_.certificate_pem,
                          .key = certificate_.key_pem,
                          .client_ca = mutual ? client_.certificate_pem : ""});
     server_ = *daemon::DaemonServer::Start({.listen = "127.0.0.1:0",
@@ -153,7 +154,7 @@ class TlsServerTest : public ::testing::Test {
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<central::Datasets> datasets_;
   std::unique_ptr<central::Jobs> jobs_;
-  std::unique_ptr<daemon::Certificates> certificates_;
+  std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<daemon::DaemonServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<HttpClient> http_client_;

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "common/serving/certificates.h"
 #include "server/daemon/fleet/front.h"
 #include "tests/server/daemon/fleet/front_fixture.h"
 #include "tests/server/daemon/fleet/scripted_leader.h"
@@ -126,7 +127,7 @@ class ForwardingTest : public ::testing::Test {
   void StartFront(const daemon::DaemonLimits& limits) {
     if (front_ != nullptr) front_->Stop(absl::ZeroDuration());
     front_.reset();
-    certificates_ = std::make_unique<daemon::Certificates>(daemon::TlsFiles{
+    certificates_ = std::make_unique<Certificates>(TlsFiles{
         .certificate = server_.certificate_pem, .key = server_.key_pem, .client_ca = ""});
     front_ = *daemon::Front::Start({.listen = "127.0.0.1:0",
                                     .certificates = certificates_.get(),
@@ -143,7 +144,7 @@ class ForwardingTest : public ::testing::Test {
 
   const Certificate server_ = MakeCertificate();
   const Certificate curators_ = MakeCertificate();
-  std::unique_ptr<daemon::Certificates> certificates_;
+  std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<daemon::Front> front_;
   std::shared_ptr<grpc::Channel> channel_;
 };
