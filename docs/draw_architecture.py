@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/architecture.svg"
 SIDES = ["client", "common", "server"]  # from left to right
 COLORS = {"client": "#e3f1e6", "common": "#f3f1ea", "server": "#e4ecf7"}
-PROGRAMS = {"cli": "coppice", "daemon": "coppiced", "lab": "coppice-lab", "research": "coppice-research"}
+PROGRAMS = {"cli": "coppice", "daemon": "coppiced", "relay": "coppice-relay", "lab": "coppice-lab", "research": "coppice-research"}
 
 WIDTH, LINE, PAD = 118, 14, 7  # of a box, in pixels: its width, a line of text, and the space around
 GAP_X, GAP_Y, MARGIN = 26, 44, 24
