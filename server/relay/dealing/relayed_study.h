@@ -51,14 +51,17 @@ class GrowingPause {
 
 // Guarantee  At most one deal is open, and at most kMaxWaitingBatches wait for the curator. A deal
 //            that was lost, or erased, is never opened again, whatever comes for it. A batch that
-//            the curator does not have is erased only if the curator, or the study's own expiry,
-//            says that it never will.
+//            the curator does not have is erased only if the curator keeps on refusing it in the
+//            same words, says that it is broken, or refuses it after the study's expiry.
 // Errors     as Relay.
 // Threads    What devices call is safe to share. Step() is for one thread: the study's own, if it
 //            was started.
 class RelayedStudy {
  public:
   static constexpr size_t kMaxWaitingBatches = 2;
+  // The pauses between this many refusals are more than an hour: a curator whose store has failed,
+  // or moved to another machine, refuses for a while too.
+  static constexpr int kRefusalsForGood = 21;
 
   // The key, the curator and the folder's disk must outlive the study.
   static absl::StatusOr<std::unique_ptr<RelayedStudy>> Open(const RelayOptions& options,
@@ -103,6 +106,9 @@ class RelayedStudy {
     std::shared_ptr<Epoch> epoch;
     BatchDelivery delivery;
     int64_t expires_unix_seconds = 0;  // of the study; 0: never
+    // The last answers, as far as they were the same FailedPrecondition.
+    std::string refusal = {};
+    int refusals = 0;
   };
   struct Counts {
     std::array<std::atomic<uint64_t>, 6> outcomes{};  // by SubmitOutcome
@@ -139,6 +145,7 @@ class RelayedStudy {
   absl::Status Freeze(absl::Time now, const Deal& deal);
   void FinishDelivery(BatchDelivery::Progress progress);
   absl::Time DeliveryFailed(absl::Time now, const absl::Status& error);
+  static bool IsRefusedForGood(WaitingBatch& batch, const absl::Status& error);
   void DropFirstWaiting();
   // Removes it from the disk and answers kClosed for it from now on.
   void Erase(const std::shared_ptr<Epoch>& epoch);

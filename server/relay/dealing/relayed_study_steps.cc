@@ -35,11 +35,6 @@ absl::StatusOr<EpochId> DrawEpoch() {
   return epoch;
 }
 
-// Whether the curator says for good that it takes no report of this study.
-bool EndsStudy(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
-}
-
 }  // namespace
 
 absl::Time RelayedStudy::Step() {
@@ -173,6 +168,7 @@ absl::Time RelayedStudy::StepDelivery(absl::Time now) {
   }
   if (*progress == BatchDelivery::Progress::kAsked) return now;  // which proves little
   delivering_.Clear();
+  waiting_.front().refusals = 0;
   if (*progress != BatchDelivery::Progress::kMoves) FinishDelivery(*progress);
   return now;
 }
@@ -201,14 +197,23 @@ void RelayedStudy::DropFirstWaiting() {
   --counts_.waiting;
 }
 
+// NotFound says nothing about the study: a curator has it for whom the relay has no grant, too.
+bool RelayedStudy::IsRefusedForGood(WaitingBatch& batch, const absl::Status& error) {
+  const bool refuses = absl::IsFailedPrecondition(error);
+  const bool again = refuses && batch.refusal == error.message();
+  batch.refusal = refuses ? std::string(error.message()) : "";
+  batch.refusals = again ? batch.refusals + 1 : refuses ? 1 : 0;
+  return batch.refusals >= kRefusalsForGood;
+}
+
 absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& error) {
   if (IsDraining()) return absl::InfiniteFuture();  // its calls were cancelled
-  const WaitingBatch& batch = waiting_.front();
+  WaitingBatch& batch = waiting_.front();
   const bool has_expired =
       batch.expires_unix_seconds != 0 && absl::ToUnixSeconds(now) >= batch.expires_unix_seconds;
   const bool is_answer =
       !IsRetryable(error) && !absl::IsCancelled(error) && !absl::IsDataLoss(error);
-  if (EndsStudy(error) || (has_expired && is_answer)) {
+  if (IsRefusedForGood(batch, error) || (has_expired && is_answer)) {
     ++counts_.refused;
     Say(Severity::kWarning,
         absl::StrCat("a batch of ", batch.delivery.reports(),

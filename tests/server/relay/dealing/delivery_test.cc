@@ -15,6 +15,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 const grpc::Status kDown = {grpc::StatusCode::UNAVAILABLE, "not now"};
+const grpc::Status kSealed = {grpc::StatusCode::FAILED_PRECONDITION, "study wells is sealed"};
 
 class DeliveryTest : public RelayTest {
  protected:
@@ -190,18 +191,49 @@ TEST_F(DeliveryTest, ACuratorThatForgotGetsAllOfItAgain) {
   EXPECT_EQ(OnlyBatch().size(), 2500u);
 }
 
-TEST_F(DeliveryTest, AStudyThatIsSealedOrGoneTakesNoBatch) {
-  for (const auto code : {grpc::StatusCode::FAILED_PRECONDITION, grpc::StatusCode::NOT_FOUND}) {
-    curator_.offers.failure = grpc::Status::OK;
-    Freeze(12);
-    curator_.batches.failure = {code, "study wells is sealed"};
-    events_.clear();
+TEST_F(DeliveryTest, AStudyThatIsSealedTakesNoBatch) {
+  Freeze(12);
+  curator_.batches.failure = kSealed;
+  events_.clear();
+  Advance(absl::Minutes(50));
+  for (int i = 0; i < 8; ++i) LetPausesPass();
+  EXPECT_EQ(Totals().waiting, 1u) << "the curator may mend what makes it refuse";
+  for (int i = 0; i < 16; ++i) LetPausesPass();
+  EXPECT_TRUE(HoldsNothing());
+  EXPECT_EQ(Totals().refused, 1u);
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("study wells is sealed")));
+}
+
+// A store that another daemon took over refuses likewise, for a while.
+TEST_F(DeliveryTest, ARefusalThatDoesNotLastErasesNothing) {
+  const grpc::Status taken_over = {grpc::StatusCode::FAILED_PRECONDITION, "another has the store"};
+  Freeze(12);
+  for (int i = 0; i < 60; ++i) {
+    curator_.batches.failure = i % 15 == 14 ? kDown : kSealed;
     LetPausesPass();
-    EXPECT_TRUE(HoldsNothing());
-    EXPECT_EQ(Totals().refused, 1u);
-    EXPECT_THAT(events_, ::testing::Contains(HasSubstr("study wells is sealed")));
-    relay_.reset();
+    curator_.batches.failure = i % 10 == 9 ? taken_over : kSealed;
+    LetPausesPass();
   }
+  EXPECT_EQ(Totals().waiting, 1u);
+  curator_.batches.failure = grpc::Status::OK;
+  LetPausesPass();
+  EXPECT_EQ(OnlyBatch().size(), 12u);
+}
+
+// It may have lost its grant, or ask a curator that is new at the address.
+TEST_F(DeliveryTest, ABatchWaitsWhileTheCuratorShowsNoSuchStudy) {
+  Freeze(12);
+  curator_.batches.failure = {grpc::StatusCode::NOT_FOUND, "there is no study wells"};
+  for (int day = 0; day < 20; ++day) {
+    for (int i = 0; i < 30; ++i) LetPausesPass();
+    Advance(absl::Hours(18));
+  }
+  EXPECT_EQ(Totals().waiting, 1u);
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("there is no study wells")));
+  Advance(absl::Hours(24 * 20));  // the study has expired
+  Work();
+  EXPECT_EQ(Totals().refused, 1u);
+  EXPECT_TRUE(HoldsNothing());
 }
 
 TEST_F(DeliveryTest, ABatchWaitsWhileTheRelayHasNoRole) {
