@@ -46,6 +46,17 @@ absl::StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& cont
   return scanned;
 }
 
+// Where a sync has failed, every later one may take the bytes in memory for written (Linux does).
+// So what was found is written again, whoever put it there.
+absl::Status WriteAgain(Pool& pool, const EpochContents& contents) {
+  if (pool.frozen().has_value()) return pool.MarkFrozen(*pool.frozen());
+  COPPICE_RETURN_IF_ERROR(
+      pool.Scan(0, contents.tickets, [&](uint64_t slot, const SlotReport& report) {
+        return pool.Write(slot, contents.tickets[slot], report);
+      }));
+  return pool.Sync();
+}
+
 absl::Status EraseKey(const std::string& folder, Disk& disk) {
   COPPICE_RETURN_IF_ERROR(EraseDealFile(DealPath(folder), disk));
   return disk.SyncFolder(folder);
@@ -300,6 +311,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Di
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Open(PoolPath(folder), shape, disk));
   // Nobody builds on a name that a power cut takes back.
   COPPICE_RETURN_IF_ERROR(disk.SyncFolder(ParentOf(folder)));
+  COPPICE_RETURN_IF_ERROR(WriteAgain(*pool, contents));
   COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool, contents));
   std::unique_ptr<Dealer> dealer;
   if (pool->frozen().has_value()) {

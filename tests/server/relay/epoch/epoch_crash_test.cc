@@ -303,6 +303,41 @@ TEST(EpochCrashTest, AFailedWriteStopsAllUntilTheEpochIsOpenedAgain) {
   EXPECT_TRUE(life.Submit(life.dealt()[2]));
 }
 
+// A disk whose sync failed may take the same bytes for written later.
+TEST(EpochCrashTest, AReportWhoseSyncFailedIsWrittenAgain) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Life life(seed);
+    ASSERT_TRUE(life.Create());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(life.Deal());
+    ASSERT_TRUE(life.Submit(life.dealt()[0]));
+    life.disk().ForgetAtNextSync();
+    EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[1])), IsFailedDisk());
+    life.Crash(false);
+    ASSERT_TRUE(life.Open());
+    ASSERT_TRUE(life.Submit(life.dealt()[1]));
+    life.Crash(true);
+    ASSERT_TRUE(life.Open());
+    EXPECT_EQ(life.epoch().totals().stored, 2u) << "seed " << seed;
+  }
+}
+
+TEST(EpochCrashTest, ABatchWhoseSyncFailedIsWrittenAgain) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Life life(seed);
+    ASSERT_TRUE(life.Create());
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(life.Deal());
+    for (const Dealt& dealt : std::vector<Dealt>(life.dealt())) ASSERT_TRUE(life.Submit(dealt));
+    life.disk().ForgetAtNextSync();
+    EXPECT_FALSE(life.Freeze());
+    life.Crash(false);
+    ASSERT_TRUE(life.Open());
+    ASSERT_TRUE(life.Freeze());
+    life.Crash(true);
+    ASSERT_TRUE(life.Open()) << "seed " << seed;
+    EXPECT_EQ(life.epoch().state(), EpochState::kFrozen);
+  }
+}
+
 TEST(EpochCrashTest, AFailedMarkStopsTheDealUntilTheEpochIsOpenedAgain) {
   Life life(1);
   ASSERT_TRUE(life.Create());

@@ -72,6 +72,8 @@ class SimulatedDisk::File final : public relay::DiskFile {
       case Change::kMade:
         if (disk_.full_ && offset + bytes.size() > node_->live.size()) return Full(path_);
         disk_.WriteTo(node_->live, offset, bytes);
+        node_->forgotten.erase(node_->forgotten.lower_bound(offset / kSector),
+                               node_->forgotten.lower_bound((offset + bytes.size()) / kSector + 1));
         return absl::OkStatus();
       case Change::kTorn:
         disk_.TearTo(node_->live, offset, bytes);
@@ -85,7 +87,12 @@ class SimulatedDisk::File final : public relay::DiskFile {
     MutexLock lock(disk_.mutex_);
     const Change change = disk_.Count();
     while (disk_.hold_) disk_.released_.Wait(disk_.mutex_);
-    if (change != Change::kFailed) node_->synced = node_->live;
+    if (disk_.forget_ && change == Change::kMade) {
+      disk_.forget_ = false;
+      disk_.ForgetUnsynced(*node_);
+      return absl::UnavailableError(absl::StrCat(path_, ": cannot be synced"));
+    }
+    if (change != Change::kFailed) disk_.SyncNode(*node_);
     return change == Change::kMade ? absl::OkStatus() : Stopped();
   }
 
@@ -113,6 +120,31 @@ uint64_t SimulatedDisk::changes() const {
 void SimulatedDisk::Fill(bool full) {
   MutexLock lock(mutex_);
   full_ = full;
+}
+
+void SimulatedDisk::ForgetAtNextSync() {
+  MutexLock lock(mutex_);
+  forget_ = true;
+}
+
+void SimulatedDisk::ForgetUnsynced(Node& node) {
+  for (uint64_t at = 0; at < node.live.size(); at += kSector) {
+    const bool is_synced =
+        at < node.synced.size() && node.synced.compare(at, kSector, node.live, at, kSector) == 0;
+    if (!is_synced) node.forgotten.insert(at / kSector);
+  }
+}
+
+void SimulatedDisk::SyncNode(Node& node) {
+  std::string synced = node.live;
+  for (const uint64_t sector : node.forgotten) {
+    const uint64_t at = sector * kSector;
+    const uint64_t bytes = std::min(kSector, synced.size() - at);
+    std::string before = at < node.synced.size() ? node.synced.substr(at, bytes) : "";
+    before.resize(bytes);
+    synced.replace(at, bytes, before);
+  }
+  node.synced = std::move(synced);
 }
 
 void SimulatedDisk::HoldSyncs(bool hold) {
@@ -154,6 +186,7 @@ void SimulatedDisk::CutNode(Node& node, Unsynced unsynced) {
     }
   }
   node.live = node.synced = found;
+  node.forgotten.clear();
 }
 
 SimulatedDisk::Change SimulatedDisk::Count() {

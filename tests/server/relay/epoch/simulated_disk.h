@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class SimulatedDisk final : public relay::Disk {
   uint64_t changes() const;
   // No more space is given.
   void Fill(bool full);
+  // The next sync fails, as on Linux: what it was for can be read until the power goes, and only
+  // what is written again is synced later.
+  void ForgetAtNextSync();
   // Syncs wait until this is called with false.
   void HoldSyncs(bool hold);
 
@@ -67,7 +71,8 @@ class SimulatedDisk final : public relay::Disk {
     bool folder = false;
     std::string live = {};  // a file's
     std::string synced = {};
-    Names live_names = {};  // a folder's
+    std::set<uint64_t> forgotten = {};  // sectors that no sync is for
+    Names live_names = {};              // a folder's
     Names synced_names = {};
     const void* lock = nullptr;
   };
@@ -85,6 +90,8 @@ class SimulatedDisk final : public relay::Disk {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TearTo(std::string& bytes, uint64_t offset, absl::string_view written)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SyncNode(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetUnsynced(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CutNode(Node& node, Unsynced unsynced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Revive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -97,6 +104,7 @@ class SimulatedDisk final : public relay::Disk {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool full_ ABSL_GUARDED_BY(mutex_) = false;
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
+  bool forget_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, std::string> removed_ ABSL_GUARDED_BY(mutex_);
 };
