@@ -108,8 +108,7 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
   const absl::Time freeze_at =
       absl::FromUnixSeconds(deal->documents->promise().freeze_at_unix_seconds);
   // Never because the batch is large enough: that would leave out whoever is late.
-  const EpochTotals totals = deal->epoch->totals();
-  if (now < freeze_at && totals.stored < totals.tickets) return std::min(freeze_at, now + kLook);
+  if (!deal->epoch->IsOver(now)) return std::min(freeze_at, now + kLook);
   const absl::Status frozen = Freeze(now, *deal);
   if (frozen.ok()) return now;
   freezing_.Lengthen(now);

@@ -90,12 +90,14 @@ class StoredEpoch final : public Epoch {
   absl::StatusOr<std::string> ReadDocuments() const override;
   absl::StatusOr<Dealt> Deal(absl::Time now) override;
   void Submit(SealedReport report, absl::Time now, SubmitDone done) override;
+  bool IsOver(absl::Time now) const override;
   absl::StatusOr<Frozen> Freeze(absl::Time now) override;
   absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const override;
   absl::Status MarkDelivered() override;
   absl::Status Erase() override;
 
  private:
+  bool EndsBy(absl::Time now) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasLengths(const SealedReport& report) const;
   // The ticket's slot, for whoever has its claim; empty for all others.
   absl::StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
@@ -118,7 +120,7 @@ class StoredEpoch final : public Epoch {
   std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
   SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // once it is frozen
   std::optional<Committer> committer_;     // until then
-  std::atomic<bool> late_{false};          // a clock that is set back reopens nothing
+  std::atomic<bool> late_{false};          // a report came after freeze_at, if the clock was right
 };
 
 EpochState StoredEpoch::state() const {
@@ -147,7 +149,7 @@ absl::StatusOr<std::string> StoredEpoch::ReadDocuments() const {
 
 absl::StatusOr<Dealt> StoredEpoch::Deal(absl::Time now) {
   ReaderLock lock(mutex_);
-  if (!taking_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
+  if (!taking_ || late_ || now >= absl::FromUnixSeconds(rules().deal_until_unix_seconds)) {
     return absl::FailedPreconditionError("this deal is over; ask for the terms of the next one");
   }
   const absl::StatusOr<uint32_t> slot = dealer_->DealSlot();
@@ -198,11 +200,21 @@ void StoredEpoch::Submit(SealedReport report, absl::Time now, SubmitDone done) {
   if (answer.has_value()) done(*answer);
 }
 
+// A clock that is set back reopens nothing.
+bool StoredEpoch::EndsBy(absl::Time now) const {
+  return !taking_ || late_ || now >= absl::FromUnixSeconds(rules().freeze_at_unix_seconds) ||
+         committer_->stored() == contents_.tickets.size();
+}
+
+bool StoredEpoch::IsOver(absl::Time now) const {
+  ReaderLock lock(mutex_);
+  return EndsBy(now);
+}
+
 absl::Status StoredEpoch::StopTaking(absl::Time now) {
   WriterLock lock(mutex_);
   if (erased_) return absl::FailedPreconditionError("the deal is erased");
-  const bool all_here = taking_ && committer_->stored() == contents_.tickets.size();
-  if (taking_ && !all_here && now < absl::FromUnixSeconds(rules().freeze_at_unix_seconds)) {
+  if (!EndsBy(now)) {
     return absl::FailedPreconditionError("reports may still come: the deal is frozen later");
   }
   taking_ = false;

@@ -153,8 +153,12 @@ class Epoch {
   // failed.
   virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
 
+  // Whether reports are taken no more: freeze_at has come, by any time that Submit() was given, or
+  // every slot is full. Then nothing is dealt either.
+  virtual bool IsOver(absl::Time now) const = 0;
+
   // Ends the taking of reports, makes them a batch or drops them, and erases the key of the deal.
-  // FailedPrecondition before freeze_at, unless every slot is full. Any other error leaves the
+  // FailedPrecondition unless IsOver(now). Any other error leaves the
   // epoch closed: open it again, and call again. Once it is frozen, the answer is the same for
   // ever.
   virtual absl::StatusOr<Frozen> Freeze(absl::Time now) = 0;

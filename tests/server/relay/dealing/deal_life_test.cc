@@ -162,6 +162,23 @@ TEST_F(DealLifeTest, WhoIsLateIsTooLateForGood) {
 
 // The curator drew all tickets, and anybody may submit to any. Whether one is dealt, and full,
 // would tell which device has it.
+TEST_F(DealLifeTest, ADealWhoseClockWasAheadIsClosedAtOnce) {
+  OpenDeal();
+  const std::string epoch = OpenEpoch();
+  std::vector<Offered> held;
+  for (int i = 0; i < 5; ++i) held.push_back(*Take());
+  SubmitAll({held.begin(), held.begin() + 4});
+  Advance(absl::Hours(1000));
+  EXPECT_EQ(Submit(held[4]), SubmitOutcome::kClosed);
+  Advance(absl::Hours(-1000));
+  EXPECT_FALSE(Take().ok());
+  Advance(absl::Seconds(1));
+  Work();
+  EXPECT_EQ(OnlyBatch().size(), 4u);
+  EXPECT_NE(OpenEpoch(), epoch);
+  EXPECT_OK(Take());
+}
+
 TEST_F(DealLifeTest, WithoutItsClaimEveryTicketIsAnsweredAlike) {
   OpenDeal();
   const std::string epoch = OpenEpoch();

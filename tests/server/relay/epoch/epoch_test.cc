@@ -174,6 +174,21 @@ TEST_F(EpochTest, AClockThatIsSetBackReopensNothing) {
   EXPECT_EQ(*SubmitTo(*epoch, ReportFor(dealt), kDealing), SubmitOutcome::kClosed);
 }
 
+// Else devices would spend their epsilon on tickets whose reports are taken no more.
+TEST_F(EpochTest, AClockThatWasAheadEndsTheDeal) {
+  const auto epoch = Make(4, 1);
+  const Dealt dealt = *epoch->Deal(kDealing);
+  ASSERT_EQ(*SubmitTo(*epoch, ReportFor(dealt), kDealing), SubmitOutcome::kStored);
+  EXPECT_FALSE(epoch->IsOver(kCollecting));
+  EXPECT_TRUE(epoch->IsOver(kOver));
+  EXPECT_EQ(*SubmitTo(*epoch, ReportFor(*epoch->Deal(kDealing)), kOver), SubmitOutcome::kClosed);
+  EXPECT_TRUE(epoch->IsOver(kDealing));
+  EXPECT_THAT(epoch->Deal(kDealing),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("next one")));
+  ASSERT_OK_AND_ASSIGN(const Frozen frozen, epoch->Freeze(kDealing));
+  EXPECT_EQ(frozen.reports, 1u);
+}
+
 TEST_F(EpochTest, FreezesTheReportsInTheOrderOfTheirTickets) {
   auto epoch = Make(300, 100);
   Reports reports;
