@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/relay/epoch/pool.h"
@@ -15,10 +14,6 @@ constexpr uint64_t kPendingBytes = 256;
 
 uint64_t WaitingBytes(const SealedReport& report) {
   return kPendingBytes + report.encapsulated.size() + report.ciphertext.size();
-}
-
-bool HasSameBytes(const SealedReport& a, const SealedReport& b) {
-  return a.encapsulated == b.encapsulated && a.ciphertext == b.ciphertext;
 }
 
 absl::Status WriteFailed() {
@@ -60,6 +55,11 @@ absl::Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& don
   if (!health_.ok()) return WriteFailed();
   if (queued_bytes_ + bytes > kMaxQueuedBytes) {
     return absl::ResourceExhaustedError("the relay is busy; send the same report again later");
+  }
+  // Copies of one report would fill the queue, and stop all other devices.
+  if (!waiting_slots_.insert(slot).second) {
+    return absl::ResourceExhaustedError(
+        "a report of this ticket is being stored; send the same report again later");
   }
   queued_bytes_ += bytes;
   queue_.push_back({.slot = slot, .report = std::move(report), .done = std::move(done)});
@@ -112,31 +112,27 @@ void Committer::Commit(std::vector<Pending>& group) {
     }
   }
   MutexLock lock(mutex_);
+  for (const Pending& pending : group) waiting_slots_.erase(pending.slot);
   health_ = health;
   stored_ = full_.size();
 }
 
-// The first report of a slot is written, whether it is in this group or came before.
+// A slot has one report in a group, and the first that ever came stays.
 absl::Status Committer::WriteGroup(std::vector<Pending>& group) {
-  absl::flat_hash_map<uint64_t, const SealedReport*> first;
+  bool wrote = false;
   for (Pending& pending : group) {
-    const SealedReport& report = pending.report;
-    const auto [found, is_first] = first.try_emplace(pending.slot, &report);
-    if (!is_first) {
-      pending.outcome = OutcomeOf(HasSameBytes(*found->second, report));
-      continue;
-    }
     COPPICE_ASSIGN_OR_RETURN(const std::optional<SubmitOutcome> stored, CompareStored(pending));
     if (stored.has_value()) {
-      first.erase(found);
       pending.outcome = *stored;
       continue;
     }
+    const SealedReport& report = pending.report;
     COPPICE_RETURN_IF_ERROR(
         pool_.Write(pending.slot, tickets_[pending.slot],
                     {.encapsulated = report.encapsulated, .ciphertext = report.ciphertext}));
+    wrote = true;
   }
-  return first.empty() ? absl::OkStatus() : pool_.Sync();
+  return wrote ? pool_.Sync() : absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<SubmitOutcome>> Committer::CompareStored(

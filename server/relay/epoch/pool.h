@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -101,8 +102,9 @@ class SlotSet {
 //
 // Guarantee  A slot's first report stays. `done` has kStored only once the report is on the disk.
 // Errors     From Add(), which then leaves `report` and `done` alone, and for `done`, in words for
-//            devices. ResourceExhausted: more waits than kMaxQueuedBytes. Unavailable: a write has
-//            failed, which health() names; then for all reports, until the epoch is opened again.
+//            devices. ResourceExhausted: more waits than kMaxQueuedBytes, or a report of the same
+//            slot does. Unavailable: a write has failed, which health() names; then for all
+//            reports, until the epoch is opened again.
 // Threads    Add() and what is const are safe to share. One thread of its own writes and answers.
 class Committer {
  public:
@@ -140,6 +142,8 @@ class Committer {
   mutable Mutex mutex_;
   CondVar changed_;
   std::vector<Pending> queue_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<uint64_t> waiting_slots_
+      ABSL_GUARDED_BY(mutex_);  // until it is known what came
   uint64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t stored_ ABSL_GUARDED_BY(mutex_);
