@@ -299,7 +299,7 @@ class RelayTest(unittest.TestCase):
     def path_here(self, path):
         for pattern, name in ((r"server\.(crt|key)$", "certs/server."), (r"relay-client\.(crt|key)$", "certs/client."),
                               (r"(?:relay-clients|curator-ca)\.crt$", "certs/ca.crt"), (r"/var/lib/coppice-relay$", "data"),
-                              (r"/(devices|curator\.token|curator\.pem|metrics\.password)$", "")):
+                              (r"relay-(devices)\.txt$", ""), (r"/(curator\.token|curator\.pem|metrics\.password)$", "")):
             found = re.search(pattern, path)
             if found:
                 return self.path(name + (found.groups()[-1] if found.groups() else ""))
@@ -339,6 +339,12 @@ class RelayTest(unittest.TestCase):
         self.assertIn(f'data-dir = "/var/lib/{state}"', toml)
         for name in re.findall(r"^LoadCredential=([\w.]+):", unit, re.MULTILINE):
             self.assertIn(f"/run/credentials/coppice-relay.service/{name}", toml)
+        # A credential is a copy that never changes: a device that is struck off would stay admitted.
+        devices = re.search(r'^admission = "(.*)"$', toml, re.MULTILINE).group(1)
+        self.assertFalse(devices.startswith("/run/credentials/"), devices)
+        group = re.search(r"^SupplementaryGroups=(.*)$", unit, re.MULTILINE).group(1)
+        for told in (toml, read("debian", "coppice-relay", "README.Debian")):
+            self.assertIn(group, told)
         if shutil.which("systemd-analyze") is None:
             self.skipTest("no systemd-analyze here")
         path = self.path("coppice-relay.service")
