@@ -55,8 +55,10 @@ absl::StatusOr<v1::DeliverBatchRequest> BatchDelivery::NextPart() const {
 }
 
 absl::StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& curator) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::DeliverBatchRequest request, NextPart());
-  absl::StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(request);
+  const absl::StatusOr<v1::DeliverBatchRequest> request = NextPart();
+  cannot_read_ = !request.ok();
+  COPPICE_RETURN_IF_ERROR(request.status());
+  absl::StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(*request);
   if (!response.ok()) {
     knows_position_ = false;  // the part may have come or not
     return response.status();

@@ -19,7 +19,8 @@ namespace coppice::relay {
 // Guarantee  What is sent is a function of the frozen reports, of the deal's terms and of the
 //            relay's key: the same bytes at every try, and after every restart. Parts are cut in
 //            the order of tickets.
-// Errors     those of the curator, and of Epoch::Read(). DataLoss: the curator's answer makes no
+// Errors     those of the curator, and of Epoch::Read(), which cannot_read() tells apart. DataLoss:
+// the curator's answer makes no
 //            sense. After an error the same call may be made again.
 // Threads    one at a time.
 class BatchDelivery {
@@ -44,6 +45,9 @@ class BatchDelivery {
   // One call. The first after a start asks how far the batch has come.
   absl::StatusOr<Progress> SendNext(CuratorCalls& curator);
 
+  // Whether the last call of SendNext() failed before the curator was called.
+  bool cannot_read() const { return cannot_read_; }
+
   uint64_t reports() const { return reports_; }
 
  private:
@@ -58,6 +62,7 @@ class BatchDelivery {
   std::shared_ptr<const Epoch> epoch_;
   v1::DeliverBatchRequest envelope_;  // without reports
   uint64_t reports_;
+  bool cannot_read_ = false;
   bool knows_position_ = false;
   uint64_t position_ = 0;  // of the next report to send
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
@@ -11,6 +12,9 @@ namespace {
 
 // Erased epochs whose late reports are told that they are late.
 constexpr size_t kMaxErasedEpochs = 16;
+
+// Of the folder of a deal that is set aside.
+constexpr absl::string_view kDamagedSuffix = ".damaged";
 
 std::string EpochBytes(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
 
@@ -74,12 +78,48 @@ std::string RelayedStudy::FolderOf(const EpochId& epoch) const {
 absl::Status RelayedStudy::Restore() {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
                            Epoch::List(EpochsFolder(), *seams_.disk));
-  for (const std::string& folder : folders) COPPICE_RETURN_IF_ERROR(RestoreEpoch(folder));
+  for (const std::string& folder : folders) {
+    if (absl::EndsWith(folder, kDamagedSuffix)) {
+      Say(RelayEvent::Severity::kError,
+          absl::StrCat(folder, " is set aside since an earlier start"));
+      KnowDamaged(folder);
+    } else {
+      COPPICE_RETURN_IF_ERROR(RestoreEpoch(folder));
+    }
+  }
   return absl::OkStatus();
 }
 
+absl::Status RelayedStudy::SetAside(const std::string& folder, const absl::Status& why) {
+  const std::string damaged = absl::StrCat(folder, kDamagedSuffix);
+  COPPICE_RETURN_IF_ERROR(seams_.disk->RenameFolder(folder, damaged));
+  COPPICE_RETURN_IF_ERROR(seams_.disk->SyncFolder(EpochsFolder()));
+  Say(RelayEvent::Severity::kError,
+      absl::StrCat("a deal is damaged: ", why.message(), ". It is set aside as ", damaged,
+                   ", and none of its reports is sent. Remove that folder, and its reports are "
+                   "lost: it may hold the key of the deal"));
+  KnowDamaged(damaged);
+  return absl::OkStatus();
+}
+
+// By the name of its folder. Its devices keep their reports until it is removed.
+void RelayedStudy::KnowDamaged(const std::string& folder) {
+  const absl::string_view name = absl::string_view(folder).substr(folder.rfind('/') + 1);
+  const std::string epoch =
+      absl::HexStringToBytes(name.substr(0, name.size() - kDamagedSuffix.size()));
+  EpochRules rules;
+  if (epoch.size() != rules.epoch.size()) return;
+  std::copy(epoch.begin(), epoch.end(), rules.epoch.begin());
+  ++counts_.waiting;
+  MutexLock lock(mutex_);
+  if (Find(epoch) == nullptr) known_.push_back({.rules = rules, .epoch = {}, .reopens = true});
+}
+
 absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
-  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch, Epoch::Open(folder, *seams_.disk));
+  absl::StatusOr<std::shared_ptr<Epoch>> opened = Epoch::Open(folder, *seams_.disk);
+  if (absl::IsDataLoss(opened.status())) return SetAside(folder, opened.status());
+  COPPICE_RETURN_IF_ERROR(opened.status());
+  std::shared_ptr<Epoch> epoch = *std::move(opened);
   if (epoch->state() == EpochState::kDropped || epoch->state() == EpochState::kDelivered) {
     return epoch->Erase();
   }

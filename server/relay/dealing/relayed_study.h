@@ -96,7 +96,8 @@ class RelayedStudy {
     std::shared_ptr<Epoch> epoch;
     std::shared_ptr<const DealDocuments> documents;
   };
-  // An epoch that reports may come for. Without `epoch` it is erased, or reopened now.
+  // An epoch that reports may come for. Without `epoch` it is erased, or, if it `reopens`, opened
+  // again soon, or set aside.
   struct KnownEpoch {
     EpochRules rules;
     std::shared_ptr<Epoch> epoch;
@@ -122,6 +123,9 @@ class RelayedStudy {
   std::string FolderOf(const EpochId& epoch) const;
   absl::Status Restore();
   absl::Status RestoreEpoch(const std::string& folder);
+  // Renames the folder of a deal that cannot be opened any more, so that it never is by itself.
+  absl::Status SetAside(const std::string& folder, const absl::Status& why);
+  void KnowDamaged(const std::string& folder);
   void Run();
 
   // `epoch` is the deal that devices take part in from now on.
@@ -145,6 +149,7 @@ class RelayedStudy {
   absl::Status Freeze(absl::Time now, const Deal& deal);
   void FinishDelivery(BatchDelivery::Progress progress);
   absl::Time DeliveryFailed(absl::Time now, const absl::Status& error);
+  absl::Time ReadingFailed(absl::Time now, const absl::Status& error);
   static bool IsRefusedForGood(WaitingBatch& batch, const absl::Status& error);
   void DropFirstWaiting();
   // Removes it from the disk and answers kClosed for it from now on.

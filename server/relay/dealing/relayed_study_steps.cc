@@ -62,6 +62,12 @@ absl::Time RelayedStudy::StepReopening(absl::Time now) {
   const absl::Status reopened = ReopenDeal();
   reopening_.Lengthen(now);
   if (reopened.ok()) return now;
+  if (absl::IsDataLoss(reopened) && SetAside(FolderOf(closed_->promise().epoch), reopened).ok()) {
+    closed_.reset();
+    reopening_.Clear();
+    freezing_.Clear();
+    return now;
+  }
   Say(Severity::kError,
       absl::StrCat("the open deal cannot be opened again yet: ", reopened.message()));
   return reopening_.next();
@@ -161,7 +167,10 @@ absl::Time RelayedStudy::StepDelivery(absl::Time now) {
   if (now < delivering_.next()) return delivering_.next();
   const absl::StatusOr<BatchDelivery::Progress> progress =
       waiting_.front().delivery.SendNext(curator_);
-  if (!progress.ok()) return DeliveryFailed(now, progress.status());
+  if (!progress.ok()) {
+    return waiting_.front().delivery.cannot_read() ? ReadingFailed(now, progress.status())
+                                                   : DeliveryFailed(now, progress.status());
+  }
   if (*progress == BatchDelivery::Progress::kStands) {
     return DeliveryFailed(now, absl::UnavailableError("the curator took no report"));
   }
@@ -224,6 +233,19 @@ absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& erro
   delivering_.Lengthen(now, AskedToWait(error));
   Say(is_answer ? Severity::kError : Severity::kWarning,
       absl::StrCat("a batch waits for the curator: ", error.message()));
+  return delivering_.next();
+}
+
+// What this relay cannot read stops no other batch. The next start sets aside what is damaged.
+absl::Time RelayedStudy::ReadingFailed(absl::Time now, const absl::Status& error) {
+  Say(Severity::kError, absl::StrCat("a batch of ", waiting_.front().delivery.reports(),
+                                     " reports cannot be read, and waits: ", error.message()));
+  if (absl::IsDataLoss(error)) {
+    waiting_.pop_front();
+    return now;
+  }
+  std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+  delivering_.Lengthen(now);
   return delivering_.next();
 }
 

@@ -30,6 +30,9 @@ absl::Status DiskError(absl::string_view what, const std::string& path, int erro
     case EDQUOT:
     case EFBIG:
       return absl::ResourceExhaustedError(message);
+    case EIO:
+      if (what == "read") return absl::DataLossError(message);
+      [[fallthrough]];
     default:
       return absl::UnavailableError(message);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/server/relay/dealing/relay_fixture.h"
 
@@ -301,6 +302,55 @@ TEST_F(DeliveryTest, NoPoolIsOpenedWhileTwoBatchesWait) {
   LetPausesPass();
   EXPECT_EQ(curator_.batches.batches.size(), 2u);
   EXPECT_OK(relay_->Ready());
+}
+
+void Damage(const std::string& path, std::streamoff offset) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  char byte = 0;
+  file.seekg(offset).get(byte);
+  file.seekp(offset).put(static_cast<char>(byte ^ 1));
+  EXPECT_TRUE(file.good()) << path;
+}
+
+TEST_F(DeliveryTest, ABatchThatRotsStopsNoOther) {
+  Freeze(12);
+  const std::string rotten = absl::StrCat(EpochFolders(), "/01", std::string(30, '0'));
+  curator_.offers.failure = grpc::Status::OK;
+  LetPausesPass();
+  SubmitAll(TakeAll());
+  Work();
+  ASSERT_EQ(Totals().waiting, 2u);
+  Damage(rotten + "/pool", 4096 + 60);
+  curator_.batches.failure = grpc::Status::OK;
+  for (int i = 0; i < 3; ++i) LetPausesPass();
+  EXPECT_EQ(Totals().delivered, 1u);
+  EXPECT_EQ(Totals().waiting, 1u);
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("cannot be read")));
+  EXPECT_OK(relay_->Ready()) << "the next deal is open";
+  for (int start = 0; start < 2; ++start) {
+    events_.clear();
+    Open();
+    Work();
+    EXPECT_OK(relay_->Ready());
+    EXPECT_EQ(Totals().waiting, 1u);
+    EXPECT_THAT(events_, ::testing::Contains(HasSubstr(rotten + ".damaged")));
+  }
+  EXPECT_TRUE(std::filesystem::exists(rotten + ".damaged/pool"));
+}
+
+TEST_F(DeliveryTest, AnOpenDealThatIsDamagedIsSetAside) {
+  OpenDeal();
+  const Offered offered = *Take();
+  relay_.reset();
+  Damage(absl::StrCat(EpochFolders(), "/01", std::string(30, '0'), "/tickets"), 5);
+  Open();
+  Work();
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("is set aside")));
+  EXPECT_NE(OpenEpoch(), offered.epoch);
+  absl::StatusOr<SubmitOutcome> answer;
+  relay_->Submit(offered.epoch, ReportFor(offered.offer),
+                 [&](absl::StatusOr<SubmitOutcome> outcome) { answer = outcome; });
+  EXPECT_THAT(answer, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("send the report again")));
 }
 
 TEST_F(DeliveryTest, TwoRelaysMakeTwoBatches) {
