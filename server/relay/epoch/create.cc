@@ -44,8 +44,8 @@ absl::Status MakeFolder(const std::string& folder, const EpochSpec& spec, Disk& 
   const PoolShape shape{.slots = spec.tickets.size(),
                         .ciphertext_bytes = spec.rules.ciphertext_bytes,
                         .terms = terms};
-  COPPICE_RETURN_IF_ERROR(MakePoolFile(PoolPath(folder), shape, disk));
-  COPPICE_RETURN_IF_ERROR(MakeDealFile(DealPath(folder), disk));
+  COPPICE_ASSIGN_OR_RETURN(const std::string pool, MakePoolFile(PoolPath(folder), shape, disk));
+  COPPICE_RETURN_IF_ERROR(MakeDealFile(DealPath(folder), disk, pool));
   return disk.SyncFolder(folder);
 }
 

@@ -18,6 +18,7 @@ namespace coppice::relay {
 namespace {
 
 constexpr absl::string_view kDealMagic("coppice.v1.deal\0", 16);
+constexpr absl::string_view kPoolLabel("coppice.v1.deal_pool\0", 21);
 constexpr absl::string_view kMarkLabel("coppice.v1.deal_mark\0", 21);
 constexpr absl::string_view kOrderLabel("coppice.v1.deal_order\0", 22);
 constexpr absl::string_view kClaimLabel("coppice.v1.deal_claim\0", 22);
@@ -28,6 +29,11 @@ constexpr size_t kDealFileBytes = 3 * kSectorBytes;
 constexpr uint64_t kPlacesPerMark = 1000;
 
 using KeyBytes = std::array<uint8_t, kKeyBytes>;
+
+// What the file begins with.
+constexpr size_t kHeadBytes = kDealMagic.size() + kKeyBytes + 2 * kCheckBytes;
+
+std::string PoolCheck(absl::string_view pool) { return CheckOf({kPoolLabel, pool}); }
 
 std::string MarkBytes(uint64_t sequence, uint64_t place) {
   const std::string numbers = absl::StrCat(NumberBytes(sequence), NumberBytes(place));
@@ -130,14 +136,16 @@ Dealer::Dealer(std::unique_ptr<DiskFile> file, std::unique_ptr<Key> claims,
                std::vector<uint32_t> order)
     : file_(std::move(file)), claims_(std::move(claims)), order_(std::move(order)) {}
 
-absl::Status MakeDealFile(const std::string& path, Disk& disk) {
+absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view pool) {
   std::string key(kKeyBytes, '\0');
   // Only 1 is success; 0 and -1 are not.
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(key.data()), kKeyBytes) != 1) {
     return absl::UnavailableError("the system's random source failed; no deal was made");
   }
   const WipedBytes wiped(std::move(key));
-  const WipedBytes head(absl::StrCat(kDealMagic, wiped.get(), CheckOf({kDealMagic, wiped.get()})));
+  const std::string bound = PoolCheck(pool);
+  const WipedBytes head(
+      absl::StrCat(kDealMagic, wiped.get(), bound, CheckOf({kDealMagic, wiped.get(), bound})));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
   COPPICE_RETURN_IF_ERROR(file->Allocate(kDealFileBytes));
   COPPICE_RETURN_IF_ERROR(file->Write(0, head.get()));
@@ -169,16 +177,22 @@ absl::StatusOr<std::vector<uint32_t>> Dealer::OrderOf(const Key& key, uint64_t s
 }
 
 absl::StatusOr<std::unique_ptr<Dealer>> Dealer::Open(const std::string& path, uint64_t slots,
-                                                     Disk& disk) {
+                                                     Disk& disk, absl::string_view pool) {
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DiskFile> file, disk.OpenFile(path));
-  COPPICE_ASSIGN_OR_RETURN(std::string read,
-                           file->Read(0, kDealMagic.size() + kKeyBytes + kCheckBytes));
+  COPPICE_ASSIGN_OR_RETURN(std::string read, file->Read(0, kHeadBytes));
   const WipedBytes head(std::move(read));
   absl::string_view rest = head.get();
   const absl::string_view magic = Take(rest, kDealMagic.size());
   const absl::string_view key = Take(rest, kKeyBytes);
-  if (magic != kDealMagic || rest != CheckOf({kDealMagic, key})) {
+  const absl::string_view bound = Take(rest, kCheckBytes);
+  if (magic != kDealMagic || rest != CheckOf({kDealMagic, key, bound})) {
     return absl::DataLossError(absl::StrCat(path, ": the key of the deal is damaged"));
+  }
+  if (bound != PoolCheck(pool)) {
+    return absl::DataLossError(
+        absl::StrCat(path,
+                     ": these files are copies of a deal, whose tickets may have been dealt by "
+                     "others. A deal is never restored: its reports are lost"));
   }
   Key order_key;
   auto claims = std::make_unique<Key>();

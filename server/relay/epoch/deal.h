@@ -17,8 +17,9 @@
 
 namespace coppice::relay {
 
-// Writes a fresh key of the private generator into a new file at `path`, which it syncs.
-absl::Status MakeDealFile(const std::string& path, Disk& disk);
+// Writes a fresh key of the private generator into a new file at `path`, which it syncs. `pool` is
+// the identity of the file whose tickets it deals.
+absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view pool = "");
 
 // Overwrites the key and removes its file, if there is one: then nobody can tell who was dealt
 // what. A file system that writes elsewhere (snapshots, flash) may keep the old bytes.
@@ -27,8 +28,10 @@ absl::Status EraseDealFile(const std::string& path, Disk& disk);
 // Guarantee  Slots come in an order that is a pseudorandom function of the key, each once, also
 //            over crashes: a place is dealt only once the file says that it may be gone. Key, order
 //            and claims are wiped from memory with the object.
-// Errors     Open(): NotFound; DataLoss that names the file; Internal: OpenSSL fails. After a write
-//            or a sync has failed, which health() names, DealSlot() has that error for good.
+// Errors     Open(): NotFound; DataLoss that names the file, also if it was made for another file
+//            than `pool`: a copy would deal the same tickets again; Internal: OpenSSL fails. After
+//            a write or a sync has failed, which health() names, DealSlot() has that error for
+//            good.
 // Threads    safe to share.
 // Source     the order: slots sorted by AES-256 of their number; a claim: the first 16 bytes of
 //            HMAC-SHA256 of the ticket. Each under a key of its own, HMAC-SHA256 of a name under
@@ -36,7 +39,7 @@ absl::Status EraseDealFile(const std::string& path, Disk& disk);
 class Dealer {
  public:
   static absl::StatusOr<std::unique_ptr<Dealer>> Open(const std::string& path, uint64_t slots,
-                                                      Disk& disk);
+                                                      Disk& disk, absl::string_view pool = "");
   ~Dealer();
 
   // ResourceExhausted: all are dealt.

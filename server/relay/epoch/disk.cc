@@ -57,6 +57,17 @@ class PosixFile final : public DiskFile {
     return static_cast<uint64_t>(facts.st_size);
   }
 
+  // A number alone is soon given again to another file.
+  absl::StatusOr<std::string> Identity() const override {
+    struct statx facts {};
+    if (statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) {
+      return DiskError("read", path_, errno);
+    }
+    const bool is_dated = (facts.stx_mask & STATX_BTIME) != 0;
+    return absl::StrCat(facts.stx_ino, " ", is_dated ? facts.stx_btime.tv_sec : 0, " ",
+                        is_dated ? facts.stx_btime.tv_nsec : 0);
+  }
+
   absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
     std::string read(bytes, '\0');
     for (size_t at = 0; at < read.size();) {

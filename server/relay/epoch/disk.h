@@ -25,6 +25,8 @@ class DiskFile {
   // Keeps everybody else out who asks for it, until this object or its process goes.
   virtual absl::Status Lock() = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
+  // What no copy has: it is given with the file, and stays when the file is renamed or written.
+  virtual absl::StatusOr<std::string> Identity() const = 0;
   virtual absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const = 0;
   // Reserves space, so that no write below `bytes` can fail for want of it. New bytes are zeros.
   virtual absl::Status Allocate(uint64_t bytes) = 0;

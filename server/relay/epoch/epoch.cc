@@ -306,8 +306,10 @@ absl::Status CheckBatch(const std::string& folder, const Pool& pool, const Froze
 }
 
 absl::StatusOr<std::unique_ptr<Dealer>> OpenDealer(const std::string& folder, uint64_t slots,
-                                                   Disk& disk) {
-  absl::StatusOr<std::unique_ptr<Dealer>> dealer = Dealer::Open(DealPath(folder), slots, disk);
+                                                   const Pool& pool, Disk& disk) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string identity, pool.Identity());
+  absl::StatusOr<std::unique_ptr<Dealer>> dealer =
+      Dealer::Open(DealPath(folder), slots, disk, identity);
   if (!absl::IsNotFound(dealer.status())) return dealer;
   return absl::DataLossError(absl::StrCat(
       DealPath(folder), ": the key of the deal is missing, and the deal is not frozen"));
@@ -330,7 +332,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Di
     COPPICE_RETURN_IF_ERROR(CheckBatch(folder, *pool, scanned.batch));
     COPPICE_RETURN_IF_ERROR(EraseKey(folder, disk));
   } else {
-    COPPICE_ASSIGN_OR_RETURN(dealer, OpenDealer(folder, contents.tickets.size(), disk));
+    COPPICE_ASSIGN_OR_RETURN(dealer, OpenDealer(folder, contents.tickets.size(), *pool, disk));
   }
   return std::make_unique<StoredEpoch>(
       folder, disk, std::move(contents),

@@ -52,12 +52,14 @@ std::string DeliveredBytes(const PoolShape& shape) {
 
 }  // namespace
 
-absl::Status MakePoolFile(const std::string& path, const PoolShape& shape, Disk& disk) {
+absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape,
+                                         Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.CreateFile(path));
   COPPICE_RETURN_IF_ERROR(
       file->Allocate(kHeaderBytes + shape.slots * SlotBytesFor(shape.ciphertext_bytes)));
   COPPICE_RETURN_IF_ERROR(file->Write(0, HeadFor(shape)));
-  return file->Sync();
+  COPPICE_RETURN_IF_ERROR(file->Sync());
+  return file->Identity();
 }
 
 absl::StatusOr<std::unique_ptr<Pool>> Pool::Open(const std::string& path, const PoolShape& shape,

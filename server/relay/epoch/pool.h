@@ -29,8 +29,10 @@ struct PoolShape {
   Sha256Digest terms{};  // of the file of terms, which every part of the pool is bound to
 };
 
-// Writes an empty pool with all its space into a new file at `path`, which it syncs.
-absl::Status MakePoolFile(const std::string& path, const PoolShape& shape, Disk& disk);
+// Writes an empty pool with all its space into a new file at `path`, which it syncs. Returns the
+// identity of the file.
+absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape,
+                                         Disk& disk);
 
 struct SlotReport {
   absl::string_view encapsulated;
@@ -47,6 +49,9 @@ class Pool {
  public:
   static absl::StatusOr<std::unique_ptr<Pool>> Open(const std::string& path, const PoolShape& shape,
                                                     Disk& disk);
+
+  // Of its file, which a copy does not have.
+  absl::StatusOr<std::string> Identity() const { return file_->Identity(); }
 
   // Calls `visit` for every full slot, in the order of `tickets`, which are those of the slots from
   // `first` on.

@@ -415,11 +415,12 @@ TEST_F(EpochTest, DamageIsFoundAndNamed) {
       EXPECT_THAT(Epoch::Open(folder_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path)))
           << name << " of " << bytes.size() << " bytes";
     }
-    fs::remove(path);
+    Overwrite(path, good);
+    fs::rename(path, dir_.path() + "/gone");
     EXPECT_THAT(Epoch::Open(folder_),
                 StatusIs(name == "deal" ? absl::StatusCode::kDataLoss : absl::StatusCode::kNotFound,
                          HasSubstr(path)));
-    Overwrite(path, good);
+    fs::rename(dir_.path() + "/gone", path);
   }
   EXPECT_OK(Epoch::Open(folder_));
 }
@@ -436,6 +437,30 @@ TEST_F(EpochTest, FilesOfAnotherEpochAreFound) {
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("another epoch")));
     Overwrite(folder_ + "/" + name, good);
   }
+}
+
+// A backup of an open deal would deal its tickets a second time, and make a second batch of them.
+TEST_F(EpochTest, ACopyOfAnOpenDealIsNotTakenUp) {
+  auto epoch = Make(5, 2);
+  const std::vector<Dealt> dealt = {*epoch->Deal(kDealing), *epoch->Deal(kDealing)};
+  for (const Dealt& one : dealt) {
+    ASSERT_EQ(*SubmitTo(*epoch, ReportFor(one)), SubmitOutcome::kStored);
+  }
+  epoch.reset();
+  const std::string original = dir_.path() + "/moved";
+  fs::rename(folder_, original);  // which keeps the files
+  fs::copy(original, folder_);
+  EXPECT_THAT(Epoch::Open(folder_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("copies of a deal")));
+  fs::remove_all(folder_);
+  fs::rename(original, folder_);
+  epoch = Reopen();
+  ASSERT_NE(epoch, nullptr);
+  EXPECT_OK(epoch->Freeze(kOver));
+  epoch.reset();
+  fs::rename(folder_, original);
+  fs::copy(original, folder_);  // what is frozen never changes
+  EXPECT_NE(Reopen(), nullptr);
 }
 
 TEST_F(EpochTest, AReportOfABatchThatRotsIsFound) {

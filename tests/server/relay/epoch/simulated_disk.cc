@@ -47,6 +47,8 @@ class SimulatedDisk::File final : public relay::DiskFile {
     return node_->live.size();
   }
 
+  absl::StatusOr<std::string> Identity() const override { return absl::StrCat(node_->number); }
+
   absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
     MutexLock lock(disk_.mutex_);
     if (disk_.stopped_) return Stopped();
@@ -236,6 +238,7 @@ absl::StatusOr<std::unique_ptr<relay::DiskFile>> SimulatedDisk::CreateFile(
   if (folder == nullptr) return Missing(path);
   if (full_) return Full(path);
   auto node = std::make_shared<Node>();
+  node->number = ++files_;
   const absl::Status made = ChangeNames([&] { folder->live_names[NameOf(path)] = node; });
   if (!made.ok()) return made;
   return std::make_unique<File>(*this, node, path);

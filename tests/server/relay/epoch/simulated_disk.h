@@ -69,6 +69,7 @@ class SimulatedDisk final : public relay::Disk {
   using Names = std::map<std::string, std::shared_ptr<Node>>;
   struct Node {
     bool folder = false;
+    uint64_t number = 0;    // a file's, for good
     std::string live = {};  // a file's
     std::string synced = {};
     std::set<uint64_t> forgotten = {};  // sectors that no sync is for
@@ -105,6 +106,7 @@ class SimulatedDisk final : public relay::Disk {
   bool full_ ABSL_GUARDED_BY(mutex_) = false;
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   bool forget_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t files_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, std::string> removed_ ABSL_GUARDED_BY(mutex_);
 };
