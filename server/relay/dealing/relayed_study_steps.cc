@@ -126,6 +126,11 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
 absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
   COPPICE_ASSIGN_OR_RETURN(const Frozen frozen, deal.epoch->Freeze(now));
   const RelayTerms& promise = deal.documents->promise();
+  if (const uint64_t lost = deal.epoch->totals().lost; lost > 0) {
+    Say(Severity::kError, absl::StrCat(lost,
+                                       " reports that were stored cannot be read any more, and "
+                                       "are left out: check the disk"));
+  }
   if (frozen.dropped) {
     ++counts_.dropped;
     Say(Severity::kWarning, absl::StrCat("a deal had fewer than ", promise.min_batch,

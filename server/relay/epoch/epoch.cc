@@ -119,8 +119,9 @@ class StoredEpoch final : public Epoch {
   bool erased_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
   SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // once it is frozen
-  std::optional<Committer> committer_;     // until then
-  std::atomic<bool> late_{false};          // a report came after freeze_at, if the clock was right
+  uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Committer> committer_;  // until then
+  std::atomic<bool> late_{false};       // a report came after freeze_at, if the clock was right
 };
 
 EpochState StoredEpoch::state() const {
@@ -132,7 +133,8 @@ EpochTotals StoredEpoch::totals() const {
   ReaderLock lock(mutex_);
   return {.tickets = contents_.tickets.size(),
           .dealt = dealer_ == nullptr ? 0 : dealer_->dealt(),
-          .stored = committer_.has_value() ? committer_->stored() : batch_.size()};
+          .stored = committer_.has_value() ? committer_->stored() : batch_.size(),
+          .lost = lost_};
 }
 
 absl::Status StoredEpoch::health() const {
@@ -241,6 +243,7 @@ absl::StatusOr<Frozen> StoredEpoch::MakeBatch() {
   }
   COPPICE_RETURN_IF_ERROR(EraseKey(folder_, disk_));
   WriterLock lock(mutex_);
+  lost_ = committer_->stored() - std::min(committer_->stored(), scanned.full.size());
   batch_ = std::move(scanned.full);
   committer_.reset();
   state_ = StateOf(*pool_);

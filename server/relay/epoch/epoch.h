@@ -103,6 +103,7 @@ struct EpochTotals {
   uint64_t tickets = 0;
   uint64_t dealt = 0;   // or passed over by a crash; 0 once it is frozen
   uint64_t stored = 0;  // slots that are full
+  uint64_t lost = 0;  // of those, what could not be read any more when it was frozen by this object
 };
 
 // Guarantee  Every order of the pool is equally likely to be dealt, no ticket is dealt twice, and a

@@ -338,6 +338,20 @@ TEST_F(DeliveryTest, ABatchThatRotsStopsNoOther) {
   EXPECT_TRUE(std::filesystem::exists(rotten + ".damaged/pool"));
 }
 
+TEST_F(DeliveryTest, ReportsThatRotInAnOpenDealAreLeftOutAloud) {
+  options_.tickets = 5;
+  OpenDeal();
+  const std::vector<Offered> all = TakeAll();
+  SubmitAll({all.begin(), all.end() - 1});
+  SealedReport last = ReportFor(all.back().offer);
+  const std::string pool = absl::StrCat(EpochFolders(), "/01", std::string(30, '0'), "/pool");
+  const std::streamoff slot = 1 + 32 + kCiphertextBytes + 8;
+  for (int i = 0; i < 5; ++i) Damage(pool, 4096 + i * slot + 9);
+  EXPECT_EQ(Submit(all.back().epoch, last), SubmitOutcome::kStored);
+  Work();
+  EXPECT_THAT(events_, ::testing::Contains(HasSubstr("4 reports that were stored cannot be read")));
+}
+
 TEST_F(DeliveryTest, AnOpenDealThatIsDamagedIsSetAside) {
   OpenDeal();
   const Offered offered = *Take();
