@@ -216,7 +216,7 @@ TEST_F(DealTest, ATreeThatIsNoneLeavesTheTicket) {
 TEST_F(DealTest, ATreeWithLongerPayloadsThanPromisedIsNotAnswered) {
   Deal deal = FakeDeal();
   const std::string envelope = Envelope(OfferOf(SampleTicket(3)).SerializeAsString());
-  const Tree& tree = FakeForest()[TreeOfTicket(SampleTicket(3), 9)];
+  const Tree tree = FakeForest()[TreeOfTicket(SampleTicket(3), 9)];
   const auto longest = (*MakeMechanism(deal.terms, tree.num_leaves()))->max_payload_bytes();
   deal.sealing.payload_bytes = static_cast<uint32_t>(longest);
   EXPECT_EQ(OpenEnvelope(deal, envelope)->trees.size(), 1u);
