@@ -42,6 +42,7 @@ class OneFileDisk final : public relay::Disk {
     explicit File(std::string& bytes) : bytes_(bytes) {}
 
     absl::Status Lock() override { return absl::OkStatus(); }
+    absl::StatusOr<std::string> Identity() const override { return std::string("one"); }
     absl::StatusOr<uint64_t> Size() const override { return bytes_.size(); }
     absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const override {
       if (offset + bytes > bytes_.size()) return absl::DataLossError("beyond the end");
