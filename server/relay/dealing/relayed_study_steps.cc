@@ -35,6 +35,11 @@ absl::StatusOr<EpochId> DrawEpoch() {
   return epoch;
 }
 
+// The curator's words, without the name that each call has in its log.
+absl::string_view WithoutRequestId(absl::string_view message) {
+  return message.substr(0, message.find(" (request id "));
+}
+
 }  // namespace
 
 absl::Time RelayedStudy::Step() {
@@ -213,8 +218,9 @@ void RelayedStudy::DropFirstWaiting() {
 // NotFound says nothing about the study: a curator has it for whom the relay has no grant, too.
 bool RelayedStudy::IsRefusedForGood(WaitingBatch& batch, const absl::Status& error) {
   const bool refuses = absl::IsFailedPrecondition(error);
-  const bool again = refuses && batch.refusal == error.message();
-  batch.refusal = refuses ? std::string(error.message()) : "";
+  const absl::string_view words = WithoutRequestId(error.message());
+  const bool again = refuses && batch.refusal == words;
+  batch.refusal = refuses ? std::string(words) : "";
   batch.refusals = again ? batch.refusals + 1 : refuses ? 1 : 0;
   return batch.refusals >= kRefusalsForGood;
 }

@@ -272,8 +272,8 @@ TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
 
 // With the threads and the clock that the program has.
 TEST_F(DealLifeTest, WorksByItself) {
-  options_.deal_for = absl::Seconds(1);
-  options_.collect_for = absl::Seconds(2);
+  options_.deal_for = absl::Seconds(5);
+  options_.collect_for = absl::Seconds(6);
   Manifest manifest = RelayedManifest(RelayedTerms());
   manifest.expires_unix_seconds = 0;
   curator_.offers.manifest = SignManifest(KeyOf(1), manifest);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -16,7 +17,11 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 const grpc::Status kDown = {grpc::StatusCode::UNAVAILABLE, "not now"};
-const grpc::Status kSealed = {grpc::StatusCode::FAILED_PRECONDITION, "study wells is sealed"};
+// Each call has a name of its own in the curator's log.
+grpc::Status Sealed(int call) {
+  return {grpc::StatusCode::FAILED_PRECONDITION,
+          absl::StrCat("study wells is sealed (request id ", call, ")")};
+}
 
 class DeliveryTest : public RelayTest {
  protected:
@@ -194,12 +199,16 @@ TEST_F(DeliveryTest, ACuratorThatForgotGetsAllOfItAgain) {
 
 TEST_F(DeliveryTest, AStudyThatIsSealedTakesNoBatch) {
   Freeze(12);
-  curator_.batches.failure = kSealed;
   events_.clear();
   Advance(absl::Minutes(50));
-  for (int i = 0; i < 8; ++i) LetPausesPass();
+  int call = 0;
+  const auto refuse = [&] {
+    curator_.batches.failure = Sealed(++call);
+    LetPausesPass();
+  };
+  for (int i = 0; i < 8; ++i) refuse();
   EXPECT_EQ(Totals().waiting, 1u) << "the curator may mend what makes it refuse";
-  for (int i = 0; i < 16; ++i) LetPausesPass();
+  for (int i = 0; i < 16; ++i) refuse();
   EXPECT_TRUE(HoldsNothing());
   EXPECT_EQ(Totals().refused, 1u);
   EXPECT_THAT(events_, ::testing::Contains(HasSubstr("study wells is sealed")));
@@ -210,9 +219,9 @@ TEST_F(DeliveryTest, ARefusalThatDoesNotLastErasesNothing) {
   const grpc::Status taken_over = {grpc::StatusCode::FAILED_PRECONDITION, "another has the store"};
   Freeze(12);
   for (int i = 0; i < 60; ++i) {
-    curator_.batches.failure = i % 15 == 14 ? kDown : kSealed;
+    curator_.batches.failure = i % 15 == 14 ? kDown : Sealed(i);
     LetPausesPass();
-    curator_.batches.failure = i % 10 == 9 ? taken_over : kSealed;
+    curator_.batches.failure = i % 10 == 9 ? taken_over : Sealed(i);
     LetPausesPass();
   }
   EXPECT_EQ(Totals().waiting, 1u);
