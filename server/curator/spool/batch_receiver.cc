@@ -65,11 +65,13 @@ absl::StatusOr<RelayBatch> ReadHeader(const Study& study, const BatchPart& part)
   return batch;
 }
 
+absl::Status AfterSealing(const Study& study) {
+  return NotTaken(study, "it is sealed, and no batch begins or goes on after that");
+}
+
 // Whether a batch of which nothing is here may begin.
 absl::Status CheckBegins(Study& study, const BatchHeader& header) {
-  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
-    return NotTaken(study, "it is sealed, and no batch begins or goes on after that");
-  }
+  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) return AfterSealing(study);
   const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
   if (keys == nullptr || keys->Find(header.sealing_key) == nullptr) {
     return NotTaken(study, "it is sealed for a key that the study does not have");
@@ -108,6 +110,7 @@ class Receiver {
       known = std::move(batch);
       known->last_ticket = "";
     }
+    if (known->is_dropped()) return AfterSealing(study_);
     if (known->state != BatchState::kReceiving) return ProgressOf(*known);
     if (!part.tickets.empty() && part.first_report == known->received) {
       COPPICE_RETURN_IF_ERROR(StorePart(*known, part));
@@ -203,13 +206,12 @@ absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
 
 void DropReceiving(const Study& study, storage::StoreBatch& batch) {
   for (const RelayBatch& dropped : study.batches().InState(BatchState::kReceiving)) {
-    batch.Delete(BatchKey(study.id(), dropped.id));
+    batch.Put(BatchKey(study.id(), dropped.id), EncodeBatch(Dropped(dropped)));
     batch.DeletePrefix(BatchSpoolPrefix(study.id(), dropped.id));
   }
 }
 
-void DropUnfinished(const Study& study, storage::StoreBatch& batch) {
-  DropReceiving(study, batch);
+void DropStored(const Study& study, storage::StoreBatch& batch) {
   for (const RelayBatch& dropped : study.batches().InState(BatchState::kStored)) {
     batch.Delete(BatchKey(study.id(), dropped.id));
   }

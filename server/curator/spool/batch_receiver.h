@@ -51,11 +51,13 @@ struct BatchProgress {
 absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds);
 
-// Add to the batch that seals a study the removal of what has not come as a whole, for nobody would
-// send the rest; and to the one that retires it that of what is not counted as a whole, whose
-// reports go with the spool. The caller holds StudyBatches::receiving().
+// Adds to the batch that seals a study the removal of the reports of what has not come as a whole,
+// for nobody would send the rest. Its record stays: the curator has seen some of these reports. The
+// caller holds StudyBatches::receiving().
 void DropReceiving(const Study& study, storage::StoreBatch& batch);
-void DropUnfinished(const Study& study, storage::StoreBatch& batch);
+// Adds to the batch that retires a study the removal of what is not counted as a whole, whose
+// reports go with the spool. The caller holds StudyBatches::receiving().
+void DropStored(const Study& study, storage::StoreBatch& batch);
 
 }  // namespace coppice::curator
 

@@ -26,7 +26,9 @@ absl::Status BatchSpool::Seal(Study& study,
     storage::StoreBatch batch;
     DropReceiving(study, batch);
     COPPICE_RETURN_IF_ERROR(change(std::move(batch)));
-    study.batches().ForgetReceiving();
+    for (const RelayBatch& dropped : study.batches().InState(BatchState::kReceiving)) {
+      study.batches().Set(Dropped(dropped));
+    }
     return absl::OkStatus();
   });
 }
@@ -36,7 +38,7 @@ absl::Status BatchSpool::Retire(Study& study,
   const MutexLock lock(study.batches().receiving());
   return intake_.RunOnCommitter([&]() -> absl::Status {
     storage::StoreBatch batch;
-    DropUnfinished(study, batch);
+    DropStored(study, batch);
     return change(std::move(batch));
   });
 }

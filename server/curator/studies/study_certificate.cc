@@ -83,7 +83,7 @@ RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& bat
   return {.delta_atto = relay->delta_atto,
           .dishonest_millionths = relay->dishonest_millionths,
           .batches = batches.counted,
-          .least_accepted = batches.least_accepted,
+          .least_accepted = batches.smallest_crowd.value_or(0),
           .relay_key = std::string(key.begin(), key.end())};
 }
 

@@ -336,7 +336,7 @@ void Study::Advance(StudyLife life) {
   }
   if (!progress_.life.retired) return;
   progress_.sums.clear();
-  batches_.ForgetUnfinished();
+  batches_.ForgetStored();
   sealing_keys_ = nullptr;
   SetJoinRows(0);
 }

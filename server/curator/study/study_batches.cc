@@ -59,7 +59,21 @@ absl::Status ReadCounts(absl::string_view key, const v1::BatchRecord& record,
   return absl::OkStatus();
 }
 
+// How many reports hide one of the batch, for all that is known of it. The curator has seen reports
+// of every batch, counted or not; how few would be accepted is known once they are counted.
+uint64_t CrowdOf(const RelayBatch& batch) {
+  if (batch.state != BatchState::kCounted) return batch.header.reports;
+  return batch.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
+}
+
 }  // namespace
+
+RelayBatch Dropped(RelayBatch batch) {
+  batch.state = BatchState::kBroken;
+  batch.received = 0;
+  batch.last_ticket.reset();
+  return batch;
+}
 
 std::string EncodeBatch(const RelayBatch& batch) {
   v1::BatchRecord record;
@@ -131,19 +145,10 @@ void StudyBatches::Set(const RelayBatch& batch) {
   }
 }
 
-void StudyBatches::ForgetReceiving() {
-  Keep([](BatchState state) { return state != BatchState::kReceiving; });
-}
-
-void StudyBatches::ForgetUnfinished() {
-  Keep([](BatchState state) {
-    return state != BatchState::kReceiving && state != BatchState::kStored;
-  });
-}
-
-void StudyBatches::Keep(absl::FunctionRef<bool(BatchState)> is_kept) {
+void StudyBatches::ForgetStored() {
   const MutexLock lock(mutex_);
-  std::erase_if(batches_, [&](const RelayBatch& batch) { return !is_kept(batch.state); });
+  std::erase_if(batches_,
+                [](const RelayBatch& batch) { return batch.state == BatchState::kStored; });
   of_epoch_.clear();
   for (size_t i = 0; i < batches_.size(); ++i) of_epoch_[batches_[i].header.epoch] = i;
 }
@@ -173,11 +178,12 @@ BatchSummary StudyBatches::Summary(size_t newest) const {
   const MutexLock lock(mutex_);
   BatchSummary summary{.batches = batches_.size()};
   for (const RelayBatch& batch : batches_) {
+    const uint64_t crowd = CrowdOf(batch);
     summary.waiting += batch.waiting();
+    summary.smallest_crowd =
+        summary.smallest_crowd.has_value() ? std::min(*summary.smallest_crowd, crowd) : crowd;
     if (batch.state != BatchState::kCounted) continue;
-    const uint64_t accepted = batch.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
-    summary.least_accepted =
-        summary.counted == 0 ? accepted : std::min(summary.least_accepted, accepted);
+    summary.least_accepted = summary.counted == 0 ? crowd : std::min(summary.least_accepted, crowd);
     ++summary.counted;
   }
   const size_t first = batches_.size() - std::min(newest, batches_.size());

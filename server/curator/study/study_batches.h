@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,9 +36,14 @@ struct RelayBatch {
   // Of the last report received. Not stored: a batch that was loaded has none, and looks it up.
   std::optional<std::string> last_ticket{};
 
+  // Nobody sends the rest of it any more: the study was sealed before it had come as a whole.
+  bool is_dropped() const { return state == BatchState::kBroken && received < header.reports; }
   // In the spool. What is not judged of a broken batch is dropped.
   uint64_t waiting() const { return state == BatchState::kBroken ? 0 : received - judged; }
 };
+
+// What is left of a batch that had not come as a whole once its reports are dropped.
+RelayBatch Dropped(RelayBatch batch);
 
 std::string EncodeBatch(const RelayBatch& batch);
 // DataLoss, naming the key, if it does not parse, belongs elsewhere or does not add up.
@@ -62,9 +66,8 @@ class StudyBatches {
 
   // Adds the batch, or replaces the one of its deal.
   void Set(const RelayBatch& batch);
-  // Forgets those that had not come as a whole; and those that were not counted as a whole either.
-  void ForgetReceiving();
-  void ForgetUnfinished();
+  // Forgets those that had come as a whole and were not counted as a whole.
+  void ForgetStored();
 
   // At most one comes of a deal.
   std::optional<RelayBatch> OfEpoch(const EpochId& epoch) const;
@@ -82,8 +85,6 @@ class StudyBatches {
   Mutex& receiving() { return receiving_; }
 
  private:
-  void Keep(absl::FunctionRef<bool(BatchState)> is_kept);
-
   Mutex receiving_;
   mutable Mutex mutex_;
   std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts

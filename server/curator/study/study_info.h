@@ -82,8 +82,11 @@ struct BatchInfo {
 struct BatchSummary {
   uint64_t waiting = 0;  // reports that have come and are not judged
   uint64_t batches = 0;
-  uint64_t counted = 0;             // batches of which every report was judged
-  uint64_t least_accepted = 0;      // reports of one of these
+  uint64_t counted = 0;         // batches of which every report was judged
+  uint64_t least_accepted = 0;  // reports of one of these
+  // Of any batch that the curator has seen reports of, counted or not: those that are accepted, or,
+  // as long as that is not known, those that the relay signed for.
+  std::optional<uint64_t> smallest_crowd{};
   std::vector<BatchInfo> newest{};  // oldest first
 };
 inline constexpr size_t kNewestBatches = 100;

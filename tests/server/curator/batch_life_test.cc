@@ -209,20 +209,30 @@ TEST_F(BatchLifeTest, ARestartForgetsNeitherTheLastTicketNorTheDeal) {
   EXPECT_EQ(Deliver(batch)->state, State::kStored);
 }
 
-TEST_F(BatchLifeTest, SealingDropsWhatHasNotComeAsAWhole) {
+TEST_F(BatchLifeTest, SealingDropsTheReportsOfWhatHasNotComeAsAWhole) {
   const SealedBatch begun = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(begun, 0, 4));
+  ++now_;
   const SealedBatch stored = HonestBatch(2, 5);
   ASSERT_OK(Deliver(stored));
   const SealedBatch late = HonestBatch(3, 5);
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_EQ(Waiting(), 5 * unit_);
-  EXPECT_EQ(RecordsUnder("batch/"), 1u);
+  EXPECT_EQ(RecordsUnder("spool/"), 2u);
   const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is sealed"));
-  EXPECT_THAT(DeliverPart(begun, 4, 2), refused);
-  EXPECT_THAT(Ask(begun), refused);
-  EXPECT_THAT(Deliver(late), refused);
-  EXPECT_EQ(Ask(stored)->state, State::kStored) << "the relay may still ask";
+  for (const char* when : {"at once", "after a restart"}) {
+    SCOPED_TRACE(when);
+    EXPECT_EQ(RecordsUnder("batch/"), 2u) << "reports of both were seen";
+    const StudyInfo info = *studies_->Get("one");
+    ASSERT_EQ(info.relay->batches.newest.size(), 2u);
+    EXPECT_EQ(info.relay->batches.newest[0].state, State::kBroken);
+    EXPECT_EQ(info.relay->batches.newest[1].state, State::kStored);
+    EXPECT_THAT(DeliverPart(begun, 4, 2), refused);
+    EXPECT_THAT(Ask(begun), refused);
+    EXPECT_THAT(Deliver(late), refused);
+    EXPECT_EQ(Ask(stored)->state, State::kStored) << "the relay may still ask";
+    Reopen(stalling_);
+  }
 }
 
 TEST_F(BatchLifeTest, AnExpiredStudyIsSealedInTheSameWay) {

@@ -89,6 +89,26 @@ TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
   EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u) << "a report's own is what it was";
 }
 
+// The curator has seen reports of every batch, by ticket, whatever became of it.
+TEST_F(RelayCertificateTest, LeavesOutNoBatchThatWasSeen) {
+  ASSERT_OK(Deliver(Batch(1, 500, 0), 500));
+  SealedBatch broken = HonestBatch(2, 120);
+  broken.header.root[0] ^= 1;
+  SignHeader(broken, RelayKey());
+  ASSERT_EQ(Deliver(broken, 120)->state, BatchState::kBroken);
+  AwaitCounted();
+  EXPECT_EQ(Build("broken").relay.least_accepted, 120u);
+  const SealedBatch begun = HonestBatch(3, 100);
+  ASSERT_OK(DeliverPart(begun, 0, 60));
+  EXPECT_EQ(Build("begun").relay.least_accepted, 100u);
+  ASSERT_OK(studies_->Seal("one"));
+  const RelayBound sealed = Build("sealed").relay;
+  EXPECT_EQ(sealed.least_accepted, 100u);
+  EXPECT_EQ(sealed.honest_reports, 90u);
+  EXPECT_EQ(sealed.batches, 1u);
+  EXPECT_EQ(studies_->Get("one")->relay->batches.least_accepted, 500u) << "of what is counted";
+}
+
 TEST_F(RelayCertificateTest, CountsAcceptedReportsAlone) {
   ASSERT_OK(Deliver(Batch(1, 400, 90), 400));
   AwaitCounted();
