@@ -43,7 +43,7 @@ class Checkout:
         for script in ("quickstart.sh", "make-certs.sh"):
             shutil.copy(SOURCE / "deploy" / script, root / "deploy")
         self.add_program("deploy/build.sh", f'echo "$*" >>{root}/asked')
-        for program in ("coppiced", "coppice", "coppice-lab"):
+        for program in ("coppiced", "coppice", "coppice-lab", "coppice-relay"):
             shutil.copy(BIN / program, root / "build/release/bin")
         self.console = root / "build/release/share/coppice/console"
         (self.console / "index.html").write_text("<!doctype html><title>The console</title>")

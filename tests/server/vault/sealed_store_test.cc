@@ -393,8 +393,8 @@ TEST(PrivateRecordsTest, PrefixesAreInOrderAndCoverWhatIsPrivate) {
 // A new kind of record must be added here if it is not private.
 TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   const std::set<std::string> plain = {
-      "count", "endpoint", "erased", "gone", "hold", "labels", "ledger", "model", "outlived",
-      "probe", "rows", "spent", "study", "sums", "trained", "vault",
+      "batch", "count", "endpoint", "erased", "gone", "hold", "labels", "ledger", "model",
+      "outlived", "probe", "rows", "spent", "spool", "study", "sums", "trained", "vault",
       // Of these some are private, and others not.
       "audit/entry/N", "audit/head", "audit/seal", "audit/ledger/DATASET/", "meta/format",
       "meta/failover", "meta/restored", "meta/token_use", "meta/vault"};
