@@ -15,11 +15,11 @@ MOST_WORDS = {
     "accuracy.md": 1420,
     "checking.md": 1070,
     "mechanisms.md": 3150,
-    "performance.md": 1550,
+    "performance.md": 1600,
     "poisoning.md": 500,
     "reproduction.md": 2500,
 }
-MOST_WORDS_OF_RESEARCH = 12500
+MOST_WORDS_OF_RESEARCH = 12600
 
 
 class CountTest(unittest.TestCase):
