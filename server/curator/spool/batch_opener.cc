@@ -21,6 +21,8 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Minutes(1);
+// A thread that has counted the last report of a study forgets its key well within this.
+constexpr absl::Duration kForgettingTime = absl::Seconds(1);
 constexpr int kNiceness = 10;
 
 // Of this thread alone, on Linux.
@@ -60,14 +62,20 @@ class Answer {
 
 }  // namespace
 
-// One thread's opener, for the key that it opened with last.
+// One thread's opener, for the key that it opened with last. No key stays here while the thread has
+// nothing to open.
 class BatchOpener::Worker {
  public:
+  explicit Worker(BatchOpener& owner) : owner_(owner) {}
+
   absl::StatusOr<seal::ReportOpener*> OpenerOf(const Study& study, const SealingKeyName& name) {
     if (opener_.has_value() && fingerprint_ == study.definition().fingerprint && name_ == name) {
       return &*opener_;
     }
-    opener_.reset();
+    {
+      const MutexLock lock(owner_.mutex_);
+      Forget();
+    }
     const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
     const StudySealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
     if (key == nullptr || !key->secret.has_value()) {
@@ -81,10 +89,21 @@ class BatchOpener::Worker {
     opener_.emplace(std::move(opener));
     fingerprint_ = study.definition().fingerprint;
     name_ = name;
+    const MutexLock lock(owner_.mutex_);
+    ++owner_.key_holders_[fingerprint_];
     return &*opener_;
   }
 
+  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(owner_.mutex_) {
+    if (!opener_.has_value()) return;
+    opener_.reset();
+    const auto holders = owner_.key_holders_.find(fingerprint_);
+    if (--holders->second == 0) owner_.key_holders_.erase(holders);
+    owner_.changed_.NotifyAll();
+  }
+
  private:
+  BatchOpener& owner_;
   std::optional<seal::ReportOpener> opener_;
   Fingerprint fingerprint_{};
   SealingKeyName name_{};
@@ -131,17 +150,18 @@ absl::Status BatchOpener::TakeError() {
 
 void BatchOpener::Run() {
   LowerPriority();
-  Worker worker;
-  while (const std::optional<Task> task = Next()) Done(*task, Judge(worker, *task));
+  Worker worker(*this);
+  while (const std::optional<Task> task = Next(worker)) Done(*task, Judge(worker, *task));
 }
 
-std::optional<BatchOpener::Task> BatchOpener::Next() {
+std::optional<BatchOpener::Task> BatchOpener::Next(Worker& worker) {
   const MutexLock lock(mutex_);
   for (;;) {
-    if (stopping_) return std::nullopt;
-    if (job_ != nullptr && job_->is_listed && job_->taken < job_->records.size()) {
+    if (!stopping_ && job_ != nullptr && job_->is_listed && job_->taken < job_->records.size()) {
       return Task{.job = job_, .first_report = job_->records[job_->taken++]};
     }
+    worker.Forget();
+    if (stopping_) return std::nullopt;
     if (job_ == nullptr && Begin()) continue;
     Wait();
   }
@@ -217,6 +237,17 @@ void BatchOpener::Wait() {
     for (const Pending& batch : pending_) first = std::min(first, batch.not_before);
   }
   changed_.WaitUntil(mutex_, After(first - absl::Now()));
+}
+
+bool BatchOpener::HasForgottenKeysOf(const Study& study) {
+  const auto until = After(kForgettingTime);
+  const MutexLock lock(mutex_);
+  const auto is_held = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return key_holders_.contains(study.definition().fingerprint);
+  };
+  while (is_held() && changed_.WaitUntil(mutex_, until)) {
+  }
+  return !is_held();
 }
 
 bool BatchOpener::IsStopping() {

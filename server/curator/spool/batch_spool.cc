@@ -54,6 +54,7 @@ absl::Status BatchSpool::EraseKeysOnceCounted(Study& study) {
   if (is_open || keys == nullptr || keys->erased() || study.batches().waiting() > 0) {
     return absl::OkStatus();
   }
+  if (!opener_.HasForgottenKeysOf(study)) return absl::OkStatus();
   return intake_.RunOnCommitter([&] {
     const bool is_there = study.AdmissionOfStored() == ReportOutcome::kAccepted;
     return is_there ? EraseSealingKeys(store_, study) : absl::OkStatus();

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -57,6 +58,10 @@ class BatchOpener {
   // What went wrong since the last call, if anything did.
   absl::Status TakeError();
 
+  // Whether no thread has a private key of the study. Waits a little for those that are about to
+  // forget it, as each does once it has nothing to open.
+  bool HasForgottenKeysOf(const Study& study);
+
  private:
   class Worker;
   // A batch that waits for its turn.
@@ -82,8 +87,8 @@ class BatchOpener {
   };
 
   void Run();
-  // The next record; nothing once this stops.
-  std::optional<Task> Next();
+  // The next record; nothing once this stops. If none is there at once the worker forgets its key.
+  std::optional<Task> Next(Worker& worker);
   void Done(const Task& task, const absl::Status& status);
   // Makes the first batch whose time has come the one at hand, and lists its records, for which it
   // releases the mutex. False if there is none.
@@ -116,6 +121,8 @@ class BatchOpener {
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<Sha256Digest> known_ ABSL_GUARDED_BY(mutex_);  // pending, or at hand
   std::shared_ptr<Job> job_ ABSL_GUARDED_BY(mutex_);
+  // How many threads have a private key of the study with these terms.
+  absl::flat_hash_map<Fingerprint, size_t> key_holders_ ABSL_GUARDED_BY(mutex_);
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
@@ -124,7 +131,7 @@ class BatchOpener {
 // All of it for the studies of one curator.
 //
 // Guarantee  those of ReceivePart() and BatchOpener. A sealing key is erased only when nothing is
-//            left that it opens.
+//            left that it opens, and no thread has it any more.
 // Threads    safe to share.
 class BatchSpool {
  public:
@@ -148,7 +155,8 @@ class BatchSpool {
   // The same where the study is deleted, with everything that it has.
   absl::Status Delete(Study& study, absl::FunctionRef<absl::Status()> change);
 
-  // Erases the keys of a sealed study once nothing waits to be opened.
+  // Erases the keys of a sealed study once nothing waits to be opened; while a thread still has
+  // one, the next call does.
   absl::Status EraseKeysOnceCounted(Study& study);
 
   // What went wrong since the last call while batches were opened.
