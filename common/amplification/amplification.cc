@@ -270,9 +270,13 @@ uint64_t HonestReports(uint64_t reports, uint32_t dishonest_millionths) {
   return reports - std::min(reports, absl::Uint128Low64(dishonest));
 }
 
+uint64_t LargestBatchDelta(uint64_t reports) {
+  return kDeltaOne / 10 / std::max<uint64_t>(reports, 1);
+}
+
 uint64_t DefaultShuffleDelta(uint64_t reports) {
   constexpr uint64_t kUsual = 10'000'000'000;  // 1e-8
-  return std::min(kUsual, kDeltaOne / 10 / std::max<uint64_t>(reports, 1));
+  return std::min(kUsual, LargestBatchDelta(reports));
 }
 
 double MaxTwoSidedMass(const Budget& local) {

@@ -32,6 +32,11 @@ inline constexpr uint32_t kDefaultDishonestMillionths = 100'000;
 // How many of `reports` are honest if that share of them, rounded up, is not.
 uint64_t HonestReports(uint64_t reports, uint32_t dishonest_millionths);
 
+// The largest delta, in 10^-18, of a promise about batches of which the smallest has this many
+// reports: with a tenth of one in them the promise fails for hardly any batch, with more it may
+// fail for somebody in each.
+uint64_t LargestBatchDelta(uint64_t reports);
+
 // The delta of statements about `reports` reports unless another is asked for: 1e-8, or a tenth of
 // one in that many if that is less; in units of 10^-18.
 uint64_t DefaultShuffleDelta(uint64_t reports);

@@ -55,6 +55,14 @@ absl::Status CheckRelayNumbers(const Model& model) {
                                    " reports or more are not what ", certificate.reports,
                                    " reports came in"));
   }
+  const uint64_t most_delta = LargestBatchDelta(relay.least_accepted);
+  if (relay.delta_atto > most_delta) {
+    return RelayError(
+        absl::StrFormat("it may fail with delta %g, and among %d reports that must be at most %g, "
+                        "a tenth of one in "
+                        "them",
+                        OfAtto(relay.delta_atto), relay.least_accepted, OfAtto(most_delta)));
+  }
   const uint64_t honest = HonestReports(relay.least_accepted, relay.dishonest_millionths);
   if (relay.honest_reports <= honest) return absl::OkStatus();
   return RelayError(absl::StrCat("of the smallest batch's ", relay.least_accepted, " reports ",

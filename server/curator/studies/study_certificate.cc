@@ -80,10 +80,11 @@ RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& bat
   const std::optional<RelaySettings>& relay = definition.settings.relay;
   if (!relay.has_value() || batches.counted == 0) return {};
   const KeyId key = KeyIdOf(relay->relay_key);
-  return {.delta_atto = relay->delta_atto,
+  const uint64_t least = batches.smallest_crowd.value_or(0);
+  return {.delta_atto = std::min(relay->delta_atto, LargestBatchDelta(least)),
           .dishonest_millionths = relay->dishonest_millionths,
           .batches = batches.counted,
-          .least_accepted = batches.smallest_crowd.value_or(0),
+          .least_accepted = least,
           .relay_key = std::string(key.begin(), key.end())};
 }
 

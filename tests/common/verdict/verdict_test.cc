@@ -146,6 +146,9 @@ TEST(VerifyRelayTest, RefusesNumbersThatDoNotBelongTogether) {
   refused([](auto& c) { c.set_reports(19'999); });
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(9'000'000'000); });
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(0); });
+  // Above a tenth of one in 10,000 reports.
+  refused([](auto& c) { c.mutable_relay()->set_delta_atto(10'000'000'000'001); });
+  refused([](auto& c) { c.mutable_relay()->set_delta_atto(500'000'000'000'000'000); });
   refused([](auto& c) { c.mutable_relay()->set_relay_key_id("short"); });
   refused([](auto& c) { c.mutable_relay()->set_epsilon_nanos(c.epsilon_nanos()); });
   refused([](auto& c) { c.set_mechanism("hearsay"); });
