@@ -107,6 +107,13 @@ BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
   return batches;
 }
 
+// What the study is as far as its sums go, asked before they are read: a sealed one takes no report
+// after that, unless its relay's still wait to be opened.
+StudyState StateOfSums(const Study& study) {
+  const StudyState state = study.Info().state;
+  return study.batches().waiting() > 0 ? StudyState::kOpen : state;
+}
+
 absl::Status CheckTree(const Study& study, uint32_t tree) {
   if (tree < study.num_trees()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("tree: the study ", study.id(), " has no tree ",
@@ -302,8 +309,7 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
-  // Asked first: what was sealed by then takes no report after it.
-  const StudyState state = study.Info().state;
+  const StudyState state = StateOfSums(study);
   const uint64_t counted_before = study.batches().Summary(0).counted;
   const StudyProgress progress = study.Progress();
   const BatchSummary batches = BatchesOf(study, counted_before);

@@ -148,6 +148,32 @@ TEST_F(ReopenedCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
   EXPECT_EQ(Build("then").relay.least_accepted, 1000u);
 }
 
+// A later model of all reports would show, beside this one, which came between.
+TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsWait) {
+  StudySpec spec = RelayedSpec("two");
+  spec.settings.expires_unix_seconds = 2000;
+  ASSERT_OK(studies_->Create(spec));
+  ASSERT_OK(Deliver(Batch(1, 6, 0, "two"), 4, "two"));
+  AwaitCounted("two");
+  SpoolKeepingStore keeping(store_);
+  Reopen(keeping);
+  ASSERT_OK(Deliver(Batch(2, 4, 0, "two"), 4, "two"));
+  // Asked after it was found to be open, and before its sums are read.
+  const auto seal_meanwhile = [this] {
+    now_ = 2000;
+    return studies_->Get("two").status();
+  };
+  int asked = 0;
+  const auto built = studies_->BuildModel(
+      "two", "meanwhile", {}, [&] { return ++asked == 2 ? seal_meanwhile() : absl::OkStatus(); });
+  ASSERT_OK(built);
+  ASSERT_EQ(studies_->Get("two")->state, StudyState::kSealed);
+  EXPECT_EQ(built->model->certificate().readers, ReadersBound());
+  Reopen(store_);
+  AwaitCounted("two");
+  EXPECT_GT(Build("final", {}, "two").readers.epsilon_nanos, 0u);
+}
+
 // Whoever verifies the model sees its own trees alone: smaller ones have the larger mass.
 TEST_F(RelayCertificateTest, TreesThatPruningMadeSmallerAreWhatItIsComputedFor) {
   StudySpec spec = RelayedSpec("pruned", /*min_batch=*/4);
