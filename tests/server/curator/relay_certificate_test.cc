@@ -165,7 +165,8 @@ TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsW
   };
   int asked = 0;
   const auto built = studies_->BuildModel(
-      "two", "meanwhile", {}, [&] { return ++asked == 2 ? seal_meanwhile() : absl::OkStatus(); });
+      "two", "meanwhile", {},
+      CancelCheck([&] { return ++asked == 2 ? seal_meanwhile() : absl::OkStatus(); }));
   ASSERT_OK(built);
   ASSERT_EQ(studies_->Get("two")->state, StudyState::kSealed);
   EXPECT_EQ(built->model->certificate().readers, ReadersBound());
