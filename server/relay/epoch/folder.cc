@@ -13,7 +13,7 @@ namespace coppice::relay {
 namespace {
 
 constexpr absl::string_view kTermsMagic("coppice.v1.epoch\0", 17);
-constexpr size_t kHeadBytes =
+constexpr size_t kTermsHeadBytes =
     17 + sizeof(EpochId) + 5 * kNumberBytes + 2 * sizeof(Sha256Digest) + kCheckBytes;
 
 std::string TermsPath(const std::string& folder) { return absl::StrCat(folder, "/terms"); }
@@ -66,7 +66,7 @@ absl::StatusOr<TermsHead> ParseHead(absl::string_view bytes, const std::string& 
 }
 
 absl::StatusOr<TermsHead> ReadHead(const DiskFile& file, const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file.Read(0, kHeadBytes));
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file.Read(0, kTermsHeadBytes));
   return ParseHead(bytes, path);
 }
 
@@ -136,7 +136,8 @@ absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& 
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_ASSIGN_OR_RETURN(const TermsHead head, ReadHead(*file, path));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
-  COPPICE_ASSIGN_OR_RETURN(std::string documents, file->Read(kHeadBytes, size - kHeadBytes));
+  COPPICE_ASSIGN_OR_RETURN(std::string documents,
+                           file->Read(kTermsHeadBytes, size - kTermsHeadBytes));
   if (Sha256({documents}) != head.documents_digest) {
     return absl::DataLossError(absl::StrCat(path, ": the documents of the epoch are damaged"));
   }
