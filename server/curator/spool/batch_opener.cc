@@ -74,7 +74,7 @@ class BatchOpener::Worker {
     }
     {
       const MutexLock lock(owner_.mutex_);
-      Forget();
+      owner_.LetForget(*this);
     }
     const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
     const StudySealingKey* const key = keys == nullptr ? nullptr : keys->Find(name);
@@ -94,15 +94,9 @@ class BatchOpener::Worker {
     return &*opener_;
   }
 
-  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(owner_.mutex_) {
-    if (!opener_.has_value()) return;
-    opener_.reset();
-    const auto holders = owner_.key_holders_.find(fingerprint_);
-    if (--holders->second == 0) owner_.key_holders_.erase(holders);
-    owner_.changed_.NotifyAll();
-  }
-
  private:
+  friend class BatchOpener;
+
   BatchOpener& owner_;
   std::optional<seal::ReportOpener> opener_;
   Fingerprint fingerprint_{};
@@ -160,11 +154,19 @@ std::optional<BatchOpener::Task> BatchOpener::Next(Worker& worker) {
     if (!stopping_ && job_ != nullptr && job_->is_listed && job_->taken < job_->records.size()) {
       return Task{.job = job_, .first_report = job_->records[job_->taken++]};
     }
-    worker.Forget();
+    LetForget(worker);
     if (stopping_) return std::nullopt;
     if (job_ == nullptr && Begin()) continue;
     Wait();
   }
+}
+
+void BatchOpener::LetForget(Worker& worker) {
+  if (!worker.opener_.has_value()) return;
+  worker.opener_.reset();
+  const auto holders = key_holders_.find(worker.fingerprint_);
+  if (--holders->second == 0) key_holders_.erase(holders);
+  changed_.NotifyAll();
 }
 
 bool BatchOpener::Begin() {

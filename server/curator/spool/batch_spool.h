@@ -89,6 +89,8 @@ class BatchOpener {
   void Run();
   // The next record; nothing once this stops. If none is there at once the worker forgets its key.
   std::optional<Task> Next(Worker& worker);
+  // The thread has nothing to open with its key.
+  void LetForget(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Done(const Task& task, const absl::Status& status);
   // Makes the first batch whose time has come the one at hand, and lists its records, for which it
   // releases the mutex. False if there is none.
