@@ -3,8 +3,8 @@
 //
 // False      a sound daemon fails with probability below 2^-40 (sampler) a run; the others are
 // alarms     certain. Bounds: Chernoff's, in the source.
-// Catches    a sampler whose law is off by some parts in a hundred; a store that loses or garbles; a
-//            damaged ticket key; a clock that stands far behind the store.
+// Catches    a sampler whose law is off by some parts in a hundred; a store that loses or garbles;
+//            a damaged ticket key; a clock that stands far behind the store.
 // Threads    one at a time.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_SELF_TEST_H_

@@ -96,9 +96,8 @@ TEST_F(RelaySimulateTest, ARelayNeedsBothPins) {
       Run({"collect", "simulate", "--study", "sample", "--data", Path("rows.csv")});
   EXPECT_EQ(no_curator.code, 2);
   EXPECT_THAT(no_curator.err, HasSubstr("--curator-key"));
-  const Outcome no_authority =
-      RunCoppice({"collect", "resume", "--journal", Path("curator.pem"), "--relay",
-                  relay_.address(), "--relay-key", key_});
+  const Outcome no_authority = RunCoppice({"collect", "resume", "--journal", Path("curator.pem"),
+                                           "--relay", relay_.address(), "--relay-key", key_});
   EXPECT_EQ(no_authority.code, 2);
   EXPECT_THAT(no_authority.err, HasSubstr("--relay-ca"));
   key_ = "ed25519:nonsense";

@@ -57,8 +57,8 @@ class TlsServerTest : public ::testing::Test {
                                  QuickOptions());
     certificates_ = std::make_unique<Certificates>(
         TlsFiles{.certificate = certificate_.certificate_pem,
-                         .key = certificate_.key_pem,
-                         .client_ca = mutual ? client_.certificate_pem : ""});
+                 .key = certificate_.key_pem,
+                 .client_ca = mutual ? client_.certificate_pem : ""});
     server_ = *daemon::DaemonServer::Start({.listen = "127.0.0.1:0",
                                             .http = http_,
                                             .certificates = certificates_.get(),

@@ -127,8 +127,8 @@ class ForwardingTest : public ::testing::Test {
   void StartFront(const daemon::DaemonLimits& limits) {
     if (front_ != nullptr) front_->Stop(absl::ZeroDuration());
     front_.reset();
-    certificates_ = std::make_unique<Certificates>(TlsFiles{
-        .certificate = server_.certificate_pem, .key = server_.key_pem, .client_ca = ""});
+    certificates_ = std::make_unique<Certificates>(
+        TlsFiles{.certificate = server_.certificate_pem, .key = server_.key_pem, .client_ca = ""});
     front_ = *daemon::Front::Start({.listen = "127.0.0.1:0",
                                     .certificates = certificates_.get(),
                                     .limits = limits,

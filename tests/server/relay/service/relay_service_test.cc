@@ -129,7 +129,7 @@ TEST_F(RelayServiceTest, WithoutItsClaimATicketHasTheSameAnswerInEveryState) {
   const Offered full = TakeOne();
   ASSERT_EQ(Send(full.epoch, ReportFor(full.offer)), Answer(v1::SUBMIT_OUTCOME_STORED));
   std::set<std::string> answers;
-  std::set<std::string> without;  // any claim: lengths are public
+  std::set<std::string> without;                      // any claim: lengths are public
   for (uint64_t number = 0; number < 13; ++number) {  // the last is in no pool
     SealedReport report = ReportFor(full.offer);
     report.ticket = TicketNumber(number);
