@@ -56,7 +56,7 @@ TEST_F(CuratorCallsTest, ATokenIsReplacedWithoutARestart) {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const std::string token = Write("token", "first\n");
   ASSERT_OK_AND_ASSIGN(const auto calls,
-                       MakeCuratorCalls({.server = absl::StrCat("localhost:", port),
+                       MakeCuratorCalls({.server = absl::StrCat("127.0.0.1:", port),
                                          .ca_file = Write("ca.pem", certificate.certificate_pem),
                                          .token_file = token},
                                         absl::Seconds(20)));
