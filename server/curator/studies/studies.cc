@@ -90,9 +90,11 @@ class StoredStudies final : public Studies {
   absl::StatusOr<StudyInfo> Get(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    // Before the outcomes: if none of its reports waits, all are among these.
+    BatchSummary batches = study->batches().Summary(kNewestBatches);
     StudyInfo info = study->Info();
     if (study->CheckNoneWaits().ok()) info.alarms = study->Alarms();
-    if (info.relay) info.relay->batches = study->batches().Summary(kNewestBatches);
+    if (info.relay) info.relay->batches = std::move(batches);
     return info;
   }
 
