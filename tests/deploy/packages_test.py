@@ -192,7 +192,8 @@ class PackagesTest(unittest.TestCase):
         self.assertFalse(os.path.exists(system.path("etc/coppice/coppiced.toml")))
 
     def test_a_relay_runs_from_its_package_alone_and_a_purge_leaves_its_key(self):
-        self.assertEqual(files("coppice-relay"), {"bin/coppice-relay", "lib/systemd/system/coppice-relay.service"})
+        self.assertEqual(files("coppice-relay"), {"bin/coppice-relay", "lib/systemd/system/coppice-relay.service",
+                                                  "./etc/coppice/relay.toml"})
         system = System.copied("relay")
         said = system.install("/packages/coppice-relay_*.deb openssl")
         self.assertIn("README.Debian has the steps to the first start", said)
