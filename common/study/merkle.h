@@ -42,12 +42,13 @@ class MerkleRootStream {
  public:
   // A leaf is its parts, one after another.
   void Add(std::initializer_list<absl::string_view> leaf);
-  // Of the leaves so far; more may follow.
+  // The root of the leaves so far; more may follow.
   Sha256Digest Root() const;
 
  private:
   uint64_t leaves_ = 0;
-  // Of the full trees that the leaves so far make, the largest first: one for each bit of leaves_.
+  // Roots of the full trees that the leaves so far make, the largest first: one for each bit that
+  // is set in leaves_.
   std::vector<Sha256Digest> full_;
 };
 

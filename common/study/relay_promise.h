@@ -53,8 +53,8 @@ struct BatchHeader {
   EpochId epoch{};
   uint64_t reports = 0;    // at least min_batch, at most kMaxEpochTickets
   uint64_t min_batch = 0;  // as devices were told; at least 1
-  // Of the hash tree over the sealed reports in the order of their tickets, each as ticket,
-  // ephemeral key and ciphertext (merkle.h).
+  // The root of the hash tree over the sealed reports in the order of their tickets, each as
+  // ticket, ephemeral key and ciphertext (merkle.h).
   Sha256Digest root{};
   KeyId relay_key{};
 
