@@ -33,12 +33,12 @@ class MainJobTest : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(daemon_.Start()); }
 
   void CreateSynthetic(const std::string& study, const std::string& mechanism,
-                       const std::string& trees = "1") {
+                       const std::string& trees = "1", const std::string& epsilon = "8") {
     if (!std::filesystem::exists(rows_)) Synthesize(rows_, "private=2000,public=200,test=500");
     const auto created =
         daemon_.CoppiceJson({"study", "create", "--study", study, "--public", rows_ + "/public.csv",
-                             "--schema", rows_ + "/schema.json", "--epsilon", "8", "--mechanism",
-                             mechanism, "--depth", "4", "--trees", trees});
+                             "--schema", rows_ + "/schema.json", "--epsilon", epsilon,
+                             "--mechanism", mechanism, "--depth", "4", "--trees", trees});
     EXPECT_EQ(created["study"], study);
     EXPECT_GT(created["leaves"], 4);
     EXPECT_EQ(created["fingerprint"].get<std::string>().size(), 64u);
@@ -50,15 +50,16 @@ class MainJobTest : public ::testing::Test {
 };
 
 TEST_F(MainJobTest, DevicesAnswerAndTheirTreePredicts) {
+  Synthesize(rows_, "private=8000,public=200,test=500");
   for (const char* mechanism :
        {"laplace_split", "laplace_joint", "symmetric_unary", "optimized_unary", "subset_selection",
         "direct", "hadamard_response", "local_hashing", "signed_hadamard"}) {
     const std::string study = std::string("s-") + mechanism;
-    CreateSynthetic(study, mechanism);
+    CreateSynthetic(study, mechanism, /*trees=*/"1", /*epsilon=*/"16");
     const auto collected = daemon_.CoppiceJson({"collect", "simulate", "--study", study, "--data",
                                                 rows_ + "/private.csv", "--journal",
                                                 folder_.path() + "/" + study + ".journal"});
-    EXPECT_EQ(collected["accepted"], 2000);
+    EXPECT_EQ(collected["accepted"], 8000);
 
     const auto model =
         daemon_.CoppiceJson({"model", "build", "--study", study, "--model", "m-" + study,
@@ -66,8 +67,9 @@ TEST_F(MainJobTest, DevicesAnswerAndTheirTreePredicts) {
     EXPECT_EQ(model["model"], "m-" + study);
     const auto evaluated = daemon_.CoppiceJson(
         {"model", "evaluate", "--model", "m-" + study, "--data", rows_ + "/test.csv"});
-    // The majority class scores 0.54, this 0.65 to 0.75; 0.5 is 7 standard errors below.
-    EXPECT_GT(evaluated["accuracy"], 0.5) << mechanism;
+    // The majority class scores 0.54. signed_hadamard has the most noise: 40 runs had 0.684 to
+    // 0.746, with a standard deviation of 0.014.
+    EXPECT_GT(evaluated["accuracy"], 0.6) << mechanism;
   }
 }
 
