@@ -1,9 +1,14 @@
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <istream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/escaping.h"
@@ -26,7 +31,9 @@ namespace {
 
 struct AuditFlags {
   uint64_t from = 0;
+  bool with_head = false;
   bool verify = false;
+  std::string file;
   std::string head_file;
   std::string curator_key;
   ServerFlags server;
@@ -50,6 +57,15 @@ Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
   return row;
 }
 
+// A signed place in the log, among the lines of its entries.
+absl::StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(head, &text).ok()) {
+    return absl::InternalError("the signed end of the audit log cannot be written as JSON");
+  }
+  return Json{{"head", Json::parse(text)}};
+}
+
 // Gives `take` each page from `first` on, the last one too, which reaches the head.
 absl::Status ForEachAuditPage(
     const Remote& remote, uint64_t first,
@@ -67,12 +83,25 @@ absl::Status ForEachAuditPage(
 
 absl::Status PrintLog(const Remote& remote, const AuditFlags& flags) {
   RowPrinter printer(flags.output.json);
-  return ForEachAuditPage(remote, flags.from, [&](const v1::ReadAuditLogResponse& page) {
-    for (const v1::AuditEntry& entry : page.entries()) {
-      printer.Print(DescribeEntry(entry, flags.output.json));
-    }
-    return absl::OkStatus();
-  });
+  bool begun = false;
+  v1::AuditHead head;
+  COPPICE_RETURN_IF_ERROR(ForEachAuditPage(
+      remote, flags.from, [&](const v1::ReadAuditLogResponse& page) -> absl::Status {
+        if (flags.with_head && !std::exchange(begun, true) &&
+            flags.from < page.sealed().entries()) {
+          COPPICE_ASSIGN_OR_RETURN(Json sealed, DescribeHead(page.sealed()));
+          printer.Print(std::move(sealed));
+        }
+        for (const v1::AuditEntry& entry : page.entries()) {
+          printer.Print(DescribeEntry(entry, flags.output.json));
+        }
+        head = page.head();
+        return absl::OkStatus();
+      }));
+  if (!flags.with_head) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(Json end, DescribeHead(head));
+  printer.Print(std::move(end));
+  return absl::OkStatus();
 }
 
 // The end of the log as an earlier --head kept it.
@@ -106,17 +135,29 @@ class LogVerifier {
 
   absl::Status Take(const v1::ReadAuditLogResponse& page) {
     if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(page.sealed()));
-    for (const v1::AuditEntry& entry : page.entries()) {
-      COPPICE_RETURN_IF_ERROR(chain_.Follow(entry));
-      COPPICE_RETURN_IF_ERROR(CompareWithKept());
-    }
+    for (const v1::AuditEntry& entry : page.entries()) COPPICE_RETURN_IF_ERROR(Take(entry));
     head_ = page.head();
     return absl::OkStatus();
   }
+  // The next entry; the first one of all unless a head came before.
+  absl::Status Take(const v1::AuditEntry& entry) {
+    if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(ToProto(AuditChain())));
+    COPPICE_RETURN_IF_ERROR(chain_.Follow(entry));
+    return CompareWithKept();
+  }
+  // A head where the entries so far end, or before all of them.
+  absl::Status Take(const v1::AuditHead& head) {
+    head_ = head;
+    return begun_ ? CheckHead() : Begin(head);
+  }
 
   absl::Status End() const {
-    COPPICE_RETURN_IF_ERROR(chain_.CheckEnd(head_));
-    COPPICE_RETURN_IF_ERROR(CheckHeadSignature(head_, trusted_, SystemSeconds()));
+    if (!head_.has_signature()) {
+      return absl::InvalidArgumentError(
+          "no signed head of the curator is among the lines: write them by `coppice admin audit "
+          "--json --with-head`");
+    }
+    COPPICE_RETURN_IF_ERROR(CheckHead());
     if (!kept_.has_value() || kept_->entries <= chain_.entries()) return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(
         "entry ", chain_.entries(), " of the audit log is missing: the head that was kept has ",
@@ -133,6 +174,11 @@ class LogVerifier {
   }
 
  private:
+  absl::Status CheckHead() const {
+    COPPICE_RETURN_IF_ERROR(chain_.CheckEnd(head_));
+    return CheckHeadSignature(head_, trusted_, SystemSeconds());
+  }
+
   absl::Status Begin(const v1::AuditHead& sealed) {
     begun_ = true;
     first_ = sealed.entries();
@@ -162,16 +208,89 @@ class LogVerifier {
   bool begun_ = false;
 };
 
-absl::Status VerifyLog(const Remote& remote, const AuditFlags& flags) {
+// The entry or the head of one line, as PrintLog() writes them with --json.
+absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::string_view line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto no_line = absl::InvalidArgumentError("is no line that `admin audit --json` writes");
+  if (!json.is_object()) return no_line;
+  if (json.contains("head")) {
+    v1::AuditHead head;
+    if (!google::protobuf::util::JsonStringToMessage(json["head"].dump(), &head).ok())
+      return no_line;
+    return head;
+  }
+  v1::AuditEntry entry;
+  bool complete = json.size() == static_cast<size_t>(v1::AuditEntry::descriptor()->field_count());
+  const auto text = [&](const char* name) {
+    const auto field = json.find(name);
+    if (field != json.end() && field->is_string()) return field->get<std::string>();
+    complete = false;
+    return std::string();
+  };
+  const auto number = [&](const char* name) {
+    const auto field = json.find(name);
+    if (field != json.end() && field->is_number_unsigned()) return field->get<uint64_t>();
+    complete = false;
+    return uint64_t{0};
+  };
+  entry.set_sequence(number("sequence"));
+  entry.set_day(text("day"));
+  entry.set_actor(text("actor"));
+  entry.set_action(text("action"));
+  entry.set_resource(text("resource"));
+  entry.set_related(text("related"));
+  entry.set_outcome(text("outcome"));
+  entry.set_epsilon_nanos(number("epsilon_nanos"));
+  entry.set_delta_atto(number("delta_atto"));
+  entry.set_ledger_link(absl::HexStringToBytes(text("ledger_link")));
+  entry.set_hash(absl::HexStringToBytes(text("hash")));
+  if (!complete) return no_line;
+  return entry;
+}
+
+// False at the end. A line that is too long to be one of ours is cut there, and then refused.
+bool ReadLine(std::istream& file, std::string& line) {
+  constexpr size_t kMaxLine = size_t{1} << 20;
+  line.clear();
+  for (char byte = 0; line.size() < kMaxLine && file.get(byte) && byte != '\n';) line += byte;
+  return file.good() || !line.empty();
+}
+
+// Gives the verifier every line of a file that PrintLog() wrote.
+absl::Status TakeFile(const std::string& path, LogVerifier& verifier) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::string line;
+  for (size_t number = 1; ReadLine(file, line); ++number) {
+    const auto parsed = ParseLine(line);
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":", number, ": ", parsed.status().message()));
+    }
+    COPPICE_RETURN_IF_ERROR(
+        std::visit([&verifier](const auto& taken) { return verifier.Take(taken); }, *parsed));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeLog(const AuditFlags& flags, LogVerifier& verifier) {
+  if (!flags.file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
+    return TakeFile(path, verifier);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  return ForEachAuditPage(
+      remote, 0, [&verifier](const v1::ReadAuditLogResponse& page) { return verifier.Take(page); });
+}
+
+absl::Status VerifyLog(const AuditFlags& flags) {
   std::optional<PublicKey> trusted;
   if (!flags.curator_key.empty()) {
     COPPICE_ASSIGN_OR_RETURN(trusted, ReadCuratorKey(flags.curator_key));
   }
   COPPICE_ASSIGN_OR_RETURN(std::optional<KeptHead> kept, ReadKeptHead(flags.head_file));
   LogVerifier verifier(trusted, std::move(kept));
-  COPPICE_RETURN_IF_ERROR(ForEachAuditPage(
-      remote, 0,
-      [&verifier](const v1::ReadAuditLogResponse& page) { return verifier.Take(page); }));
+  COPPICE_RETURN_IF_ERROR(TakeLog(flags, verifier));
   COPPICE_RETURN_IF_ERROR(verifier.End());
   const Json verdict = verifier.Describe();
   if (!flags.head_file.empty()) {
@@ -183,13 +302,20 @@ absl::Status VerifyLog(const Remote& remote, const AuditFlags& flags) {
 }
 
 absl::Status Audit(const AuditFlags& flags) {
+  if (flags.verify) return VerifyLog(flags);
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  return flags.verify ? VerifyLog(remote, flags) : PrintLog(remote, flags);
+  return PrintLog(remote, flags);
 }
 
 absl::Status CheckAuditFlags(const AuditFlags& flags) {
   if (flags.verify && flags.from > 0) {
     return absl::InvalidArgumentError("--from wants no --verify: the whole log is verified");
+  }
+  if (flags.with_head && (flags.verify || !flags.output.json)) {
+    return absl::InvalidArgumentError("--with-head wants --json, and no --verify");
+  }
+  if (!flags.file.empty() && !flags.verify) {
+    return absl::InvalidArgumentError("--file wants --verify");
   }
   if (flags.verify || (flags.head_file.empty() && flags.curator_key.empty())) {
     return absl::OkStatus();
@@ -208,9 +334,15 @@ void AddAuditCommand(const Command& noun) {
       "which order, and how it ended. Or verify that no entry was changed, removed or added",
       "coppice admin audit --verify --head audit.head --curator-key curator.pem");
   verb.Add("--from", flags->from, "First entry to print, by its sequence").Takes("N");
+  verb.AddSwitch("--with-head", flags->with_head,
+                 "With --json: end with the curator's signed head, so that --file can verify the "
+                 "lines where the curator is not");
   verb.AddSwitch("--verify", flags->verify,
                  "Follow the chain of hashes from the first entry that is kept to the signed head, "
                  "and name the first entry that does not hold");
+  verb.Add("--file", flags->file,
+           "With --verify: lines of --json --with-head in place of the curator's log; - is stdin")
+      .Takes("FILE");
   verb.Add("--head", flags->head_file,
            "Compare with the head that was kept in this file the last time, and keep the new one "
            "there: it shows entries that are missing from the end. Keep it on another machine")
@@ -220,9 +352,12 @@ void AddAuditCommand(const Command& noun) {
            "neither it nor a key that it leads to has signed")
       .Takes("FILE")
       .ExistingFile();
-  verb.CheckFlags([flags] { return CheckAuditFlags(*flags); });
   AddOutputFlags(verb, flags->output);
-  AddServerFlags(verb, flags->server);
+  const Flag server = AddServerFlags(verb, flags->server).Required(false);
+  verb.CheckFlags([flags, server] {
+    if (flags->file.empty() && !server.IsGiven()) return server.MissingError();
+    return CheckAuditFlags(*flags);
+  });
   SetAction(verb, flags, Audit);
 }
 

@@ -280,5 +280,45 @@ TEST_F(AuditTest, AHeadOfAnotherKeyIsRefused) {
   EXPECT_EQ(As("ops", {"admin", "audit", "--verify", "--from", "1"}).exit_code, 2);
 }
 
+// Where the curator is not: what was printed once is verified from a file, against a pinned key.
+TEST_F(AuditTest, PrintedLinesAreVerifiedWithoutTheCurator) {
+  const std::string key = folder_.path() + "/curator.pem";
+  std::ofstream(key) << As("ops", {"study", "key", "--pem"}).out;
+  CreateStudy("s");
+  const Outcome printed = As("ops", {"admin", "audit", "--json", "--with-head"});
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  Do("ops", {"study", "seal", "--study", "s"});
+  const std::string more = Export();  // without a head
+  EXPECT_EQ(daemon_.Stop(), 0);
+
+  const std::string file = folder_.path() + "/audit.jsonl";
+  const auto verify = [&](const std::string& lines) {
+    std::ofstream(file) << lines;
+    return RunProgram({BinaryPath("coppice"), "admin", "audit", "--verify", "--file", file,
+                       "--curator-key", key, "--head", head_, "--json"});
+  };
+  const Outcome verified = verify(printed.out);
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("\"verified\":true"));
+  EXPECT_THAT(verified.out, HasSubstr("\"signature\":\"valid\""));
+  EXPECT_TRUE(fs::exists(head_));
+  EXPECT_EQ(verify(printed.out).exit_code, 0) << "the head that was kept is the same";
+
+  std::string changed = printed.out;
+  changed.replace(changed.find("\"ops\""), 5, "\"spo\"");
+  EXPECT_THAT(verify(changed).err, HasSubstr("of the audit log was changed"));
+  std::string first_missing = printed.out;
+  first_missing.erase(0, first_missing.find('\n') + 1);
+  EXPECT_THAT(verify(first_missing).err, HasSubstr("entry 0 of the audit log is missing"));
+  EXPECT_THAT(verify(more).err, HasSubstr("no signed head"));
+  EXPECT_THAT(verify(printed.out + more.substr(more.rfind('\n', more.size() - 2) + 1)).err,
+              HasSubstr("stands after the end of the log"));
+  EXPECT_THAT(verify("{}\n").err, HasSubstr("audit.jsonl:1: is no line"));
+  EXPECT_THAT(verify(R"({"sequence":"0"})").err, HasSubstr("is no line"));
+  EXPECT_THAT(verify("").err, HasSubstr("no signed head"));
+  EXPECT_EQ(
+      RunProgram({BinaryPath("coppice"), "admin", "audit", "--file", file, "--json"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace coppice
