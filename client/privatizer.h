@@ -1,4 +1,4 @@
-// Turns one row into one privatized report. No network, no protobuf, no storage.
+// Turns one row into one randomized report. No network, no protobuf, no storage.
 
 #ifndef COPPICE_CLIENT_PRIVATIZER_H_
 #define COPPICE_CLIENT_PRIVATIZER_H_
@@ -16,7 +16,7 @@
 
 namespace coppice {
 
-// What a device sends. Privatized or public, all of it.
+// What a device sends: randomized values, and public ones.
 struct PrivateReport {
   std::string study;
   Fingerprint fingerprint{};
@@ -44,7 +44,7 @@ struct PrivateReport {
 //            public, any value of the private ones and the label: which leaves the payload is
 //            about, and so its mechanism and column, follow from the ticket and the public values;
 //            where a study is joined by an id, any label of that id).
-//            Calls add up, so a row must be privatized once: use Device, or Responder, which keep a
+//            Calls add up, so a row must be randomized once: use Device, or Responder, which keep a
 //            journal.
 // Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
 //            FailedPrecondition if the ticket's tree is not here. Privatize(): InvalidArgument if

@@ -83,7 +83,7 @@ set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "procps, ${linear_algebra}")  # the unit
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "coppice, openssl")
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
 "decision trees under differential privacy, curator daemon
-The curator opens studies, takes privatized reports of devices, trains on
+The curator opens studies, takes randomized reports of devices, trains on
 tables under a privacy budget whose ledger survives crashes, and answers with
 models, over gRPC with TLS. It runs under systemd as a user that exists only
 while it runs; its store stays when the package is purged.")

@@ -81,7 +81,7 @@ std::set<std::string> SettledJobs(const Json& ledger) {
 }
 
 std::string LedgerTable(const Json& ledger) {
-  TableData table{.caption = "What was charged and given back, oldest first",
+  TableData table{.caption = "What was charged and refunded, oldest first",
                   .columns = {"time", "entry", "job", "ε"},
                   .rows = {}};
   std::vector<const char*> others;  // that anything was charged of

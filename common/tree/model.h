@@ -126,7 +126,7 @@ enum class LeafKind : uint8_t {
   kScores = 3,
 };
 
-// Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
+// Guarantee  a model is post-processing of randomized sums and public rows, and holds nothing else.
 // Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
 //            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
 //            what its releases cost.

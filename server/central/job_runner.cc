@@ -129,10 +129,8 @@ absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   COPPICE_RETURN_IF_ERROR(CheckQueued(job));
   if (absl::IsUnavailable(ready)) return ready;
   if (!ready.ok()) {
-    COPPICE_RETURN_IF_ERROR(
-        finalizer_.CancelAndRefund(job, absl::StrCat(ready.message(),
-                                                     "; nothing was drawn, and its cost is given "
-                                                     "back")));
+    COPPICE_RETURN_IF_ERROR(finalizer_.CancelAndRefund(
+        job, absl::StrCat(ready.message(), "; nothing was drawn, and its cost is refunded")));
     return absl::CancelledError();
   }
   JobEntry entry = book_.EntryOf(job);
@@ -150,7 +148,7 @@ absl::Status JobRunner::CheckQueued(Job& job) {
   if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
   if (!job.returning) return absl::OkStatus();
   COPPICE_RETURN_IF_ERROR(
-      finalizer_.CancelAndRefund(job, "cancelled before it began; its cost is given back"));
+      finalizer_.CancelAndRefund(job, "cancelled before it began; its cost is refunded"));
   return absl::CancelledError();
 }
 

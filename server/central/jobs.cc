@@ -155,7 +155,7 @@ absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
   const JobState state = book_.InfoOf(*job).state;
   if (state == JobState::kQueued) {
     COPPICE_RETURN_IF_ERROR(
-        finalizer_.CancelAndRefund(*job, "cancelled before it began; its cost is given back"));
+        finalizer_.CancelAndRefund(*job, "cancelled before it began; its cost is refunded"));
   } else if (state == JobState::kRunning) {
     job->cancel_asked = true;
   }

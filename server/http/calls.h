@@ -70,7 +70,7 @@ struct ServedCalls {
   CallSender* sender = nullptr;       // null: the methods' handlers run them
 };
 
-// Bytes that are given back when this goes.
+// Bytes that are returned to the limit when this goes.
 class HeldBytes {
  public:
   HeldBytes() = default;

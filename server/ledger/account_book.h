@@ -27,7 +27,7 @@ struct LedgerEntry {
   EntryKind kind = EntryKind::kOpen;
   int64_t unix_seconds = 0;
   std::string job{};  // empty for kOpen and kWriteOff
-  // kReserve: what was charged. kSettle: what the releases made cost. kReturn: what was given back.
+  // kReserve: what was charged. kSettle: what the releases made cost. kReturn: what was refunded.
   // kWriteOff: charges whose entries were lost.
   Cost cost{};
   std::vector<Release> releases{};  // kReserve: planned. kSettle: made

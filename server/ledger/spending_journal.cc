@@ -79,7 +79,7 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
          book.entries()[line.entries - 1].hash == line.head;
 }
 
-// All that these lines charged beyond `spent`. What a line gave back is not taken off: the ledger
+// All that these lines charged beyond `spent`. What a line refunded is not taken off: the ledger
 // may have given it back too, on its own way, and cannot do so twice.
 Cost ChargedBy(absl::Span<const SpendingLine> lines, Cost spent) {
   Cost charged;

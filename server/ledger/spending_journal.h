@@ -59,14 +59,14 @@ LinesByDataset ByDataset(absl::Span<const SpendingLine> lines);
 struct JournalFinding {
   bool journal_is_behind = false;  // and the ledger goes on from its last line
   // The ledger lacks entries that the journal knows. With them all that they charged, if nothing of
-  // it was given back: at least what is lost.
+  // it was refunded: at least what is lost.
   std::optional<Cost> lost{};
 };
 
 // Compares a ledger with the lines of its dataset. If every change of the ledger was noted, what is
 // spent in the ledger and `lost` are together at least what was spent in truth. It may be more: a
 // job that the ledger lacks was reserved in a line that it lacks, each such line counts with all
-// that it charged, and what a line gave back is not taken off.
+// that it charged, and what a line refunded is not taken off.
 JournalFinding CompareWithJournal(const AccountBook& book, absl::Span<const SpendingLine> lines);
 
 // The line that notes the ledger as it stands.

@@ -343,8 +343,8 @@ class CentralWorld {
       if (runs > 0) Violation(absl::StrCat(IdOf(job), " was trained, and is gone"));
       return 0;
     }
-    const bool given_back = info->state == central::JobState::kCancelled &&
-                            absl::StrContains(info->reason, "given back");
+    const bool given_back =
+        info->state == central::JobState::kCancelled && absl::StrContains(info->reason, "refunded");
     const bool model = central_.models->Get(IdOf(job)).ok();
     if (told.done && info->state != central::JobState::kDone) {
       Violation(absl::StrCat(IdOf(job), " was done, and is not"));

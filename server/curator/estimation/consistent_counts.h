@@ -8,7 +8,7 @@
 // Sums are whole numbers, so that their order does not matter: estimates in units of 2^-20, each
 // rounded to the nearest, variances in units of 2^-10, rounded up.
 //
-// Guarantee  post-processing of privatized payloads and of values in the clear.
+// Guarantee  post-processing of randomized payloads and of values in the clear.
 // Errors     Counts(): InvalidArgument for sums of another size.
 // Threads    safe to share.
 // Source     docs/research/mechanisms.md#public-features.

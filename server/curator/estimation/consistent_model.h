@@ -8,7 +8,7 @@
 // of the grid; where the rank is large, of the directions that hold nearly all of the prior, the
 // others going by the public labels alone.
 //
-// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     Internal if a decomposition fails, and what `cancel` returns.
 // Source     docs/research/mechanisms.md#public-features.
 

@@ -6,7 +6,7 @@
 // and the node is chosen by the class with the largest statistic. Each tree is estimated on its own
 // sums; Model::Predict() lets them vote.
 //
-// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
 // Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#estimator and #prune.
 

@@ -1,4 +1,4 @@
-// What accuracy to expect of a study before any report is collected, from public data alone.
+// What accuracy to expect of a study before any report is collected, from public rows alone.
 //
 // The public labels give a posterior over the class margin (smooth_model.h, beta = 1: public labels
 // like the private ones). Margins are drawn from it; for each, reports are drawn in coordinates, as

@@ -9,7 +9,7 @@
 // leaf and k = depth asked for - h, as in a full tree. In an uneven tree two leaves may reach one
 // ancestor at different h; each walk has its own.
 //
-// Guarantee  post-processing of privatized sums and public rows.
+// Guarantee  post-processing of randomized sums and public rows.
 // Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#prune, with the deviations.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_

@@ -1,5 +1,5 @@
 // The estimator with no knob: one closed-form model over all trees of a forest, public labels and
-// privatized sums together.
+// randomized sums together.
 //
 // In the coordinates of SmoothBasis the class margin theta, the private sums and the public labels
 // are all diagonal Gaussians. How rough theta is, how far the public labels can be trusted (beta: 1
@@ -11,7 +11,7 @@
 // privacy noise in them. The time is linear in the rank of the basis for each of the 96 grid
 // points, plus once the square of the public rows for the standard errors.
 //
-// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match.
 // Source     docs/research/mechanisms.md#smooth.
 

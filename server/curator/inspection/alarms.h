@@ -12,7 +12,7 @@
 //
 // The margin's law assumes NoiseVariance as stated; for local_hashing that is rows spread evenly.
 // Alarms miss false labels (nobody can tell them from true ones), and pushes too small to show: see
-// docs/threat-model.md. They are post-processing of privatized sums: costs none, may be repeated.
+// docs/threat-model.md. They are post-processing of randomized sums: costs none, may be repeated.
 // They take one estimate of every tree: about linear in the sums.
 //
 // Guarantee  a study whose devices are all honest raises each alarm with probability at most

@@ -7,7 +7,7 @@
 // A mechanism that gives margins only says nothing about how many rows a node has: there is one
 // quantity a node then, the rows of class 1 less those of class 0.
 //
-// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 //            If all devices are honest, all intervals of one answer hold with at least the stated
 //            probability, whatever the rows: tails are Bernstein's, at the variance of the worst
 //            rows, and the bound is a union over intervals and sides. Two answers hold together

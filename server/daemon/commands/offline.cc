@@ -339,7 +339,7 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "Makes a damaged data directory one that a daemon starts on, while none runs. Copies the "
         "files first. What cannot be read is put into quarantine, inside the store; a dataset "
         "whose "
-        "ledger is damaged spends nothing more. No report is invented, no budget given back. Says "
+        "ledger is damaged spends nothing more. No report is invented, no charge refunded. Says "
         "what it does and what is lost; exits with 1 if problems are left. Restoring a backup may "
         "lose less: see --dry-run.");
     AddStore(app, flags);

@@ -17,7 +17,7 @@ namespace coppice::daemon {
 namespace {
 
 constexpr char kDescription[] =
-    "The curator of Coppice: opens studies, takes privatized reports, trains on datasets under a "
+    "The curator of Coppice: opens studies, takes randomized reports, trains on datasets under a "
     "privacy budget, and answers with models.";
 
 constexpr char kFooter[] = R"(

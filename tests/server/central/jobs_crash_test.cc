@@ -31,7 +31,7 @@ void CheckBooks(MemoryStore& disk, const std::string& context) {
   for (const JobInfo& job : central.jobs->List("", {})) {
     EXPECT_NE(job.state, JobState::kRunning);
     const bool given_back =
-        job.state == JobState::kCancelled && job.reason.find("given back") != std::string::npos;
+        job.state == JobState::kCancelled && job.reason.find("refunded") != std::string::npos;
     if (!given_back) charged = ledger::Plus(charged, job.cost);
     EXPECT_EQ(central.models->Get(job.model).ok(), job.state == JobState::kDone) << job.id;
   }

@@ -167,7 +167,7 @@ TEST_F(JobsTest, AQueuedJobThatIsCancelledGetsItsBudgetBack) {
   EXPECT_EQ(Ledger().spent.epsilon_nanos, 10 * kEpsilon);
   ASSERT_OK_AND_ASSIGN(const JobInfo cancelled, jobs().Cancel("second"));
   EXPECT_EQ(cancelled.state, JobState::kCancelled);
-  EXPECT_THAT(cancelled.reason, HasSubstr("given back"));
+  EXPECT_THAT(cancelled.reason, HasSubstr("refunded"));
   EXPECT_EQ(Ledger().spent.epsilon_nanos, kEpsilon);
   ASSERT_OK_AND_ASSIGN(const JobInfo again, jobs().Cancel("second"));
   EXPECT_EQ(again.state, JobState::kCancelled);
@@ -439,7 +439,7 @@ TEST_F(JobsTest, RowsThatCannotBeReadEndTheJobAndGiveItsCostBack) {
   ASSERT_OK(jobs().Submit(RequestOf("j")));
   const JobInfo ended = AwaitEnd(jobs(), "j");
   EXPECT_EQ(ended.state, JobState::kCancelled);
-  EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("given back")));
+  EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("refunded")));
   EXPECT_EQ(Ledger().spent, ledger::Cost());
   EXPECT_EQ(trainer_.runs(), 0);
 }

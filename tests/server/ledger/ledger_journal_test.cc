@@ -122,8 +122,8 @@ TEST_F(LedgerJournalTest, AStoreBehindItIsHeldWhateverHeadIsConfirmed) {
   EXPECT_FALSE(without->Confirm("d", old_head_).ok());
 }
 
-// A store that is put back, gives back a charge without the journal, and then meets it: what the
-// other branch gave back too must not hide what it released.
+// A store that is put back, refunds a charge without the journal, and then meets it: what the
+// other branch refunded too must not hide what it released.
 TEST_F(LedgerJournalTest, WhatBothBranchesGaveBackHidesNoCharge) {
   MemoryStore store, put_back;
   MemoryJournal journal(std::vector<SpendingLine>{});

@@ -229,7 +229,7 @@ TEST_F(TrainingServiceTest, GetListAndCancelShowTheJob) {
   get.set_name("jobs/b");
   v1::GetJobResponse got;
   ASSERT_THAT(training_->GetJob(&get_context, get, &got), IsGrpcOk());
-  EXPECT_THAT(got.job().reason(), HasSubstr("given back"));
+  EXPECT_THAT(got.job().reason(), HasSubstr("refunded"));
   v1::ListJobsRequest list;
   list.set_dataset("datasets/d");
   list.set_page_size(1);

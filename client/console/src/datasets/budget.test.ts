@@ -24,7 +24,7 @@ test('tiny numbers are exact', () => {
   assert.equal(shortRho(5_337_110_733n), '0.005337111');
 });
 
-test('sums are exact where doubles are not, and count what was given back', () => {
+test('sums are exact where doubles are not, and count what was refunded', () => {
   const sums = new SpenderSums();
   sums.add(entry(LedgerEntryKind.OPENED, 0n));
   for (let i = 0; i < 10; ++i) sums.add(entry(LedgerEntryKind.RESERVED, 100_000_001n, 'ann'));

@@ -49,7 +49,7 @@ export function percentSpent(part: bigint, total: bigint): string {
   return `${tenths / 10n}.${tenths % 10n} %`;
 }
 
-/** What an entry adds to what is spent: less than nothing where it was given back. */
+/** What an entry adds to what is spent: less than nothing where it was refunded. */
 export function changeOf(entry: LedgerEntry): Spent {
   const cost = entry.cost;
   if (cost === undefined) return NOTHING;

@@ -24,7 +24,7 @@ function CancelJob({job}: {job: Job}) {
     <button type="button" class="danger" onClick={() => { cancel.clear(); setAsking(true); }}>Cancel the job</button>
     {isAsking && <Confirm title="Cancel this job?" action="Cancel the job" danger running={cancel.running} error={cancel.error}
       onConfirm={() => void cancel.run().then(worked => { if (worked) setAsking(false); })} onClose={() => setAsking(false)}>
-      {isQueued ? <p>It has not begun. If it is cancelled before it does, {costText(job.cost)} is given back; if it begins first, that stays spent.</p>
+      {isQueued ? <p>It has not begun. If it is cancelled before it does, {costText(job.cost)} is refunded; if it begins first, that stays spent.</p>
         : <p>It runs, so {costText(job.cost)} stays spent, and there will be no model.</p>}
     </Confirm>}
   </>;
@@ -45,7 +45,7 @@ function Outcome({job}: {job: Job}) {
         <p>{costText(job.cost)} stays spent: noise may have been drawn. Submit another job to try again.</p></Notice>;
     case JobState.CANCELLED:
       return <Notice kind="info" title="The job was cancelled"><p><bdi>{visible(job.reason)}</bdi></p>
-        <p>{job.startedUnixSeconds === 0n ? `It had not begun: ${costText(job.cost)} was given back.` : `It had begun: ${costText(job.cost)} stays spent.`}</p></Notice>;
+        <p>{job.startedUnixSeconds === 0n ? `It had not begun: ${costText(job.cost)} was refunded.` : `It had begun: ${costText(job.cost)} stays spent.`}</p></Notice>;
     default:
       return null;
   }

@@ -29,7 +29,7 @@ function newestFirst({entries, first}: LedgerPage): Numbered[] {
   return entries.map((entry, i) => ({entry, number: first + i})).reverse();
 }
 
-// Given back: what was charged, with a minus.
+// Refunded: what was charged, with a minus.
 function signed(entry: LedgerEntry, text: string): string {
   return entry.kind === LedgerEntryKind.RETURNED && text !== '0' ? `−${text}` : text;
 }

@@ -97,7 +97,7 @@ function Submit({dataset, spec, preview, names, onClose}: {dataset: Dataset; spe
   });
   return <Confirm title="Spend this on a model?" action={`Spend ${costText(preview.cost)}`} running={submit.running} error={submit.error}
     onConfirm={() => void submit.run()} onClose={onClose}>
-    <p>{costText(preview.cost)} is taken out of the budget of <Name text={idOf(dataset.name)}/> now. It is given back only if the job is cancelled before it begins.</p>
+    <p>{costText(preview.cost)} is taken out of the budget of <Name text={idOf(dataset.name)}/> now. It is refunded only if the job is cancelled before it begins.</p>
     <p>Neighbouring tables differ in: {neighboursOf(dataset).word}.</p>
     {preview.warnings.length > 0 && <p>{preview.warnings.length === 1 ? 'The warning on the page stands' : 'The warnings on the page stand'}: <bdi>{visible(preview.warnings[0]!)}</bdi></p>}
   </Confirm>;

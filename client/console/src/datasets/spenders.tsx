@@ -22,7 +22,7 @@ function columnsOf(dataset: Dataset): Column<SpenderSum>[] {
   return [
     {head: 'who', cell: ({submitter, kind}) => kind === 'written off' ? 'written off by an admin' : submitter === '' ? 'not known: no policy, or long ago' : <Name text={submitter}/>},
     {head: 'jobs charged', number: true, cell: ({kind, jobs}) => kind === 'written off' ? '–' : count(jobs)},
-    {head: 'given back', number: true, cell: ({kind, returned}) => kind === 'written off' ? '–' : count(returned)},
+    {head: 'refunded', number: true, cell: ({kind, returned}) => kind === 'written off' ? '–' : count(returned)},
     ...spent,
   ];
 }
@@ -50,7 +50,7 @@ function Sums({dataset, total}: {dataset: Dataset; total: number}) {
   if (shown.sums.length === 0) return <Remark>Nothing was spent yet.</Remark>;
   return <>
     <Failure error={loaded.error} retry={loaded.reload}/>
-    <Table caption="By who submitted the jobs; given back: cancelled before they began" rows={shown.sums} rowKey={sum => `${sum.kind}/${sum.submitter}`} columns={columnsOf(dataset)}/>
+    <Table caption="By who submitted the jobs; refunded: cancelled before they began" rows={shown.sums} rowKey={sum => `${sum.kind}/${sum.submitter}`} columns={columnsOf(dataset)}/>
     <Remark>{sumOf(shown.sums, shown.account)}</Remark>
   </>;
 }

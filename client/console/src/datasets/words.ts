@@ -31,7 +31,7 @@ export const KINDS: Record<LedgerEntryKind, {word: string; says: string}> = {
   [LedgerEntryKind.OPENED]: {word: 'opened', says: 'The account was opened with its cap.'},
   [LedgerEntryKind.RESERVED]: {word: 'charged', says: 'Taken for a job, before it begins.'},
   [LedgerEntryKind.SETTLED]: {word: 'settled', says: 'The job ended. It released this, and frees nothing of what was charged.'},
-  [LedgerEntryKind.RETURNED]: {word: 'given back', says: 'The job was cancelled before it began.'},
+  [LedgerEntryKind.RETURNED]: {word: 'refunded', says: 'The job was cancelled before it began.'},
   [LedgerEntryKind.WRITTEN_OFF]: {word: 'written off', says: 'Charged by an admin for entries that were lost.'},
 };
 
@@ -41,7 +41,7 @@ export const JOB_STATES: Record<JobState, {word: string; tone: Tone; says: strin
   [JobState.RUNNING]: {word: 'running', tone: 'busy', says: 'It draws noise, so its cost stays spent however it ends.'},
   [JobState.DONE]: {word: 'done', tone: 'good', says: 'Its model exists.'},
   [JobState.FAILED]: {word: 'failed', tone: 'bad', says: 'Its cost stays spent.'},
-  [JobState.CANCELLED]: {word: 'cancelled', tone: 'quiet', says: 'Its cost stays spent if it had begun; if not, it was given back.'},
+  [JobState.CANCELLED]: {word: 'cancelled', tone: 'quiet', says: 'Its cost stays spent if it had begun; if not, it was refunded.'},
 };
 
 export function hasEnded(state: JobState): boolean {

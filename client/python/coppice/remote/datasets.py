@@ -154,7 +154,7 @@ class Dataset:
 
     @property
     def epsilon_spent(self) -> float:
-        """What was charged and not given back."""
+        """What was charged and not refunded."""
         return float(self._brief["epsilon_spent"])
 
     @property
@@ -199,7 +199,7 @@ class Dataset:
         return describe_dataset(self._message)
 
     def ledger(self) -> pd.DataFrame:
-        """Return every entry of the ledger: what was charged and given back, and when."""
+        """Return every entry of the ledger: what was charged and refunded, and when."""
         import pandas as pd
 
         with_rho = is_zero_concentrated(self._message)

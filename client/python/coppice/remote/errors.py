@@ -131,7 +131,7 @@ class JobFailedError(RemoteError):
 
 
 class JobCancelledError(RemoteError):
-    """A training job was cancelled. What it cost is given back if it had not begun."""
+    """A training job was cancelled. What it cost is refunded if it had not begun."""
 
     code = "CANCELLED"
 

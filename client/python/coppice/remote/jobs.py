@@ -134,7 +134,7 @@ class Job:
         return self
 
     def cancel(self) -> Job:
-        """End the job; what it cost is given back if it had not begun. Returns the job itself."""
+        """End the job; what it cost is refunded if it had not begun. Returns the job itself."""
         request = training_pb2.CancelJobRequest(name=self._message.name)
         self._message = self._caller.call(request, training_pb2.CancelJobResponse).job
         return self
