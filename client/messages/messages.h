@@ -27,10 +27,9 @@ std::string OfferRequestBytes(absl::string_view study, absl::string_view submiss
 // A GetOfferResponse, all of it hostile until it is checked.
 //
 // Guarantee  The terms are those that the fingerprint is of and about `study`; `trust` lets them
-// and
-//            the manifest pass; there is one ticket; the tree is the one that it answers in, under
-//            the terms' root. What a manifest or a tree says is looked at once its signature or its
-//            path is checked.
+//            and the manifest pass; there is one ticket; the tree is the one that it answers in,
+//            under the terms' root. What a manifest or a tree says is looked at once its signature
+//            or its path is checked.
 // Errors     DataLoss: no message, or one of another study, fingerprint, tree or number of tickets.
 //            InvalidArgument: terms or a tree that this version does not take. Otherwise as
 //            Trust::Admit(). Texts of the curator's are printable and short.

@@ -23,8 +23,7 @@ constexpr uint32_t kClasses = 2;
 // Guarantee  epsilon-LDP by symbol_response.h, with two symbols.
 // Errors     MakeSignedHadamard(): InvalidArgument unless there are two classes.
 // Source     Bassily and Smith 2015 (one public random sign per report); Nguyen and others 2016
-// (the
-//            Hadamard matrix); docs/research/mechanisms.md#signed_hadamard.
+//            (the Hadamard matrix); docs/research/mechanisms.md#signed_hadamard.
 class SignedHadamard final : public SymbolResponse {
  public:
   SignedHadamard(const Budget& epsilon, const Domain& domain);

@@ -1,11 +1,12 @@
 // What a program tries on itself before it opens its port: whatever fails here would fail quietly
 // later, with somebody's privacy or reports.
 //
-// False      a sound machine fails with probability below 2^-60 (random source) a run; the clock is
-// alarms     certain. Bounds: Hoeffding's and Chernoff's, in the source.
-// Catches    a source that stands still, repeats itself, or whose bits lean by 2 % or hang together
-//            with their neighbours. It does not tell good randomness from what an attacker made to
-//            look like it.
+// It catches a source that stands still, repeats itself, or whose bits lean by 2 % or hang together
+// with their neighbours. It does not tell good randomness from what an attacker made to look like
+// it.
+//
+// Guarantee  a sound machine fails the random source with probability below 2^-60 a run (bounds of
+//            Hoeffding and Chernoff, in the source), and the clock never.
 // Threads    one at a time.
 
 #ifndef COPPICE_COMMON_PROCESS_SELF_TEST_H_

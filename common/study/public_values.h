@@ -24,7 +24,7 @@ namespace coppice {
 // are.
 //
 // Guarantee  a function of the tree and of the row's public values alone: private ones are not
-// read.
+//            read.
 std::vector<uint32_t> ConsistentLeaves(const Tree& tree, const Schema& schema, RowView row);
 
 // The features whose values a report in `tree` shows, rising: the public ones that the tree asks

@@ -46,8 +46,7 @@ struct InferredSchema {
 // they, the categories and the classes are marked as read off the rows.
 //
 // Errors     as ReadCsvFile(). InvalidArgument, listing the columns, if neither a label nor a
-// target
-//            is named, if they or another option name no column, or if no feature is left.
+//            target is named, if they or another option name no column, or if no feature is left.
 absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options);
 
 // The smallest interval around [min, max] whose ends are multiples of 1, 2 or 5 times a power of

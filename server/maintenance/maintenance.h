@@ -1,10 +1,9 @@
 // What `coppiced check`, `repair`, `copy` and `assign-owner` do to a store that no daemon uses.
 // restore.h has what `restore` does.
 //
-// Errors  FailedPrecondition: a daemon uses it, a newer version made it, or it is sealed and the
-// keys
-//         do not open it. NotFound: there is no store. What is wrong with the store itself is a
-//         finding.
+// Errors     FailedPrecondition: a daemon uses it, a newer version made it, or it is sealed and the
+//            keys do not open it. NotFound: there is no store. What is wrong with the store itself
+//            is a finding.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
 #define COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_

@@ -1,8 +1,7 @@
 // Sets of resource names, as the access policy writes them: "datasets/team-a-*".
 //
-// Pattern    KIND/ID. KIND is studies, datasets, jobs, models or endpoints, or * for all of them;
-// ID
-//            is an id, or the beginning of ids and a * behind it. "*" alone is every resource.
+// A pattern is KIND/ID. KIND is studies, datasets, jobs, models or endpoints, or * for all of them;
+// ID is an id, or the beginning of ids and a * behind it. "*" alone is every resource.
 
 #ifndef COPPICE_SERVER_OWNERS_PATTERNS_H_
 #define COPPICE_SERVER_OWNERS_PATTERNS_H_

@@ -1,8 +1,7 @@
 // Converts between the services' messages and the curator's values.
 //
-// Errors  InvalidArgument that names the field, from what reads a message, which may be hostile.
-// What
-//         writes one cannot fail.
+// Errors     InvalidArgument that names the field, from what reads a message, which may be hostile.
+//            What writes one cannot fail.
 
 #ifndef COPPICE_SERVER_SERVICE_MESSAGES_H_
 #define COPPICE_SERVER_SERVICE_MESSAGES_H_

@@ -63,7 +63,7 @@ Offline, while no daemon runs on the store (each has its own --help):
     coppiced repair --data-dir /var/lib/coppice --dry-run
     coppiced backup --data-dir /var/lib/coppice --to /backups/coppice
     coppiced restore --from /backups/coppice --data-dir /var/lib/coppice
-    coppiced assign-datasets --data-dir /var/lib/coppice --owner lab
+    coppiced assign-owner --data-dir /var/lib/coppice --owner lab
 
 A config file holds one setting a line, named like its flag:
     data-dir = "/var/lib/coppice"

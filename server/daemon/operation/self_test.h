@@ -1,10 +1,11 @@
 // What the daemon tries on itself before it opens its port, beside the tests of every program
 // (common/process/self_test.h).
 //
-// False      a sound daemon fails with probability below 2^-40 (sampler) a run; the others are
-// alarms     certain. Bounds: Chernoff's, in the source.
-// Catches    a sampler whose law is off by some parts in a hundred; a store that loses or garbles;
-//            a damaged ticket key; a clock that stands far behind the store.
+// It catches a sampler whose law is off by some parts in a hundred; a store that loses or garbles;
+// a damaged ticket key; a clock that stands far behind the store.
+//
+// Guarantee  a sound daemon fails the sampler with probability below 2^-40 a run (Chernoff's bound,
+//            in the source), and the others never.
 // Threads    one at a time.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_SELF_TEST_H_

@@ -34,7 +34,7 @@ struct FleetLead {
 // Guarantee  an alarm names resources and says what to do. It tells no number of rows, no time of a
 //            job, and nothing else that follows from private rows. Lists in alarms are bounded.
 // Threads    safe to share. Read() goes through all studies and datasets, as a page of metrics
-// does.
+//            does.
 class StatusReport {
  public:
   // All must outlive it. Null `access`: there is no policy. No `lead`: the curator is alone.

@@ -20,8 +20,7 @@ namespace coppice::relay {
 //            relay's key: the same bytes at every try, and after every restart. Parts are cut in
 //            the order of tickets.
 // Errors     those of the curator, and of Epoch::Read(), which cannot_read() tells apart. DataLoss:
-// the curator's answer makes no
-//            sense. After an error the same call may be made again.
+//            the curator's answer makes no sense. After an error the same call may be made again.
 // Threads    one at a time.
 class BatchDelivery {
  public:

@@ -17,7 +17,8 @@ namespace coppice::relay {
 // A file that is open.
 //
 // Errors     as Disk. DataLoss: a read beyond its end, or of what the disk has lost. Unavailable:
-// somebody else has the lock. Threads    safe to share.
+//            somebody else has the lock.
+// Threads    safe to share.
 class DiskFile {
  public:
   virtual ~DiskFile() = default;

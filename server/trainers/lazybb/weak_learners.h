@@ -50,8 +50,9 @@ struct WeakRule {
 //              to be wrong by either.
 //            How many splits a tree has is public: those asked for, or all that there are.
 // Errors     InvalidArgument if the share is too small to be divided; what the PrivateReleaser
-// returns. Threads    immutable; Learn() may run on several threads, each with its own
-// PrivateReleaser. Source     docs/research/mechanisms.md#lazybb.
+//            returns.
+// Threads    immutable; Learn() may run on several threads, each with its own PrivateReleaser.
+// Source     docs/research/mechanisms.md#lazybb.
 class WeakLearner {
  public:
   virtual ~WeakLearner() = default;
