@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/storage/store_record.h"
 
@@ -161,7 +161,7 @@ SealingKeys SealingKeys::Erase(absl::string_view study, storage::StoreBatch& bat
     key.secret.reset();
     PutKey(study, key, batch);
   }
-  NoteErasedKeys(study, batch);
+  NoteErased(study, batch);
   return without;
 }
 
@@ -169,28 +169,6 @@ const StudySealingKey* SealingKeys::Find(const SealingKeyName& name) const {
   const auto found = std::find_if(keys_.begin(), keys_.end(),
                                   [&](const StudySealingKey& key) { return key.name == name; });
   return found == keys_.end() ? nullptr : &*found;
-}
-
-void NoteErasedKeys(absl::string_view study, storage::StoreBatch& batch) {
-  batch.Put(ErasedKeysKey(study), "");
-}
-
-absl::Status PurgeErasedKeys(storage::Store& store) {
-  std::vector<std::string> notes;
-  COPPICE_RETURN_IF_ERROR(
-      store.Scan(kErasedKeysPrefix, [&](absl::string_view key, absl::string_view) {
-        notes.emplace_back(key);
-        return absl::OkStatus();
-      }));
-  for (const std::string& note : notes) {
-    const absl::string_view study =
-        absl::StripSuffix(absl::StripPrefix(note, kErasedKeysPrefix), "/");
-    COPPICE_RETURN_IF_ERROR(store.Purge(SealingPrefix(study)));
-    storage::StoreBatch done;
-    done.Delete(note);
-    COPPICE_RETURN_IF_ERROR(store.Apply(done));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace coppice::curator

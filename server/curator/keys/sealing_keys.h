@@ -50,7 +50,7 @@ class SealingKeys {
                                      storage::StoreBatch& batch) const;
 
   // Without secrets: what is sealed for them is opened by nobody from then on. Apply the batch,
-  // then call PurgeErasedKeys().
+  // then call PurgeErased() (erasure.h).
   SealingKeys Erase(absl::string_view study, storage::StoreBatch& batch) const;
 
   const StudySealingKey& current() const { return keys_.back(); }
@@ -64,14 +64,6 @@ class SealingKeys {
 
   std::vector<StudySealingKey> keys_;  // oldest first
 };
-
-// Adds to the batch that deletes all keys of a study, so that PurgeErasedKeys() finds it.
-void NoteErasedKeys(absl::string_view study, storage::StoreBatch& batch);
-
-// Takes the secrets of all keys that were erased or deleted out of the store's files, which Erase()
-// alone does not (Store::Purge()). After a crash or an error the next call does it. Costs one read
-// if there is nothing to do.
-absl::Status PurgeErasedKeys(storage::Store& store);
 
 }  // namespace coppice::curator
 

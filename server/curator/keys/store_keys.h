@@ -71,10 +71,10 @@ inline std::string SealingKeyKey(absl::string_view study, const SealingKeyName& 
       SealingPrefix(study),
       absl::BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
 }
-// Secrets of such keys were deleted, and may still be in the store's files.
-inline constexpr absl::string_view kErasedKeysPrefix = "erased/";
-inline std::string ErasedKeysKey(absl::string_view study) {
-  return absl::StrCat(kErasedKeysPrefix, study, "/");
+// Records of PrefixesToPurge() were deleted, and may still be in the store's files.
+inline constexpr absl::string_view kErasedPrefix = "erased/";
+inline std::string ErasedKey(absl::string_view study) {
+  return absl::StrCat(kErasedPrefix, study, "/");
 }
 
 // The batches of a relayed study, and their reports that wait to be opened: those of a part
@@ -104,6 +104,10 @@ inline std::string SpoolKey(absl::string_view study, const Sha256Digest& batch,
 inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
   return {RowsKey(study),    SumsPrefix(study),    SpentPrefix(study), LabelsPrefix(study),
           JoinPrefix(study), SealingPrefix(study), SpoolPrefix(study)};
+}
+// What names people, or opens what they said: it leaves the store's files too.
+inline std::vector<std::string> PrefixesToPurge(absl::string_view study) {
+  return {LabelsPrefix(study), JoinPrefix(study), SealingPrefix(study)};
 }
 // All that there is of it.
 inline std::vector<std::string> PrefixesToDelete(absl::string_view study) {

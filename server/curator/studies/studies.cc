@@ -16,6 +16,7 @@
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
+#include "server/curator/keys/erasure.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/keys/ticket_authority.h"
@@ -253,7 +254,7 @@ class StoredStudies final : public Studies {
       if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return catalog_.StoreCounts(store_); }));
-    status.Update(PurgeErasedKeys(store_));
+    status.Update(PurgeErased(store_));
     status.Update(spool_.TakeError());
     return status;
   }
@@ -341,7 +342,7 @@ class StoredStudies final : public Studies {
   absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     COPPICE_RETURN_IF_ERROR(spool_.Retire(study, [&](storage::StoreBatch batch) {
       for (const std::string& prefix : PrefixesToRetire(study.id())) batch.DeletePrefix(prefix);
-      if (study.sealing_keys() != nullptr) NoteErasedKeys(study.id(), batch);
+      NoteErased(study.id(), batch);
       return StoreLife(study, Retired(study.Life()), std::move(batch));
     }));
     bases_.Forget(study.id());
@@ -354,7 +355,7 @@ class StoredStudies final : public Studies {
     for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
     batch.DeletePrefix(models::StudyModelsPrefix(id));
     batch.DeletePrefix(OutlivedPrefix(id));
-    if (study.sealing_keys() != nullptr) NoteErasedKeys(id, batch);
+    NoteErased(id, batch);
     batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();

@@ -33,7 +33,7 @@ absl::Status RotateSealingKey(storage::Store& store, Study& study, const Sealing
                               int64_t now_unix_seconds);
 
 // Erases the secrets of a sealed study's keys, in one batch: a report that is still sealed is
-// opened by nobody from then on. PurgeErasedKeys(), which every sweep calls, then takes them out of
+// opened by nobody from then on. PurgeErased(), which every sweep calls, then takes them out of
 // the files. OK if they are erased already, or there are none. FailedPrecondition while the study
 // is open. Runs on the committer.
 absl::Status EraseSealingKeys(storage::Store& store, Study& study);

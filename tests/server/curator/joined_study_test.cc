@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,8 +19,10 @@
 #include "server/curator/partition/public_random.h"
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/label_record.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::curator {
 namespace {
@@ -404,6 +410,45 @@ TEST_F(JoinedStudyTest, RowsGoWithTheStudy) {
   AddAndAnswer(1000);
   ASSERT_OK(studies_->Delete("one"));
   for (const std::string& prefix : PrefixesToDelete("one")) EXPECT_EQ(Keys(prefix), 0u) << prefix;
+}
+
+bool AnyFileHolds(const std::string& folder, const std::string& bytes) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(file)), {});
+    if (content.find(bytes) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Deleting alone leaves the bytes in the store's files until it happens to compact them.
+TEST(JoinedStudyOnDiskTest, NoFileHoldsFeaturesOfADeletedOrRetiredStudy) {
+  for (const bool retires : {false, true}) {
+    const TempDir folder;
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(folder.path()));
+    std::optional<models::Models> models;
+    int64_t now = 1000;
+    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models, [&] { return now; }));
+    ASSERT_OK(studies->Create(JoinedSpec()));
+    ASSERT_OK(studies->AddJoinRows("one", {{.id = "ann", .row = {0.123456789, 0.987654321}}}));
+    std::string record;
+    ASSERT_OK(store->Scan(JoinPrefix("one"), [&](absl::string_view, absl::string_view value) {
+      if (value.size() > record.size()) record = std::string(value);
+      return absl::OkStatus();
+    }));
+    ASSERT_GE(record.size(), 16u);
+    ASSERT_TRUE(AnyFileHolds(folder.path(), record));
+    if (retires) {
+      ASSERT_OK(studies->Seal("one"));
+      now += kPastRetention;
+    } else {
+      ASSERT_OK(studies->Delete("one"));
+      EXPECT_TRUE(AnyFileHolds(folder.path(), record)) << "a sweep takes it out";
+    }
+    ASSERT_OK(studies->Sweep());
+    EXPECT_FALSE(AnyFileHolds(folder.path(), record)) << retires;
+  }
 }
 
 TEST_F(JoinedStudyTest, TheRequestNamesTheIdOrIsAnother) {

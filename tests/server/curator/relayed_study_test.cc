@@ -253,9 +253,9 @@ TEST_F(RelayedStudyTest, DeletingItDeletesItsKeysAndPurgesThem) {
   ASSERT_OK(studies_->Delete("one"));
   EXPECT_TRUE(RecordsUnder("sealing/one/").empty());
   EXPECT_EQ(RecordsUnder("sealing/two/").size(), 1u);
-  EXPECT_EQ(RecordsUnder(kErasedKeysPrefix).size(), 1u);
+  EXPECT_EQ(RecordsUnder(kErasedPrefix).size(), 1u);
   ASSERT_OK(studies_->Sweep());
-  EXPECT_TRUE(RecordsUnder(kErasedKeysPrefix).empty());
+  EXPECT_TRUE(RecordsUnder(kErasedPrefix).empty());
 }
 
 TEST_F(RelayedStudyTest, ItsKeysGoWithItsRetention) {
@@ -266,7 +266,7 @@ TEST_F(RelayedStudyTest, ItsKeysGoWithItsRetention) {
   now_ += kRetentionDay;
   ASSERT_OK(studies_->Sweep());
   EXPECT_TRUE(RecordsUnder("sealing/").empty());
-  EXPECT_TRUE(RecordsUnder(kErasedKeysPrefix).empty());
+  EXPECT_TRUE(RecordsUnder(kErasedPrefix).empty());
   for (const bool reopened : {false, true}) {
     if (reopened) Reopen(store_);
     ASSERT_OK_AND_ASSIGN(const StudyInfo info, studies_->Get("one"));

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/crashing_store.h"
@@ -124,14 +125,14 @@ TEST_F(SealingKeysTest, ACrashBetweenErasingAndPurgingIsMadeUpForLater) {
       CrashingStore dying(store_, {.write = write, .kept = kept, .fatal = true});
       storage::StoreBatch batch;
       const SealingKeys erased = keys.Erase("one", batch);
-      if (dying.Apply(batch).ok()) PurgeErasedKeys(dying).IgnoreError();
+      if (dying.Apply(batch).ok()) PurgeErased(dying).IgnoreError();
       ASSERT_OK_AND_ASSIGN(const SealingKeys loaded, SealingKeys::Load(store_, "one"));
       const bool applied = write > 0 || kept;
       EXPECT_EQ(loaded.erased(), applied);
-      const bool noted = store_.Get(ErasedKeysKey("one"))->has_value();
+      const bool noted = store_.Get(ErasedKey("one"))->has_value();
       EXPECT_EQ(noted, applied && (write == 0 || (write == 1 && !kept)));
-      EXPECT_OK(PurgeErasedKeys(store_));
-      EXPECT_FALSE(store_.Get(ErasedKeysKey("one"))->has_value());
+      EXPECT_OK(PurgeErased(store_));
+      EXPECT_FALSE(store_.Get(ErasedKey("one"))->has_value());
       storage::StoreBatch clear;
       clear.DeletePrefix(SealingPrefix("one"));
       ASSERT_OK(store_.Apply(clear));
@@ -163,7 +164,7 @@ TEST(SealingKeysOnDiskTest, NoFileHoldsAnErasedSecret) {
   ASSERT_OK(store->Apply(erasing));
   EXPECT_TRUE(AnyFileHolds(folder.path(), keys.current().secret->secret()))
       << "writing over it alone takes nothing out of the files";
-  ASSERT_OK(PurgeErasedKeys(*store));
+  ASSERT_OK(PurgeErased(*store));
   EXPECT_FALSE(AnyFileHolds(folder.path(), first.current().secret->secret()));
   EXPECT_FALSE(AnyFileHolds(folder.path(), keys.current().secret->secret()));
   EXPECT_TRUE(AnyFileHolds(folder.path(), other.current().secret->secret()));
