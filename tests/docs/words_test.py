@@ -10,16 +10,23 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import words  # noqa: E402
 
-# Lower these whenever a page becomes shorter. What was tried and not kept is a row of a table, which does not count.
+# README.md and docs/ together. Lower it to 25,000 once every page has been shortened, and with each page until then.
+MOST_WORDS_OF_ALL = 46000
+
+# Lower these whenever a page becomes shorter. A table is no place to hide prose: its cells are short too.
 MOST_WORDS = {
-    "accuracy.md": 1420,
-    "checking.md": 1070,
-    "mechanisms.md": 3150,
-    "performance.md": 1600,
-    "poisoning.md": 500,
-    "reproduction.md": 2500,
+    "accuracy.md": 1260,
+    "auto.md": 260,
+    "benchmark.md": 710,
+    "checking.md": 980,
+    "competitors.md": 390,
+    "cuts.md": 500,
+    "mechanisms.md": 2720,
+    "performance.md": 1100,
+    "poisoning.md": 440,
+    "reproduction.md": 1770,
 }
-MOST_WORDS_OF_RESEARCH = 12600
+MOST_WORDS_OF_RESEARCH = 10300
 
 
 class CountTest(unittest.TestCase):
@@ -49,11 +56,17 @@ class PagesTest(unittest.TestCase):
         print(f"{sum(found.values()):,} words of prose in {len(found)} pages")
         self.assertGreater(len(found), 20)
 
+    def test_all_pages_together_stay_short(self):
+        found = words.count([ROOT / "README.md", ROOT / "docs"])
+        longest = sorted(found, key=found.get)[-5:]
+        self.assertLessEqual(sum(found.values()), MOST_WORDS_OF_ALL,
+                             "the documents are too long; the longest: " + ", ".join(f"{p.name} {found[p]:,}" for p in longest))
+
     def test_pages_for_researchers_stay_short(self):
         research = ROOT / "docs/research"
         for name, most in MOST_WORDS.items():
             number = words.words((research / name).read_text(encoding="utf-8"), name)
-            self.assertLessEqual(number, most, f"docs/research/{name}: shorten its prose, or say it in a table")
+            self.assertLessEqual(number, most, f"docs/research/{name}: shorten it")
         self.assertLessEqual(sum(words.count([research]).values()), MOST_WORDS_OF_RESEARCH)
 
 

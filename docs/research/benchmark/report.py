@@ -173,6 +173,8 @@ def tables_text(results: Results) -> str:
         for epsilon in epsilons_of(results):
             parts.append(f"\n### ε = {epsilon}, {title}\n")
             parts += ["\n" + text for metric in METRICS if (text := cells_table(results, epsilon, delta, metric))]
+    parts.append("\n## Average ranks\n\nOver the sets of two classes, 1 is the best; [benchmark.md](benchmark.md#average-ranks) says how to read them.\n")
+    parts += ["\n" + ranks_table(results, delta, metric) for metric in ("accuracy", "auc", "log_loss") for delta in MODES]
     return "".join(parts)
 
 
@@ -273,7 +275,6 @@ def errors_table(results: Results) -> str:
 def sections(results: Results) -> dict[str, str]:
     return {"systems": systems_table(results),
             "summary": "\n".join(summary_table(results, delta) for delta in MODES),
-            "ranks": "\n".join(ranks_table(results, delta, metric) for metric in ("accuracy", "auc", "log_loss") for delta in MODES),
             "errors": errors_table(results)}
 
 
