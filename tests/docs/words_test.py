@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import words  # noqa: E402
 
 # README.md and docs/ together. Lower it to 25,000 once every page has been shortened, and with each page until then.
-MOST_WORDS_OF_ALL = 46000
+MOST_WORDS_OF_ALL = 25_000
 
 # Lower these whenever a page becomes shorter. A table is no place to hide prose: its cells are short too.
 MOST_WORDS = {
