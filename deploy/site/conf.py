@@ -1,0 +1,30 @@
+"""Sphinx's configuration of the site; deploy/site.sh runs it."""
+
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+project = "Coppice"
+extensions = ["myst_parser", "pages"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["site.json"]
+language = "en"
+
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_double_inline = True
+myst_update_mathjax = False
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]  # levels of headings that a page leaves out; code that is no whole program
+
+html_theme = "theme"
+html_theme_path = [str(HERE)]
+html_static_path = [str(HERE.parents[1] / "common/report/style/chart.css")]  # the colours
+html_math_renderer = "mathml"
+html_title = "Coppice"
+html_use_index = False
+html_copy_source = False
+html_show_sphinx = False
+html_permalinks_icon = "#"
+highlight_language = "text"
+smartquotes = False
