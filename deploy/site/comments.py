@@ -99,9 +99,11 @@ def markdown(comment):
 
 
 def table(head, rows):
-    """A table of cells that are Markdown already; empty without rows."""
+    """A table of cells that are Markdown already, without columns that are empty; empty without rows."""
     if not rows:
         return ""
+    used = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    head, rows = [head[i] for i in used], [[row[i] for i in used] for row in rows]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"

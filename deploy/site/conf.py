@@ -1,12 +1,14 @@
 """Sphinx's configuration of the site; deploy/site.sh runs it."""
 
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 project = "Coppice"
+release = re.search(r"project\(coppice VERSION (\S+)", (HERE.parents[1] / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 extensions = ["myst_parser", "pages"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["site.json"]

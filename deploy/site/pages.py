@@ -8,6 +8,7 @@ import pathlib
 import posixpath
 import re
 import subprocess
+import unicodedata
 
 from docutils import nodes
 from sphinx import addnodes
@@ -130,6 +131,22 @@ def merge_pages(app, env, docnames, other):
 # ---- Formulas
 
 _made = {}  # MathML by formula
+ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "bold": "BOLD", "script": "SCRIPT", "fraktur": "FRAKTUR"}
+
+
+def letter(match):
+    """A letter of another alphabet as the character that browsers show; of mathvariant they know only `normal`."""
+    for name in (f"MATHEMATICAL {ALPHABETS[match[1]]} CAPITAL {match[2]}", f"{ALPHABETS[match[1]]} CAPITAL {match[2]}"):
+        try:
+            return f"<mi>{unicodedata.lookup(name)}</mi>"
+        except KeyError:
+            pass
+    return match[0]
+
+
+def for_browsers(markup):
+    markup = re.sub(rf'<mi mathvariant="({"|".join(ALPHABETS)})">([A-Z])</mi>', letter, markup)
+    return re.sub(r"(<mo[^>]*>)-(</mo>)", "\\1\u2212\\2", markup)
 
 
 def mathml(translator, node, display):
@@ -137,7 +154,7 @@ def mathml(translator, node, display):
     if formula not in _made:
         ran = subprocess.run(["blahtexml", "--mathml", "--mathml-encoding", "raw"], input=formula, capture_output=True, text=True)
         markup = re.search(r"<markup>\s*(.*?)\s*</markup>", ran.stdout, re.DOTALL)
-        _made[formula] = (markup[1], "") if markup else ("", (re.search(r"<message>(.*?)</message>", ran.stdout) or [0, ran.stderr])[1])
+        _made[formula] = (for_browsers(markup[1]), "") if markup else ("", (re.search(r"<message>(.*?)</message>", ran.stdout) or [0, ran.stderr])[1])
     markup, problem = _made[formula]
     if problem or not markup:
         warn(translator.builder.env, node, translator.builder.current_docname, f"this formula cannot be shown: {formula!r}: {problem}")

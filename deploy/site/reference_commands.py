@@ -117,17 +117,18 @@ def settings_page(root, program, manual):
     file, title = SETTINGS[program]
     text = (root / "deploy/config" / file).read_text(encoding="utf-8")
     head = " ".join(line[2:] for line in text.split("\n\n")[0].split("\n") if line.startswith("# ") and not line.startswith("#   "))
-    out = [f"# {title}", f"Of `{program}`, from `deploy/config/{file}`, where each stands once. Each is also a flag: `--NAME`.", escape(head)]
+    out = [f"# {title}", f"Of `{program}`, from `deploy/config/{file}`, where each stands once. Each is also a flag: `--NAME`. The sample is what that file says.", escape(head)]
     for section, settings in settings_in(text):
         rows = []
         for name, value, is_set, comment in settings:
             default = manual.defaults.get("--" + name, "") if manual else ""
-            rows.append([code(name), code(default), code(value), cell(comment)])
+            sample = "" if value.strip('"') in (default, "false") else f" Sample: {code(value)}."
+            rows.append([code(name), code(default), cell(comment) + sample])
         words, _, aside = section.partition("; ")
         page = re.match(r"(.*) \((docs/[^)]*)\)(.*)", words)
         words, link = (page[1] + page[3], page[2]) if page else (words, "")
         out += [f"## {escape(words)}", escape(aside[:1].upper() + aside[1:] + ".") if aside else "", f"See {escape(link)}." if link else "",
-                table(["setting", "default", "sample", "meaning"], rows)]
+                table(["setting", "default", "meaning"], rows)]
     return "\n\n".join(filter(None, out)) + "\n"
 
 

@@ -97,6 +97,17 @@ def declaration_of(member):
     return head + tidy(f"{flags}{kind_type} {name}{text_of(member, 'argsstring')}{initializer}".strip()) + ";"
 
 
+def wrapped(declaration, width=78):
+    """A declaration of many arguments on several lines."""
+    head, _, line = declaration.rpartition("\n")
+    lines = []
+    while len(line) > width and ", " in line[:width]:
+        place = line.rindex(", ", 0, width) + 2
+        lines.append(line[:place].rstrip())
+        line = "    " + line[place:]
+    return "\n".join(filter(None, [head, *lines, line]))
+
+
 def enum_text(member):
     rows = [[code(text_of(value, "name") + (" " + text_of(value, "initializer") if value.find("initializer") is not None else "")),
              cell(comment_of(value))] for value in member.findall("enumvalue")]
@@ -126,7 +137,7 @@ def members_text(members, language, as_fields=False):
             continue
         if comment and group:
             flush()
-        group.append(declaration_of(member))
+        group.append(wrapped(declaration_of(member)))
         if member.get("kind") == "enum":
             flush()
             out += [markdown(comment), enum_text(member)]

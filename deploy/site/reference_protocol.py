@@ -58,15 +58,14 @@ class Page:
         return ("repeated " if repeated else "optional " if field.proto3_optional else "") + name
 
     def service(self, service, index):
-        rows = []
+        calls = [markdown(self.comment(6, index)), "## Calls"]
         for i, method in enumerate(service.method):
             roles = self.roles.get(f"{service.name}/{method.name}")
-            request = ("stream of " if method.client_streaming else "") + self.link(method.input_type)
-            response = ("stream of " if method.server_streaming else "") + self.link(method.output_type)
-            who = ", ".join(roles) if roles is not None else "see [relay](/docs/relay.md)"
-            rows.append([code(method.name), request, response, who, cell(self.comment(6, index, 2, i))])
-        return [f"## {service.name}", markdown(self.comment(6, index)),
-                table(["call", "request", "response", "who may call it", "what it does"], rows)]
+            request = ("a stream of " if method.client_streaming else "") + self.link(method.input_type)
+            response = ("a stream of " if method.server_streaming else "") + self.link(method.output_type)
+            calls += [f"### {method.name}", markdown(self.comment(6, index, 2, i)),
+                      f"Request: {request}. Response: {response}." + (f" Roles: {', '.join(roles)}." if roles else "")]
+        return calls
 
     def message(self, message, path, prefix=""):
         name = prefix + message.name
@@ -97,10 +96,7 @@ class Page:
                f"Package `coppice.v1`, file `{self.file.name}`. [The protocol](/docs/protocol.md) says how calls are made."]
         for i, service in enumerate(self.file.service):
             out += self.service(service, i)
-        if services:
-            out.append("## Messages")
-        else:
-            out.append("## Messages that others hold")
+        out.append("## Messages")
         for i, message in enumerate(self.file.message_type):
             out += self.message(message, (4, i))
         if self.file.enum_type:

@@ -117,11 +117,12 @@ class Stage:
         longest = max((len(ticks) for ticks in re.findall(r"`{3,}", "\n".join(lines))), default=2)
         fence = "`" * (longest + 1)
         body = "\n".join(lines[:MOST_LINES]).rstrip()
-        self.add(f"source/{path}", path, f"---\norphan: true\n---\n# {path}{rest}\n\n{fence}{LANGUAGES.get(pathlib.Path(path).suffix, 'text')}\n{body}\n{fence}\n")
+        language = LANGUAGES.get(pathlib.Path(path).suffix, "text")
+        self.add(f"source/{path}", path, f"---\norphan: true\nnosearch: true\n---\n# {path}{rest}\n\n{fence}{language}\n{body}\n{fence}\n")
 
     def attach(self, docname, pages, caption="", hidden=True):
         entries = "\n".join("/" + page for page in pages)
-        options = (":hidden:\n" if hidden else "") + (f":caption: {caption}\n" if caption else "")
+        options = (":hidden:\n" if hidden else ":maxdepth: 1\n:titlesonly:\n") + (f":caption: {caption}\n" if caption else "")
         with open(self.folder / f"{docname}.md", "a", encoding="utf-8") as page:
             page.write(f"\n\n```{{toctree}}\n{options}\n{entries}\n```\n")
 
