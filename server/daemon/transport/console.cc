@@ -31,7 +31,7 @@ std::string ConsoleFolder(const DaemonFlags& flags) {
 absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
   const std::string folder = ConsoleFolder(flags);
   if (folder.empty()) return nullptr;
-  absl::StatusOr<http::ConsoleFiles> files = http::ReadConsoleFiles(folder);
+  absl::StatusOr<http::ServedFiles> files = http::ReadConsoleFiles(folder);
   if (!files.ok()) {
     return absl::Status(files.status().code(), absl::StrCat("--console ", files.status().message(),
                                                             "; --console none serves none"));

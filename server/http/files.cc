@@ -1,3 +1,5 @@
+#include "server/http/files.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,12 +17,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
-#include "server/http/console.h"
+#include "server/http/protocol.h"
 
 namespace coppice::http {
 namespace {
@@ -121,7 +125,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& 
 // Reads files into `files` until one is wrong.
 class ConsoleReader {
  public:
-  ConsoleFiles TakeFiles() { return std::move(files_); }
+  ServedFiles TakeFiles() { return std::move(files_); }
 
   absl::Status ReadAssets(int folder, const std::string& path) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path));
@@ -147,7 +151,7 @@ class ConsoleReader {
     if (files_.size() >= kMaxConsoleFiles) {
       return TooManyFiles(path);
     }
-    ConsoleFile file{.type = *type};
+    ServedFile file{.type = *type};
     COPPICE_ASSIGN_OR_RETURN(file.plain, ReadContent(folder, name, path));
     const std::string zipped = name + ".gz";
     if (std::binary_search(names.begin(), names.end(), zipped)) {
@@ -171,8 +175,8 @@ class ConsoleReader {
   }
 
  private:
-  absl::StatusOr<ConsoleContent> ReadContent(int folder, const std::string& name,
-                                             const std::string& parent) {
+  absl::StatusOr<FileContent> ReadContent(int folder, const std::string& name,
+                                          const std::string& parent) {
     const std::string path = absl::StrCat(parent, "/", name);
     struct stat status {};
     COPPICE_ASSIGN_OR_RETURN(const Descriptor file, OpenEntry(folder, name, path, S_IFREG, status));
@@ -194,17 +198,43 @@ class ConsoleReader {
     bytes_ += size;
     const Sha256Digest digest = Sha256({bytes});
     const absl::string_view hash(reinterpret_cast<const char*>(digest.data()), digest.size() / 2);
-    return ConsoleContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
-                          .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
+    return FileContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
+                       .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
   }
 
-  ConsoleFiles files_;
+  ServedFiles files_;
   size_t bytes_ = 0;
 };
 
+// Whether an Accept-Encoding names gzip, and with no weight of 0.
+bool AcceptsGzip(absl::string_view accept_encoding) {
+  for (absl::string_view coding : absl::StrSplit(accept_encoding, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(coding, ';');
+    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(parts[0]), "gzip")) continue;
+    for (size_t i = 1; i < parts.size(); ++i) {
+      absl::string_view weight = absl::StripAsciiWhitespace(parts[i]);
+      double number = 0;
+      if (!absl::StartsWithIgnoreCase(weight, "q=")) continue;
+      weight.remove_prefix(2);
+      if (!absl::SimpleAtod(weight, &number) || !(number > 0)) return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool IsKnown(absl::string_view if_none_match, absl::string_view etag) {
+  for (absl::string_view known : absl::StrSplit(if_none_match, ',')) {
+    known = absl::StripAsciiWhitespace(known);
+    absl::ConsumePrefix(&known, "W/");
+    if (known == etag || known == "*") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-absl::StatusOr<ConsoleFiles> ReadConsoleFiles(const std::string& folder) {
+absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (opened.get() < 0) {
     return absl::NotFoundError(absl::StrCat(Printable(folder), ": ", std::strerror(errno)));
@@ -228,6 +258,35 @@ absl::StatusOr<ConsoleFiles> ReadConsoleFiles(const std::string& folder) {
                            OpenEntry(opened.get(), "assets", path, S_IFDIR, status));
   COPPICE_RETURN_IF_ERROR(reader.ReadAssets(assets.get(), path));
   return reader.TakeFiles();
+}
+
+absl::string_view PathOf(const RequestHead& head) {
+  return absl::string_view(head.target).substr(0, head.target.find('?'));
+}
+
+Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
+                        absl::string_view cache_control, absl::string_view security_head) {
+  if (head.method != "GET" && head.method != "HEAD") {
+    return {.status = 405,
+            .head = absl::StrCat("Allow: GET, HEAD\r\nContent-Type: application/json\r\n"
+                                 "Cache-Control: no-store\r\n",
+                                 security_head),
+            .body = ErrorBody(absl::UnimplementedError("files are read by GET"))};
+  }
+  const bool zips = file.gzip.bytes != nullptr;
+  const bool is_zipped = zips && AcceptsGzip(head.accept_encoding);
+  const FileContent& content = is_zipped ? file.gzip : file.plain;
+  Response response{.head = absl::StrCat("Cache-Control: ", cache_control,
+                                         "\r\nETag: ", content.etag, "\r\n",
+                                         zips ? "Vary: Accept-Encoding\r\n" : "", security_head)};
+  if (IsKnown(head.if_none_match, content.etag)) {
+    response.status = 304;
+    return response;
+  }
+  absl::StrAppend(&response.head, "Content-Type: ", file.type, "\r\n",
+                  is_zipped ? "Content-Encoding: gzip\r\n" : "");
+  response.file = content.bytes;
+  return response;
 }
 
 }  // namespace coppice::http
