@@ -22,14 +22,17 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0  # the second for the same bytes every time
 bin=${COPPICE_BIN_DIR:-$root/build/release/bin}
 /usr/bin/python3 "$root/deploy/site/stage.py" "$root" "$work/pages" "$bin"
 /usr/bin/python3 -m sphinx -q -W --keep-going -j 2 -b html -c "$root/deploy/site" -d "$work/doctrees" "$work/pages" "$work/site"
 
 # What no page asks for.
 (cd "$work/site" && rm -rf .buildinfo objects.inv .doctrees _sources &&
- cd _static && rm -f ./*.png basic.css pygments.css jquery*.js underscore*.js _sphinx_javascript_frameworks_compat.js)
+ cd _static && rm -f ./*.png basic.css pygments.css jquery*.js underscore*.js _sphinx_javascript_frameworks_compat.js \
+   sphinx_highlight.js)
+# For coppiced, which compresses nothing itself.
+find "$work/site" -type f -size +1k \( -name '*.html' -o -name '*.js' -o -name '*.css' -o -name '*.svg' \) -exec gzip -9nk {} +
 chmod -R u=rwX,go=rX "$work/site"
 mkdir -p "$(dirname "$out")"
 rm -rf "$out"

@@ -27,6 +27,7 @@ html_title = "Coppice"
 html_use_index = False
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # it fetches pages, which coppiced's policy and a page in a file forbid
 html_permalinks_icon = "#"
 highlight_language = "text"
 smartquotes = False

@@ -30,12 +30,18 @@ using ServedFiles = std::map<std::string, ServedFile, std::less<>>;
 
 inline constexpr size_t kMaxConsoleFiles = 64;  // NAME and NAME.gz are one
 inline constexpr size_t kMaxConsoleBytes = size_t{8} << 20;
+inline constexpr size_t kMaxSiteFiles = 512;
+inline constexpr size_t kMaxSiteBytes = size_t{32} << 20;
 
 // Reads index.html and assets/NAME, each with NAME.gz if that is there.
 //
 // Errors     InvalidArgument or NotFound that names the file: for a folder that holds anything
 //            else, links, files that everybody may write, and more than the bounds above.
 absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder);
+
+// Reads every file of the folder and of folders in it, "/NAME" or "/FOLDER/NAME", each with NAME.gz
+// if that is there. Errors: as above, and for a folder that is no built site.
+absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder);
 
 absl::string_view PathOf(const RequestHead& head);
 
