@@ -39,11 +39,11 @@ arm() {
 }
 
 build_everything() {
-  local lists=(tests/python/packages.txt deploy/fleet/packages.txt deploy/site/packages.txt)
+  local lists=(tests/python/packages.txt deploy/fleet/packages.txt)
   # Node of another source than Debian's brings npm with it.
   command -v npm >/dev/null || lists+=(deploy/console/packages.txt)
   "$root/deploy/install-packages.sh" "${lists[@]}"
-  "$root/deploy/build.sh" release all python console
+  "$root/deploy/build.sh" release all python console site
 }
 
 case "${1:-all}" in
