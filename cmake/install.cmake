@@ -1,12 +1,16 @@
-# What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python --prefix DIR` installs. Documents go
+# What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python|doc --prefix DIR` installs. Documents go
 # where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced, coppice-relay, coppice,
-# libcoppice-device-dev, libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON).
+# libcoppice-device-dev, libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON),
+# and a component doc with COPPICE_SITE (cmake/site.cmake).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
 set(COPPICE_COMPONENTS client server relay tools device device_runtime)
 if(COPPICE_PYTHON)
   list(APPEND COPPICE_COMPONENTS python)
   set(python_core $<TARGET_FILE:coppice_python_core>)
+endif()
+if(COPPICE_SITE)
+  list(APPEND COPPICE_COMPONENTS doc)
 endif()
 install(CODE "
   set(COPPICE_COMPONENTS ${COPPICE_COMPONENTS})
@@ -17,6 +21,7 @@ install(CODE "
   set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>;$<TARGET_PROPERTY:console,COPPICE_BUILT_console>\")
   set(COPPICE_BUILT_relay \"$<TARGET_FILE:coppice-relay>\")
   set(COPPICE_BUILT_python \"${python_core}\")
+  set(COPPICE_BUILT_doc \"${CMAKE_BINARY_DIR}/share/doc/coppice/html/index.html\")
   set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
   " ALL_COMPONENTS)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/check_install.cmake ALL_COMPONENTS)
@@ -117,7 +122,7 @@ foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server" 
 endforeach()
 
 foreach(component_package "client;libcoppice-dev" "server;coppiced" "relay;coppice-relay" "tools;coppice" "device;libcoppice-device-dev"
-        "device_runtime;libcoppice-device1" "python;python3-coppice")
+        "device_runtime;libcoppice-device1" "python;python3-coppice" "doc;coppice-doc")
   list(GET component_package 0 component)
   list(GET component_package 1 package)
   install(FILES CHANGELOG.md deploy/debian/copyright DESTINATION share/doc/${package} COMPONENT ${component})

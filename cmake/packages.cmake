@@ -114,6 +114,18 @@ devices answer studies with randomized reports, and whole studies run in one
 process; and a client for the curator (package coppiced) uploads DataFrames,
 trains, and predicts.")
 
+set(CPACK_DEBIAN_DOC_PACKAGE_NAME coppice-doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_DOC_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DOC_PACKAGE_SUGGESTS coppiced)
+set(CPACK_COMPONENT_DOC_DESCRIPTION
+"decision trees under differential privacy, documentation
+Guides for those who train, answer and operate, the proofs of every guarantee,
+and references of the commands, the settings, the protocol and the interfaces
+in C++, C and Python: HTML pages with a search, which need no network. The
+curator (package coppiced) serves them beside its console.")
+
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian/coppiced)
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
     "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")

@@ -7,6 +7,7 @@
 #
 # The target `console` is the page for browsers, in build/PRESET/share/coppice/console: with COPPICE_CONSOLE=ON in the
 # environment it fails where Node or npm's registry is missing, and otherwise it is left out there.
+# The target `site` is the documentation as HTML files, in build/PRESET/share/doc/coppice/html.
 # The target `python` is the Python package, in build/PRESET/python, which PYTHONPATH may name.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -22,9 +23,13 @@ if [[ " ${*:2} " == *" python "* ]]; then
   options+=(-DCOPPICE_PYTHON=ON)
 fi
 if [[ " ${*:2} " == *" console "* ]]; then options+=("-DCOPPICE_CONSOLE=${COPPICE_CONSOLE:-AUTO}"); fi
+if [[ " ${*:2} " == *" site "* ]]; then
+  packages+=(deploy/site/packages.txt)
+  options+=(-DCOPPICE_SITE=ON)
+fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)

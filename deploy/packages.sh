@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian packages coppiced, coppice-relay, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev and libcoppice-device1,
-# and beside each what it is made of (SPDX 2.3).
+# Builds the Debian packages coppiced, coppice-relay, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev,
+# libcoppice-device1 and coppice-doc, and beside each what it is made of (SPDX 2.3).
 #
 #   deploy/packages.sh [--build-dir DIR] [--without-console] OUT_DIR
 #
@@ -46,7 +46,7 @@ if [[ -z "$build" ]]; then
   if [[ $console == ON ]] && ! command -v npm > /dev/null; then
     "$root/deploy/install-packages.sh" "$root/deploy/console/packages.txt"
   fi
-  COPPICE_CONSOLE=$console "$root/deploy/build.sh" programs python coppice_device console  # configures anew, and so reads the date
+  COPPICE_CONSOLE=$console "$root/deploy/build.sh" programs python coppice_device console site  # configures anew, and so reads the date
 fi
 
 umask 022  # the folders of the packages are for everybody, whoever builds them

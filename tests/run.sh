@@ -7,6 +7,7 @@
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
 #   tests/run.sh long        what takes longer than everything else together has time for
 #   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
+#   tests/run.sh site        the documentation as a site, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
 #   tests/run.sh fleet       curators, a database with a standby and a balancer that are killed and cut off, which
 #                            everything includes
@@ -42,7 +43,7 @@ build_everything() {
   # Node of another source than Debian's brings npm with it.
   command -v npm >/dev/null || lists+=(deploy/console/packages.txt)
   "$root/deploy/install-packages.sh" "${lists[@]}"
-  "$root/deploy/build.sh" release all python console
+  "$root/deploy/build.sh" release all python console site
 }
 
 case "${1:-all}" in
@@ -61,12 +62,17 @@ case "${1:-all}" in
     ;;
   fast)
     "$root/deploy/build.sh" release
-    ctest --preset release -j2 -LE 'slow|mutation|python|runtimes|long'
+    ctest --preset release -j2 -LE 'slow|mutation|python|runtimes|site|long'
     ;;
   browser)
     command -v npm >/dev/null || "$root/deploy/install-packages.sh" deploy/console/packages.txt
     "$root/deploy/build.sh" release all console
     ctest --preset release -j2 -L browser
+    ;;
+  site)
+    "$root/deploy/install-packages.sh" deploy/site/packages.txt
+    "$root/deploy/build.sh" release
+    ctest --preset release -L site
     ;;
   runtimes)
     "$root/deploy/build.sh" release
@@ -84,7 +90,7 @@ case "${1:-all}" in
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,18s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,19s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

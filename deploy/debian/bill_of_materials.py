@@ -4,7 +4,7 @@
   bill_of_materials.py BUILD_DIR PACKAGE VERSION FILE... > PACKAGE.spdx.json
 
 Each FILE is a program or an archive that was built in BUILD_DIR by Ninja, or the package-lock.json of a bundle, whose materials
-are the packages of npm that it does not only build with (STATIC_LINK). Of the others the materials are read off the build, not off a
+are the packages of npm that it does not only build with (STATIC_LINK), or a file of /usr/share that was copied. Of the others the materials are read off the build, not off a
 list of what should be in it: the Debian packages whose shared libraries a program loads (DYNAMIC_LINK), and those
 whose headers were compiled into it or into the archives that it links (STATIC_LINK).
 """
@@ -47,6 +47,8 @@ def loaded_libraries(program):
 def headers_outside(build, files):
     """Headers that lie in no folder of ours, of every object that these files are linked from."""
     names = {os.path.basename(file) for file in files}
+    if not names:
+        return set()
     made = (line.split(": ")[0] for line in output("ninja", "-C", build, "-t", "targets", "all").splitlines()
             if "_LINKER__" in line or ".a: " in line)  # the archive for C has a command of its own
     linked = [target for target in made if os.path.basename(target) in names]
@@ -97,10 +99,11 @@ def described_npm_package(name, entry):
 def main():
     build, package, version, *named = sys.argv[1:]
     locks = [file for file in named if os.path.basename(file) == "package-lock.json"]
-    files = [file for file in named if file not in locks]
+    copied = [file for file in named if file.startswith("/usr/share/")]
+    files = [file for file in named if file not in locks + copied]
     programs = [file for file in files if not file.endswith(".a")]
     loaded = packages_of(set().union(*map(loaded_libraries, programs)))
-    compiled_in = packages_of(headers_outside(build, files))
+    compiled_in = packages_of(headers_outside(build, files) | set(copied))
 
     packages = [described(package, version, "NOASSERTION", licenseDeclared="Apache-2.0")]
     packages += map(described_debian_package, sorted(loaded | compiled_in))

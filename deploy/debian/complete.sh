@@ -41,4 +41,7 @@ fi
 mapfile -t archives < <(find "$staged" -name '*.a' | sort)
 bundles=()
 if [[ -d "$staged/usr/share/coppice/console" ]]; then bundles=("$here/../../client/console/package-lock.json"); fi
+if [[ $package == coppice-doc ]]; then  # the site's search is Sphinx's
+  bundles=(/usr/share/javascript/sphinxdoc/1.0/searchtools.js)
+fi
 "$here/bill_of_materials.py" "$build" "$package" "$version" "${programs[@]}" "${archives[@]}" "${bundles[@]}" > "$documents/$package.spdx.json"

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "server/access/method_table.h"
 #include "server/http/console.h"
+#include "server/http/site.h"
 #include "server/service/calls/retry_after.h"
 #include "server/service/calls/stream_call.h"
 #include "server/service/calls/unary_call.h"
@@ -293,10 +294,11 @@ bool OpenCalls::AwaitNone(absl::Time deadline) {
 }
 
 Router::Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
-               size_t max_message_bytes)
+               std::shared_ptr<const Site> site, size_t max_message_bytes)
     : served_(served),
       origins_(std::move(origins)),
       console_(std::move(console)),
+      site_(std::move(site)),
       max_message_bytes_(max_message_bytes) {
   for (const RegisteredMethod& method : served_.methods) {
     methods_.emplace(method.path, &method);
@@ -310,10 +312,18 @@ Response Router::RefuseRequest(const absl::Status& status) {
 Router::Judged Router::Judge(const RequestHead& head,
                              const std::optional<Sha256Digest>& certificate) {
   const absl::string_view path = absl::string_view(head.target).substr(0, head.target.find('?'));
+  const bool is_page = site_ != nullptr && site_->Has(path);
   const bool is_file = console_ != nullptr && console_->Has(path);
-  const absl::Status admitted = origins_.Check(head, is_file);
+  const absl::Status admitted = origins_.Check(head, is_page || is_file);
   if (!admitted.ok()) return {.response = RefuseRequest(admitted)};
-  if (is_file) return {.response = console_->Answer(head)};
+  if (is_page) return {.response = site_->Answer(head)};
+  if (is_file) {
+    Response response = console_->Answer(head);
+    if (site_ != nullptr && path == "/") {  // the console shows a link to it
+      absl::StrAppend(&response.head, "Link: <", Site::kRoot, ">; rel=\"help\"\r\n");
+    }
+    return {.response = std::move(response)};
+  }
   Judged judged = JudgeMethod(head, path, certificate);
   if (!origins_.IsAllowed(head.origin)) return judged;
   judged.shared_head = absl::StrCat("Access-Control-Allow-Origin: ", head.origin,

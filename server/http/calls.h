@@ -156,21 +156,22 @@ class Call {
 };
 
 class Console;
+class Site;
 
 // Judges requests by their heads, in the order that gRPC's calls are: access before all else.
 //
 // Guarantee  nothing of a body is read before the access gate let its call through. What the pages
-//            of a browser may send, `origins` says; there are no cookies. Files of the console need
-//            no role.
+//            of a browser may send, `origins` says; there are no cookies. Files of the console
+//            and of the documentation need no role.
 // Errors     to the client, in the form of the request's content type: the gate's, then
 //            Unimplemented for a method that is none or takes a client's stream, InvalidArgument
 //            for headers.
 // Threads    safe to share.
 class Router {
  public:
-  // Null `console`: none is served.
+  // Null `console` or `site`: none is served.
   Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
-         size_t max_message_bytes);
+         std::shared_ptr<const Site> site, size_t max_message_bytes);
 
   // Once, before the first request.
   void ListensOn(int port) { origins_.ListensOn(port); }
@@ -200,6 +201,7 @@ class Router {
   const ServedCalls served_;
   Origins origins_;
   const std::shared_ptr<const Console> console_;
+  const std::shared_ptr<const Site> site_;
   const size_t max_message_bytes_;
   absl::flat_hash_map<absl::string_view, const service::RegisteredMethod*> methods_;
   OpenCalls open_calls_;

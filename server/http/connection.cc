@@ -41,6 +41,8 @@ absl::string_view ReasonOf(int status) {
       return "OK";
     case 204:
       return "No Content";
+    case 301:
+      return "Moved Permanently";
     case 304:
       return "Not Modified";
     case 401:

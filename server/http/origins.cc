@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/http/site.h"
 
 namespace coppice::http {
 namespace {
@@ -12,7 +14,8 @@ constexpr int kPlainHttpPort = 80;  // browsers leave it out
 
 // Whether a person followed a link to it: the page that has the link sees nothing of the answer.
 bool IsFollowedLink(const RequestHead& head) {
-  return head.target == "/" && head.fetch_mode == "navigate" && head.fetch_dest == "document";
+  return (head.target == "/" || absl::StartsWith(head.target, Site::kRoot)) &&
+         head.fetch_mode == "navigate" && head.fetch_dest == "document";
 }
 
 // Browsers say "none" of what a person typed. Ones from before 2023 say nothing.
@@ -44,7 +47,7 @@ bool Origins::IsOwnHost(absl::string_view host) const {
 }
 
 // The page came from this daemon: a browser writes both headers, and a page can change neither. Its
-// files hold no script but the console's (docs/threat-model.md#the-console).
+// pages run no script but the console's and the site's search (docs/threat-model.md#the-console).
 bool Origins::IsOwn(const RequestHead& head) const {
   return has_console_ && IsOwnHost(head.host) &&
          head.origin == absl::StrCat(has_tls_ ? "https://" : "http://", head.host);

@@ -26,7 +26,8 @@ class Origins {
   // Once, before the first request.
   void ListensOn(int port);
 
-  // `is_file`: the request is for a file of the console, which a link may lead to.
+  // `is_file`: the request is for a file of the console or of the documentation. A link may lead
+  // to the console, and to every page of the documentation.
   absl::Status Check(const RequestHead& head, bool is_file) const;
   // Whether an operator named it, so that its pages may read answers across origins.
   bool IsAllowed(absl::string_view origin) const;

@@ -33,7 +33,7 @@ class AsioServer final : public Server {
         router_(served,
                 Origins(options.allowed_origins, /*has_console=*/options.console != nullptr,
                         /*has_tls=*/options.tls != nullptr),
-                options.console, options.max_message_bytes),
+                options.console, options.site, options.max_message_bytes),
         connections_(options.max_connections),
         settings_{.router = router_,
                   .connections = connections_,

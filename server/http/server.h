@@ -27,6 +27,7 @@ struct ServerOptions {
   std::string listen;  // HOST:PORT
   std::vector<std::string> allowed_origins{};
   std::shared_ptr<const Console> console{};  // null: none
+  std::shared_ptr<const Site> site{};        // null: none
   TlsSource tls{};                           // null: no TLS
   size_t max_message_bytes = size_t{64} << 20;
   size_t max_request_bytes = size_t{1} << 30;  // of all requests that are read at a time

@@ -4,6 +4,31 @@ import json
 import os
 import subprocess
 
+# The least contrast of a text and what is behind it, by WCAG 2; with the text that has it.
+CONTRAST = r"""
+(() => {
+  const parse = text => { const p = text.match(/[\d.]+/g).map(Number); return p.length > 3 ? p : [...p, 1]; };
+  const over = (top, under) => top.slice(0, 3).map((c, i) => c * top[3] + under[i] * (1 - top[3])).concat(1);
+  const light = c => { const l = c.slice(0, 3).map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                       return .2126 * l[0] + .7152 * l[1] + .0722 * l[2]; };
+  const ground = element => { const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(parse(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]); };
+  let worst = [99, ''];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode());) {
+    const element = node.parentElement, style = getComputedStyle(element);
+    if (!node.data.trim() || ['title', 'desc'].includes(element.localName)) continue;
+    const back = ground(element), color = parse(element.closest('svg') ? style.fill : style.color);
+    color[3] *= Number(style.opacity);
+    const pair = [light(over(color, back)), light(back)].sort((a, b) => b - a);
+    const contrast = (pair[0] + .05) / (pair[1] + .05);
+    if (contrast < worst[0]) worst = [contrast, node.data.trim()];
+  }
+  return worst;
+})()
+"""
+
 
 class Browser:
     """`folder` becomes its profile; `flags` are Chromium's own."""

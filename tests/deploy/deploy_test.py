@@ -61,6 +61,10 @@ class Place:
         os.makedirs(os.path.join(console, "assets"))
         with open(os.path.join(console, "index.html"), "w", encoding="utf-8") as file:
             file.write("<!doctype html>")
+        os.makedirs(os.path.join(self.folder, "site"))
+        for name in ("index.html", "searchindex.js"):
+            with open(os.path.join(self.folder, "site", name), "w", encoding="utf-8") as file:
+                file.write("a site")
         password = os.path.join(self.folder, "metrics.password")
         with open(os.open(password, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             file.write("a password of the sample\n")
@@ -75,6 +79,7 @@ class Place:
                               (r"/(clients|ca)\.crt", "certs/ca.crt"),
                               (r"/(policy\.json|store\.key|metrics\.password)", ""),
                               (r"/usr/share/coppice/console", "console"),
+                              (r"/usr/share/doc/coppice/html", "site"),
                               (r"/var/lib/coppice-backups", "backups"),
                               (r"/var/lib/coppice", "data")):
             found = re.search(pattern + "$", path)

@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-PACKAGES = {"coppice", "coppiced", "coppice-relay", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice"}
+PACKAGES = {"coppice", "coppiced", "coppice-relay", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice", "coppice-doc"}
 WORK = tempfile.mkdtemp(prefix="coppice-packages-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
@@ -148,7 +148,8 @@ class PackagesTest(unittest.TestCase):
                     "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"},
                     "libcoppice-device-dev": {"libabsl-dev": "STATIC_LINK"},
                     "libcoppice-device1": {"libabsl20220623": "DYNAMIC_LINK", "libssl3": "DYNAMIC_LINK"},
-                    "python3-coppice": {"libssl3": "DYNAMIC_LINK", "pybind11-dev": "STATIC_LINK"}}
+                    "python3-coppice": {"libssl3": "DYNAMIC_LINK", "pybind11-dev": "STATIC_LINK"},
+                    "coppice-doc": {"libjs-sphinxdoc": "STATIC_LINK"}}
         self.assertEqual(set(expected), PACKAGES)
         for name, materials in expected.items():
             with self.subTest(name):
@@ -278,6 +279,19 @@ class PackagesTest(unittest.TestCase):
             "coppiced --data-dir /tmp/store --insecure --port-file /tmp/port --http-listen 127.0.0.1:8080 2>/tmp/log & "
             "until [ -s /tmp/port ]; do kill -0 $!; sleep 0.1; done; bash -euc 'exec 3<>/dev/tcp/127.0.0.1/8080; "
             "printf \"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:8080\\r\\nConnection: close\\r\\n\\r\\n\" >&3; cat <&3'; kill $!")
+        self.assertIn("HTTP/1.1 200 OK", answer)
+        self.assertIn(read(packed, "index.html"), answer)
+
+    def test_the_documentation_is_served_beside_the_console(self):
+        system = System.copied("documentation")
+        system.install("/packages/coppiced_*.deb /packages/coppice-doc_*.deb")
+        packed = system.path("usr/share/doc/coppice/html")
+        checked("diff", "-r", os.path.join(BUILD, "share/doc/coppice/html"), packed)
+        self.assertIn("Sphinx team", read(system.path("usr/share/doc/coppice-doc/copyright")))
+        answer = system.checked(
+            "coppiced --data-dir /tmp/store --insecure --port-file /tmp/port --http-listen 127.0.0.1:8080 2>/tmp/log & "
+            "until [ -s /tmp/port ]; do kill -0 $!; sleep 0.1; done; bash -euc 'exec 3<>/dev/tcp/127.0.0.1/8080; "
+            "printf \"GET /docs/ HTTP/1.1\\r\\nHost: 127.0.0.1:8080\\r\\nConnection: close\\r\\n\\r\\n\" >&3; cat <&3'; kill $!")
         self.assertIn("HTTP/1.1 200 OK", answer)
         self.assertIn(read(packed, "index.html"), answer)
 

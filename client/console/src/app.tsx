@@ -98,6 +98,24 @@ function Unreached() {
   </Page>;
 }
 
+/** Where this daemon serves the documentation; its entry page says so. Empty if it serves none. */
+function useDocumentation() {
+  const [place, setPlace] = useState('');
+  useEffect(() => {
+    fetch('/', {method: 'HEAD'})
+      .then(answer => setPlace(/<(\/docs\/)>; rel="help"/.exec(answer.headers.get('Link') ?? '')?.[1] ?? ''))
+      .catch(() => {});
+  }, []);
+  return place;
+}
+
+function Footer() {
+  const documentation = useDocumentation();
+  return <footer class="foot"><p>Coppice's console {CONSOLE_VERSION}
+    {documentation && <> · <a href={documentation} target="_blank" rel="noopener">documentation</a></>}
+    {' · '}<a href={CONSOLE_LICENSES} target="_blank" rel="noopener">licences of its parts</a></p></footer>;
+}
+
 export function App() {
   const [family = 'studies', ...path] = useStore(route);
   const {state} = useStore(session);
@@ -114,6 +132,6 @@ export function App() {
     <Navigation current={family}/>
     <Banner/>
     <main id="main" tabIndex={-1} ref={main}>{page}</main>
-    <footer class="foot"><p>Coppice's console {CONSOLE_VERSION} · <a href={CONSOLE_LICENSES} target="_blank" rel="noopener">licences of its parts</a></p></footer>
+    <Footer/>
   </>;
 }

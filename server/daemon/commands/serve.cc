@@ -82,6 +82,7 @@ absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(files.access, LoadPolicy(flags));
   COPPICE_ASSIGN_OR_RETURN(files.signing_keys, LoadSigningKeys(flags));
   COPPICE_ASSIGN_OR_RETURN(files.console, LoadConsole(flags));
+  COPPICE_ASSIGN_OR_RETURN(files.site, LoadSite(flags));
   return files;
 }
 
@@ -111,12 +112,13 @@ absl::Status ServeAlone(const DaemonProcess& process) {
   if (flags.self_test) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<ServingCurator> serving,
-      ServingCurator::Start({.flags = flags,
-                             .listen = flags.listen,
-                             .certificates = process.files.certificates.get(),
-                             .access = process.files.access.get(),
-                             .http = HttpOptionsOf(flags, process.files.console)},
-                            *curator, process.log));
+      ServingCurator::Start(
+          {.flags = flags,
+           .listen = flags.listen,
+           .certificates = process.files.certificates.get(),
+           .access = process.files.access.get(),
+           .http = HttpOptionsOf(flags, process.files.console, process.files.site)},
+          *curator, process.log));
   const absl::Status told = TellPort(flags, serving->port(), process.log);
   const Reloads reloads = MakeReloads(process, store.sealed(), &curator->audit());
   if (told.ok()) WaitForStop(process, reloads);

@@ -40,6 +40,7 @@ struct DaemonFiles {
   std::unique_ptr<access::AccessControl> access;
   curator::SigningKeys signing_keys;
   std::shared_ptr<const http::Console> console;
+  std::shared_ptr<const http::Site> site;
 };
 
 // A process that serves. All of it must outlive what it starts.

@@ -213,15 +213,16 @@ absl::Status ServeInFleet(const DaemonProcess& process) {
   if (!flags.insecure) {
     COPPICE_ASSIGN_OR_RETURN(peers, LoadPeerTls(flags));
   }
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Front> front,
-                           Front::Start({.listen = flags.listen,
-                                         .http = HttpOptionsOf(flags, process.files.console),
-                                         .certificates = process.files.certificates.get(),
-                                         .limits = flags.limits,
-                                         .peer_ca_pem = peers.client_ca,
-                                         .certificate_pem = peers.certificate,
-                                         .key_pem = peers.key,
-                                         .log = &process.log}));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Front> front,
+      Front::Start({.listen = flags.listen,
+                    .http = HttpOptionsOf(flags, process.files.console, process.files.site),
+                    .certificates = process.files.certificates.get(),
+                    .limits = flags.limits,
+                    .peer_ca_pem = peers.client_ca,
+                    .certificate_pem = peers.certificate,
+                    .key_pem = peers.key,
+                    .log = &process.log}));
   TellHttp(flags, front->http_port(), process.log);
   COPPICE_RETURN_IF_ERROR(TellPort(flags, front->port(), process.log));
   std::optional<Certificates> certificates;

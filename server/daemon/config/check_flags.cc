@@ -1,4 +1,6 @@
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -17,9 +19,12 @@ absl::Status CheckHttpFlags(const DaemonFlags& flags) {
     return absl::InvalidArgumentError(
         "--http-allow-origin wants --http-listen HOST:PORT beside it");
   }
-  if (flags.http_listen.empty() && flags.console.value_or(kNoConsole) != kNoConsole) {
-    return absl::InvalidArgumentError(
-        "--console wants --http-listen HOST:PORT beside it, where browsers find it");
+  for (const auto& [flag, folder] :
+       {std::pair("--console", flags.console), std::pair("--site", flags.site)}) {
+    if (flags.http_listen.empty() && folder.value_or(kNoFolder) != kNoFolder) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " wants --http-listen HOST:PORT beside it, where browsers find it"));
+    }
   }
   for (const std::string& origin : flags.http_allow_origin) {
     const size_t scheme = origin.find("://");

@@ -53,7 +53,8 @@ Examples:
   With calls by HTTP beside gRPC, for curl and browsers (docs/protocol.md):
     coppiced --data-dir /tmp/coppice --insecure --http-listen 127.0.0.1:8080
     curl --json '{}' http://127.0.0.1:8080/coppice.v1.StudyService/ListStudies
-  and the console, where it is installed, at http://127.0.0.1:8080/
+  and the console, where it is installed, at http://127.0.0.1:8080/,
+  and the documentation, where it is installed, at http://127.0.0.1:8080/docs/
 
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
@@ -131,10 +132,17 @@ void AddHttpFlags(CLI::App& app, DaemonFlags& flags) {
   app.add_option_function<std::string>(
          "--console",
          [&flags](const std::string& folder) {
-           flags.console = folder.empty() ? kNoConsole : folder;
+           flags.console = folder.empty() ? kNoFolder : folder;
          },
          "Serve the console, a page for browsers, from this folder at / of --http-listen; \"none\" "
          "serves none (default: the installed one, if there is one)")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--site",
+         [&flags](const std::string& folder) { flags.site = folder.empty() ? kNoFolder : folder; },
+         "Serve the documentation from this folder at /docs/ of --http-listen; \"none\" serves "
+         "none "
+         "(default: the installed one, if there is one)")
       ->type_name("DIR");
 }
 

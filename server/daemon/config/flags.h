@@ -32,6 +32,7 @@ struct DaemonFlags {
   std::vector<std::string> http_allow_origin;
   uint64_t http_connections = 1000;
   std::optional<std::string> console;  // none: the installed one, if there is one
+  std::optional<std::string> site;     // likewise
   std::string tls_cert;
   std::string tls_key;
   std::string client_ca;
@@ -66,8 +67,8 @@ struct DaemonFlags {
   bool in_fleet() const { return !peer_listen.empty(); }
 };
 
-// What --console takes for: serve none.
-inline constexpr char kNoConsole[] = "none";
+// What --console and --site take for: serve none.
+inline constexpr char kNoFolder[] = "none";
 
 inline constexpr int kExitLeaseLost = 75;  // another curator of the fleet leads: start it again
 

@@ -1,56 +1,84 @@
 #include "server/daemon/transport/console.h"
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/report/html.h"
 #include "server/http/console.h"
+#include "server/http/site.h"
 
 namespace coppice::daemon {
 namespace {
 
-// As `cmake --install` and the build lay it out: bin/coppiced, share/coppice/console.
-std::string InstalledConsole() {
+// As `cmake --install` and the build lay it out: bin/coppiced, share/FOLDER/index.html. Empty if it
+// is not there.
+std::string Installed(const char* folder) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  const std::filesystem::path folder =
-      program.parent_path().parent_path() / "share" / "coppice" / "console";
-  return std::filesystem::exists(folder / "index.html", error) ? folder.string() : "";
+  const std::filesystem::path found = program.parent_path().parent_path() / "share" / folder;
+  return std::filesystem::exists(found / "index.html", error) ? found.string() : "";
+}
+
+// What the flag names or, without it, what is installed; empty if there is none, or is to be none.
+std::string FolderOf(const DaemonFlags& flags, const std::optional<std::string>& flag,
+                     const char* installed) {
+  if (flags.http_listen.empty() || flag == kNoFolder) return "";
+  return flag.has_value() ? *flag : Installed(installed);
+}
+
+std::string ConsoleFolder(const DaemonFlags& flags) {
+  return FolderOf(flags, flags.console, "coppice/console");
+}
+
+std::string SiteFolder(const DaemonFlags& flags) {
+  return FolderOf(flags, flags.site, "doc/coppice/html");
+}
+
+std::string OrNone(const std::string& folder) { return folder.empty() ? kNoFolder : folder; }
+
+absl::Status FlagError(const absl::Status& status, absl::string_view flag) {
+  return absl::Status(status.code(), absl::StrCat(flag, " ", status.message(), "; ", flag, " ",
+                                                  kNoFolder, " serves none"));
 }
 
 }  // namespace
 
-std::string ConsoleFolder(const DaemonFlags& flags) {
-  if (flags.http_listen.empty() || flags.console == kNoConsole) return "";
-  return flags.console.has_value() ? *flags.console : InstalledConsole();
-}
-
 absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags) {
   const std::string folder = ConsoleFolder(flags);
   if (folder.empty()) return nullptr;
-  absl::StatusOr<http::ConsoleFiles> files = http::ReadConsoleFiles(folder);
-  if (!files.ok()) {
-    return absl::Status(files.status().code(), absl::StrCat("--console ", files.status().message(),
-                                                            "; --console none serves none"));
-  }
+  absl::StatusOr<http::ServedFiles> files = http::ReadConsoleFiles(folder);
+  if (!files.ok()) return FlagError(files.status(), "--console");
   return std::make_shared<const http::Console>(*std::move(files), report::StyleHash());
 }
 
-HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console) {
+absl::StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags) {
+  const std::string folder = SiteFolder(flags);
+  if (folder.empty()) return nullptr;
+  absl::StatusOr<http::ServedFiles> files = http::ReadSiteFiles(folder);
+  if (!files.ok()) return FlagError(files.status(), "--site");
+  return std::make_shared<const http::Site>(*std::move(files));
+}
+
+HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console,
+                          std::shared_ptr<const http::Site> site) {
   return {.listen = flags.http_listen,
           .allowed_origins = flags.http_allow_origin,
           .console = std::move(console),
+          .site = std::move(site),
           .max_connections = flags.http_connections};
 }
 
 void TellHttp(const DaemonFlags& flags, int port, const Log& log) {
   if (port == 0) return;
-  const std::string console = ConsoleFolder(flags);
   log.Info("http", {{"listen", flags.http_listen},
-                    {"console", console.empty() ? kNoConsole : console},
+                    {"console", OrNone(ConsoleFolder(flags))},
+                    {"site", OrNone(SiteFolder(flags))},
                     {"port", absl::StrCat(port)}});
 }
 

@@ -1,4 +1,4 @@
-// The HTTP listener that the flags ask for, and its console.
+// The HTTP listener that the flags ask for, its console and its documentation.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
@@ -13,16 +13,16 @@
 
 namespace coppice::daemon {
 
-// The folder of --console or, without that flag, the installed one; empty if there is none, or is
-// to be none.
-std::string ConsoleFolder(const DaemonFlags& flags);
-
 // Null if there is none. InvalidArgument or NotFound that names the file which cannot be served.
 absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
 
-HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console);
+// The same of --site.
+absl::StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags);
 
-// Logs where it is served, and which console; nothing for port 0, which is none.
+HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console,
+                          std::shared_ptr<const http::Site> site);
+
+// Logs where it is served, with which console and documentation; nothing for port 0, which is none.
 void TellHttp(const DaemonFlags& flags, int port, const Log& log);
 
 }  // namespace coppice::daemon

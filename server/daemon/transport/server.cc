@@ -234,6 +234,7 @@ absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& optio
   http::ServerOptions http{.listen = options.listen,
                            .allowed_origins = options.allowed_origins,
                            .console = options.console,
+                           .site = options.site,
                            .max_message_bytes = limits.max_message_bytes,
                            .max_request_bytes = limits.max_transport_bytes,
                            .max_connections = options.max_connections,

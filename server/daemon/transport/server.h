@@ -31,6 +31,7 @@
 
 namespace coppice::http {
 class Console;
+class Site;
 class Server;
 struct ServedCalls;
 }  // namespace coppice::http
@@ -54,6 +55,7 @@ struct HttpOptions {
   std::string listen{};  // empty: none
   std::vector<std::string> allowed_origins{};
   std::shared_ptr<const http::Console> console{};  // null: none
+  std::shared_ptr<const http::Site> site{};        // null: none
   uint64_t max_connections = 1000;
 };
 

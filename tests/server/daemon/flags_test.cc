@@ -105,8 +105,33 @@ TEST(CheckFlagsTest, TheConsoleIsServedByHttp) {
   flags.http_listen = "127.0.0.1:2";
   EXPECT_OK(CheckFlags(flags));
   flags.http_listen.clear();
-  flags.console = kNoConsole;
+  flags.console = kNoFolder;
   EXPECT_OK(CheckFlags(flags));
+}
+
+TEST(CheckFlagsTest, TheDocumentationIsServedByHttp) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.site = "somewhere";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--site wants --http-listen HOST:PORT"));
+  flags.http_listen = "127.0.0.1:2";
+  EXPECT_OK(CheckFlags(flags));
+}
+
+TEST(LoadSiteTest, ReadsWhatTheFlagNamesOrNothing) {
+  const coppice::testing::TempDir folder;
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.http_listen = "127.0.0.1:2";
+  flags.site = folder.path() + "/none";
+  EXPECT_THAT(LoadSite(flags), StatusIs(absl::StatusCode::kNotFound,
+                                        ::testing::AllOf(::testing::StartsWith("--site "),
+                                                         HasSubstr("--site none"))));
+  flags.site = kNoFolder;
+  EXPECT_EQ(*LoadSite(flags), nullptr);
+  flags.site = folder.path();
+  for (const char* name : {"/index.html", "/searchindex.js"}) {
+    std::ofstream(folder.path() + name) << "x";
+  }
+  EXPECT_NE(*LoadSite(flags), nullptr);
 }
 
 TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
@@ -118,7 +143,7 @@ TEST(LoadConsoleTest, ReadsWhatTheFlagNamesOrNothing) {
   EXPECT_THAT(LoadConsole(flags), StatusIs(absl::StatusCode::kNotFound,
                                            ::testing::AllOf(::testing::StartsWith("--console "),
                                                             HasSubstr("--console none"))));
-  flags.console = kNoConsole;
+  flags.console = kNoFolder;
   EXPECT_EQ(*LoadConsole(flags), nullptr);
   flags.console = folder.path();
   std::filesystem::create_directory(folder.path() + "/assets");

@@ -51,7 +51,7 @@ class ConsoleFolder {
   void Write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }
-  absl::StatusOr<ConsoleFiles> Read() const { return ReadConsoleFiles(folder_.path()); }
+  absl::StatusOr<ServedFiles> Read() const { return ReadConsoleFiles(folder_.path()); }
   // What the file of this name is refused with.
   absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
     Write(name, bytes);
@@ -70,7 +70,7 @@ auto IsWrong(const std::string& words) {
 
 TEST(ReadConsoleFilesTest, ReadsThePageAndItsAssets) {
   const ConsoleFolder folder;
-  const absl::StatusOr<ConsoleFiles> files = folder.Read();
+  const absl::StatusOr<ServedFiles> files = folder.Read();
   ASSERT_OK(files.status());
   EXPECT_THAT(*files, ElementsAre(Key("/"), Key("/assets/main-1a.js"), Key("/assets/style-2b.css")))
       << "a sibling is no file of its own";

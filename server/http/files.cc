@@ -1,3 +1,5 @@
+#include "server/http/files.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,12 +17,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
-#include "server/http/console.h"
+#include "server/http/protocol.h"
 
 namespace coppice::http {
 namespace {
@@ -55,8 +59,18 @@ absl::Status WrongFile(const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": ", why));
 }
 
-absl::Status TooManyFiles(const std::string& path) {
-  return WrongFile(path, absl::StrCat("the console has more than ", kMaxConsoleFiles, " files"));
+// What a folder may hold at most.
+struct Bounds {
+  absl::string_view what;
+  size_t files;
+  size_t bytes;
+};
+constexpr Bounds kConsole{"the console", kMaxConsoleFiles, kMaxConsoleBytes};
+constexpr Bounds kSite{"the documentation", kMaxSiteFiles, kMaxSiteBytes};
+constexpr int kMaxDepth = 8;  // folders in folders
+
+absl::Status TooManyFiles(const std::string& path, const Bounds& bounds) {
+  return WrongFile(path, absl::StrCat(bounds.what, " has more than ", bounds.files, " files"));
 }
 
 // An open file or folder, closed when it goes.
@@ -100,8 +114,15 @@ absl::StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const 
   return opened;
 }
 
+bool IsFolder(int parent, const std::string& name) {
+  struct stat status {};
+  return fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
 // In order.
-absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path) {
+absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path,
+                                                 const Bounds& bounds) {
   Descriptor own(dup(folder));
   DIR* const listing = fdopendir(own.get());
   if (listing == nullptr) return WrongFile(path, "it cannot be listed");
@@ -110,28 +131,41 @@ absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& 
   while (const dirent* entry = readdir(listing)) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
-    if (names.size() > 2 * kMaxConsoleFiles) break;
+    if (names.size() > 2 * bounds.files) break;
   }
   closedir(listing);
-  if (names.size() > 2 * kMaxConsoleFiles) return TooManyFiles(path);
+  if (names.size() > 2 * bounds.files) return TooManyFiles(path, bounds);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 // Reads files into `files` until one is wrong.
-class ConsoleReader {
+class FolderReader {
  public:
-  ConsoleFiles TakeFiles() { return std::move(files_); }
+  explicit FolderReader(const Bounds& bounds) : bounds_(bounds) {}
 
-  absl::Status ReadAssets(int folder, const std::string& path) {
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path));
+  ServedFiles TakeFiles() { return std::move(files_); }
+
+  // Its files, to be found below `target`, and those of folders in it down to `depth`.
+  absl::Status ReadFolder(int folder, const std::string& path, const std::string& target,
+                          int depth) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path, bounds_));
     for (const std::string& name : names) {
       if (!IsAssetName(name)) {
         return WrongFile(absl::StrCat(path, "/", name),
                          "names of assets have letters, digits and any of . _ - alone");
       }
       if (absl::EndsWith(name, ".gz")) continue;
-      COPPICE_RETURN_IF_ERROR(ReadFileAs(folder, name, path, names, "/assets/" + name));
+      if (depth > 0 && IsFolder(folder, name)) {
+        const std::string inner = absl::StrCat(path, "/", name);
+        struct stat status {};
+        COPPICE_ASSIGN_OR_RETURN(const Descriptor opened,
+                                 OpenEntry(folder, name, inner, S_IFDIR, status));
+        COPPICE_RETURN_IF_ERROR(
+            ReadFolder(opened.get(), inner, absl::StrCat(target, name, "/"), depth - 1));
+        continue;
+      }
+      COPPICE_RETURN_IF_ERROR(ReadFileAs(folder, name, path, names, target + name));
     }
     return CheckSiblings(names, path);
   }
@@ -144,10 +178,8 @@ class ConsoleReader {
       return WrongFile(absl::StrCat(path, "/", name),
                        "its ending is none of .html .js .css .svg .png .ico .json .txt");
     }
-    if (files_.size() >= kMaxConsoleFiles) {
-      return TooManyFiles(path);
-    }
-    ConsoleFile file{.type = *type};
+    if (files_.size() >= bounds_.files) return TooManyFiles(path, bounds_);
+    ServedFile file{.type = *type};
     COPPICE_ASSIGN_OR_RETURN(file.plain, ReadContent(folder, name, path));
     const std::string zipped = name + ".gz";
     if (std::binary_search(names.begin(), names.end(), zipped)) {
@@ -171,12 +203,12 @@ class ConsoleReader {
   }
 
  private:
-  absl::StatusOr<ConsoleContent> ReadContent(int folder, const std::string& name,
-                                             const std::string& parent) {
+  absl::StatusOr<FileContent> ReadContent(int folder, const std::string& name,
+                                          const std::string& parent) {
     const std::string path = absl::StrCat(parent, "/", name);
     struct stat status {};
     COPPICE_ASSIGN_OR_RETURN(const Descriptor file, OpenEntry(folder, name, path, S_IFREG, status));
-    const size_t left = kMaxConsoleBytes - bytes_;
+    const size_t left = bounds_.bytes - bytes_;
     std::string bytes(std::min(static_cast<size_t>(status.st_size), left) + 1, '\0');
     size_t size = 0;
     while (size < bytes.size()) {
@@ -187,32 +219,65 @@ class ConsoleReader {
     }
     if (size > left) {
       return WrongFile(
-          path, absl::StrCat("with it the files have more than ", kMaxConsoleBytes >> 20, " MiB"));
+          path, absl::StrCat("with it the files have more than ", bounds_.bytes >> 20, " MiB"));
     }
     if (size == bytes.size()) return WrongFile(path, "it grew while it was read");
     bytes.resize(size);
     bytes_ += size;
     const Sha256Digest digest = Sha256({bytes});
     const absl::string_view hash(reinterpret_cast<const char*>(digest.data()), digest.size() / 2);
-    return ConsoleContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
-                          .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
+    return FileContent{.bytes = std::make_shared<const std::string>(std::move(bytes)),
+                       .etag = absl::StrCat("\"", absl::BytesToHexString(hash), "\"")};
   }
 
-  ConsoleFiles files_;
+  const Bounds bounds_;
+  ServedFiles files_;
   size_t bytes_ = 0;
 };
 
-}  // namespace
+// Whether an Accept-Encoding names gzip, and with no weight of 0.
+bool AcceptsGzip(absl::string_view accept_encoding) {
+  for (absl::string_view coding : absl::StrSplit(accept_encoding, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(coding, ';');
+    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(parts[0]), "gzip")) continue;
+    for (size_t i = 1; i < parts.size(); ++i) {
+      absl::string_view weight = absl::StripAsciiWhitespace(parts[i]);
+      double number = 0;
+      if (!absl::StartsWithIgnoreCase(weight, "q=")) continue;
+      weight.remove_prefix(2);
+      if (!absl::SimpleAtod(weight, &number) || !(number > 0)) return false;
+    }
+    return true;
+  }
+  return false;
+}
 
-absl::StatusOr<ConsoleFiles> ReadConsoleFiles(const std::string& folder) {
-  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+bool IsKnown(absl::string_view if_none_match, absl::string_view etag) {
+  for (absl::string_view known : absl::StrSplit(if_none_match, ',')) {
+    known = absl::StripAsciiWhitespace(known);
+    absl::ConsumePrefix(&known, "W/");
+    if (known == etag || known == "*") return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Descriptor> OpenFolder(const std::string& folder) {
+  Descriptor opened(open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (opened.get() < 0) {
     return absl::NotFoundError(absl::StrCat(Printable(folder), ": ", std::strerror(errno)));
   }
   struct stat status {};
   if (fstat(opened.get(), &status) != 0) return WrongFile(folder, std::strerror(errno));
   COPPICE_RETURN_IF_ERROR(CheckWriters(status, folder));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(opened.get(), folder));
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder) {
+  COPPICE_ASSIGN_OR_RETURN(const Descriptor opened, OpenFolder(folder));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                           NamesIn(opened.get(), folder, kConsole));
   for (const std::string& name : names) {
     if (name != "assets" && name != "index.html" && name != "index.html.gz") {
       return WrongFile(absl::StrCat(folder, "/", name),
@@ -220,14 +285,54 @@ absl::StatusOr<ConsoleFiles> ReadConsoleFiles(const std::string& folder) {
                        "the folder of a built console?");
     }
   }
-  COPPICE_RETURN_IF_ERROR(ConsoleReader::CheckSiblings(names, folder));
-  ConsoleReader reader;
+  COPPICE_RETURN_IF_ERROR(FolderReader::CheckSiblings(names, folder));
+  FolderReader reader(kConsole);
   COPPICE_RETURN_IF_ERROR(reader.ReadFileAs(opened.get(), "index.html", folder, names, "/"));
   const std::string path = folder + "/assets";
+  struct stat status {};
   COPPICE_ASSIGN_OR_RETURN(const Descriptor assets,
                            OpenEntry(opened.get(), "assets", path, S_IFDIR, status));
-  COPPICE_RETURN_IF_ERROR(reader.ReadAssets(assets.get(), path));
+  COPPICE_RETURN_IF_ERROR(reader.ReadFolder(assets.get(), path, "/assets/", /*depth=*/0));
   return reader.TakeFiles();
+}
+
+absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder) {
+  COPPICE_ASSIGN_OR_RETURN(const Descriptor opened, OpenFolder(folder));
+  FolderReader reader(kSite);
+  COPPICE_RETURN_IF_ERROR(reader.ReadFolder(opened.get(), folder, "/", kMaxDepth));
+  ServedFiles files = reader.TakeFiles();
+  if (files.contains("/index.html") && files.contains("/searchindex.js")) return files;
+  return WrongFile(folder,
+                   "it lacks index.html or searchindex.js: is this the folder of a built site?");
+}
+
+absl::string_view PathOf(const RequestHead& head) {
+  return absl::string_view(head.target).substr(0, head.target.find('?'));
+}
+
+Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
+                        absl::string_view cache_control, absl::string_view security_head) {
+  if (head.method != "GET" && head.method != "HEAD") {
+    return {.status = 405,
+            .head = absl::StrCat("Allow: GET, HEAD\r\nContent-Type: application/json\r\n"
+                                 "Cache-Control: no-store\r\n",
+                                 security_head),
+            .body = ErrorBody(absl::UnimplementedError("files are read by GET"))};
+  }
+  const bool zips = file.gzip.bytes != nullptr;
+  const bool is_zipped = zips && AcceptsGzip(head.accept_encoding);
+  const FileContent& content = is_zipped ? file.gzip : file.plain;
+  Response response{.head = absl::StrCat("Cache-Control: ", cache_control,
+                                         "\r\nETag: ", content.etag, "\r\n",
+                                         zips ? "Vary: Accept-Encoding\r\n" : "", security_head)};
+  if (IsKnown(head.if_none_match, content.etag)) {
+    response.status = 304;
+    return response;
+  }
+  absl::StrAppend(&response.head, "Content-Type: ", file.type, "\r\n",
+                  is_zipped ? "Content-Encoding: gzip\r\n" : "");
+  response.file = content.bytes;
+  return response;
 }
 
 }  // namespace coppice::http

@@ -1,0 +1,54 @@
+// Files that browsers load: what a folder of them may hold, and how one is sent.
+
+#ifndef COPPICE_SERVER_HTTP_FILES_H_
+#define COPPICE_SERVER_HTTP_FILES_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/http/calls.h"
+#include "server/http/request_parser.h"
+
+namespace coppice::http {
+
+// What a file is sent as: its bytes, or those of its sibling NAME.gz, with the hash of either.
+struct FileContent {
+  std::shared_ptr<const std::string> bytes{};  // null: there is none
+  std::string etag{};                          // in its quotes
+};
+struct ServedFile {
+  absl::string_view type;
+  FileContent plain{};
+  FileContent gzip{};
+};
+// By the path that a request names: "/", "/assets/NAME".
+using ServedFiles = std::map<std::string, ServedFile, std::less<>>;
+
+inline constexpr size_t kMaxConsoleFiles = 64;  // NAME and NAME.gz are one
+inline constexpr size_t kMaxConsoleBytes = size_t{8} << 20;
+inline constexpr size_t kMaxSiteFiles = 512;
+inline constexpr size_t kMaxSiteBytes = size_t{32} << 20;
+
+// Reads index.html and assets/NAME, each with NAME.gz if that is there.
+//
+// Errors     InvalidArgument or NotFound that names the file: for a folder that holds anything
+//            else, links, files that everybody may write, and more than the bounds above.
+absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder);
+
+// Reads every file of the folder and of folders in it, "/NAME" or "/FOLDER/NAME", each with NAME.gz
+// if that is there. Errors: as above, and for a folder that is no built site.
+absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder);
+
+absl::string_view PathOf(const RequestHead& head);
+
+// The answer to a request for `file`, of any method, with these header lines besides its own.
+Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
+                        absl::string_view cache_control, absl::string_view security_head);
+
+}  // namespace coppice::http
+
+#endif  // COPPICE_SERVER_HTTP_FILES_H_
