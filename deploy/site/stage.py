@@ -93,6 +93,7 @@ class Stage:
             name = docname.removeprefix("reference/protocol/")
             if name != docname:
                 self.targets[f"proto/coppice/v1/{name}.proto"] = docname
+        self.targets["proto/coppice/v1"] = "reference/protocol"
         self.targets |= OWN_PAGES
         self.attach("reference/protocol", [name for name in made if name.startswith("reference/protocol/")])
         self.attach("reference/commands", [name for name in made if name.startswith("reference/commands/")])

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -73,7 +74,8 @@ def program_named(word):
 
 @functools.lru_cache(maxsize=None)
 def help_of(program, *path):
-    run = subprocess.run([program, *path, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    with tempfile.TemporaryDirectory() as elsewhere:  # a program of the tests may take --help for the name of a folder
+        run = subprocess.run([program, *path, "--help"], cwd=elsewhere, capture_output=True, text=True, timeout=60, check=False)
     return run.stdout + run.stderr
 
 
