@@ -33,7 +33,7 @@ class PageLink(nodes.Inline, nodes.TextElement):
 
 def read_site(app):
     site = json.loads((pathlib.Path(app.srcdir) / "site.json").read_text(encoding="utf-8"))
-    app.env.coppice_pages, app.env.coppice_targets = site["pages"], site["targets"]
+    app.env.coppice_pages, app.env.coppice_targets, app.env.coppice_folders = site["pages"], site["targets"], site["folders"]
     if not hasattr(app.env, "coppice_anchors"):
         app.env.coppice_anchors = {}
 
@@ -68,6 +68,9 @@ def follow_links(env, doctree):
         target = path if not name else posixpath.normpath(posixpath.join("" if name.startswith("/") else posixpath.dirname(path), name.lstrip("/")))
         docname = env.coppice_targets.get(target)
         children = node[0].children
+        if docname is None and target in env.coppice_folders:
+            node.replace_self(children)
+            continue
         if docname is None:
             warn(env, node, env.docname, f"there is no {target}, or the site does not show it")
             node.replace_self(children)

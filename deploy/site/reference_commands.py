@@ -117,7 +117,7 @@ def settings_page(root, program, manual):
     file, title = SETTINGS[program]
     text = (root / "deploy/config" / file).read_text(encoding="utf-8")
     head = " ".join(line[2:] for line in text.split("\n\n")[0].split("\n") if line.startswith("# ") and not line.startswith("#   "))
-    out = [f"# {title}", f"Of `{program}`, from `deploy/config/{file}`, where each stands once. Each is also a flag: `--NAME`. The sample is what that file says.", escape(head)]
+    out = [f"# {title}", f"What `{program}` can be set to, from `deploy/config/{file}`. Each setting is also a flag, `--NAME`. A sample is what that file says.", escape(head)]
     for section, settings in settings_in(text):
         rows = []
         for name, value, is_set, comment in settings:

@@ -138,7 +138,7 @@ def write(root, stage):
         if not file.service:
             names = ", ".join(page.link(message.name) for message in file.message_type)
             others.append([f"[{code(file.name)}](/docs/reference/protocol/{page.name}.md)", names])
-    text = ["# Protocol", "Every service, message and enum of `coppice.v1`, from the comments of its `.proto` files.",
+    text = ["# Protocol reference", "Every service, message and enum of `coppice.v1`, from the comments of its `.proto` files.",
             "[The protocol](/docs/protocol.md) says how a client uses them.", "## Services", table(["service", "calls", "what for"], rows),
             "## Messages of several services", table(["file", "messages"], others)]
     (stage / "reference/protocol.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")

@@ -3,7 +3,8 @@
 
 Pages of docs/ lie in STAGE as they lie in docs/, docs/README.md as the entry page; README.md becomes overview.md. Source files
 that pages link to become pages of their own below source/, and reference/ is made of the sources. STAGE/site.json tells
-pages.py which file of the repository each page is: {"pages": {docname: path}, "targets": {path: docname}}.
+pages.py which file of the repository each page is, and what is linked but not shown: {"pages": {docname: path},
+"targets": {path: docname}, "folders": [path]}.
 """
 
 import json
@@ -26,7 +27,7 @@ LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".proto": "protobuf", ".py": 
              ".yaml": "yaml", ".yml": "yaml", ".js": "js"}
 MOST_LINES = 2000  # of a source file that is shown
 OWN_PAGES = {"deploy/config/full.toml": "reference/settings-coppiced", "deploy/config/relay.toml": "reference/settings-coppice-relay",
-             "client/c/coppice_device.h": "reference/c", "client/python/coppice/__init__.py": "reference/python"}
+             "proto/coppice/v1": "reference/protocol", "client/c/coppice_device.h": "reference/c", "client/python/coppice/__init__.py": "reference/python"}
 
 
 def docname_of(path):
@@ -58,7 +59,7 @@ def notebook_page(text):
 class Stage:
     def __init__(self, root, folder):
         self.root, self.folder = root, folder
-        self.pages, self.targets = {}, {}
+        self.pages, self.targets, self.folders = {}, {}, set()
 
     def add(self, docname, path, text):
         """`path` is the file of the repository that the page's links start from."""
@@ -107,8 +108,13 @@ class Stage:
             for line in prose((self.folder / f"{docname}.md").read_text(encoding="utf-8")):
                 for link in LINK.findall(line):
                     target = (self.root / path).parent / link
-                    if not re.match(r"[a-z]+:", link) and target.is_file() and self.root in target.resolve().parents:
-                        self.add_source(target.resolve().relative_to(self.root).as_posix())
+                    if re.match(r"[a-z]+:", link) or self.root not in target.resolve().parents:
+                        continue
+                    name = target.resolve().relative_to(self.root).as_posix()
+                    if target.is_file():
+                        self.add_source(name)
+                    elif target.is_dir():
+                        self.folders.add(name)
 
     def add_source(self, path):
         if path in self.targets or path.endswith((".svg", ".png")):
@@ -149,7 +155,7 @@ def main():
     stage.add_reference(pathlib.Path(sys.argv[3]) if sys.argv[3:] else None)
     stage.add_sources()
     stage.add_contents()
-    (folder / "site.json").write_text(json.dumps({"pages": stage.pages, "targets": stage.targets}), encoding="utf-8")
+    (folder / "site.json").write_text(json.dumps({"pages": stage.pages, "targets": stage.targets, "folders": sorted(stage.folders)}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ SITE = OUTPUT / "site"
 sys.path.insert(0, str(SOURCE / "tests/browser"))
 # As coppiced sends the site (server/http/site.cc), with the scripts of the search page or of others.
 POLICY = "default-src 'none'; script-src {}; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-TREES = ("client", "cmake", "common", "deploy", "docs", "proto", "server/access")
+TREES = ("client", "cmake", "common", "deploy", "docs", "proto", "server")
 FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "CMakeLists.txt")
 COMMON_CHECKS = "document.querySelectorAll('h1').length === 1 && document.querySelector('main') !== null && document.title !== ''"
 
@@ -154,14 +154,15 @@ class SiteTest(unittest.TestCase):
 class BuildTest(unittest.TestCase):
     """Of pages that are wrong, with the configuration of the site."""
 
-    def convert(self, text, targets=None):
+    def convert(self, text):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="coppice-site-"))
         self.addCleanup(shutil.rmtree, folder)
         pages = {"index": text, "other": "# Other\n\n## A section\n"}
         for name, page in pages.items():
             (folder / f"{name}.md").write_text(page + ("\n```{toctree}\nother\n```\n" if name == "index" else ""), encoding="utf-8")
         paths = {"index": "docs/README.md", "other": "docs/other.md"}
-        (folder / "site.json").write_text(json.dumps({"pages": paths, "targets": {path: name for name, path in paths.items()}}))
+        (folder / "site.json").write_text(json.dumps({"pages": paths, "targets": {path: name for name, path in paths.items()},
+                                                      "folders": ["server/http"]}))
         ran = subprocess.run(["/usr/bin/python3", "-m", "sphinx", "-q", "-W", "--keep-going", "-c", SOURCE / "deploy/site", "-d", folder / "trees",
                               folder, folder / "out"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
@@ -169,10 +170,11 @@ class BuildTest(unittest.TestCase):
         return ran.returncode, ran.stdout, page.read_text(encoding="utf-8") if page.is_file() else ""
 
     def test_links_that_lead_somewhere(self):
-        code, said, page = self.convert("# Page\n\n[a](other.md), [b](other.md#a-section), [c](#page), [d](https://example.com)\n")
+        code, said, page = self.convert("# Page\n\n[a](other.md), [b](other.md#a-section), [c](#page), [d](https://example.com), [e](../server/http)\n")
         self.assertEqual((code, said), (0, ""))
         for link in ("other.html", "other.html#a-section", "#page", "https://example.com"):
             self.assertIn(f'href="{link}"', page)
+        self.assertIn(", e<", page)  # a folder is named, and not shown
 
     def test_dead_links_and_anchors_fail(self):
         for link, why in (("gone.md", "there is no docs/gone.md"), ("other.md#gone", "docs/other.md has no #gone"),
