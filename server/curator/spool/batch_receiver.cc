@@ -86,7 +86,17 @@ absl::Status CheckBegins(Study& study, const BatchHeader& header) {
                                       " batches, the most that one may have: make a new study"));
 }
 
-// One study's batches while a part is received.
+absl::Status Busy(const Study& study, absl::string_view with) {
+  return absl::AbortedError(
+      absl::StrCat("study ", study.id(), ": ", with, "; send this part again"));
+}
+
+BatchProgress ProgressOf(const RelayBatch& batch) {
+  return {.state = batch.state, .received = batch.received};
+}
+
+// One study's batches while a part is received. Receive() and Finish() are called under
+// StudyBatches::receiving().
 class Receiver {
  public:
   Receiver(storage::Store& store, Study& study)
@@ -94,10 +104,9 @@ class Receiver {
         study_(study),
         ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
 
-  absl::StatusOr<BatchProgress> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
-    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) {
-      return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
-    }
+  // The batch with this part, if it is the next one.
+  absl::StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
+    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
     if (known.has_value() && known->id != batch.id) {
       return NotTaken(study_,
@@ -111,17 +120,46 @@ class Receiver {
       known->last_ticket = "";
     }
     if (known->is_dropped()) return AfterSealing(study_);
-    if (known->state != BatchState::kReceiving) return ProgressOf(*known);
+    if (known->state != BatchState::kReceiving) return *known;
     if (!part.tickets.empty() && part.first_report == known->received) {
       COPPICE_RETURN_IF_ERROR(StorePart(*known, part));
     }
-    if (known->received == known->header.reports) COPPICE_RETURN_IF_ERROR(Finish(*known));
-    return ProgressOf(*known);
+    return *std::move(known);
+  }
+
+  // Whether the disk has what the relay signed: the root is not that of what came, because what is
+  // judged is what the disk has. Long, so nobody may wait for it.
+  absl::StatusOr<bool> IsWhole(const RelayBatch& batch) const {
+    MerkleRootStream root;
+    uint64_t found = 0;
+    COPPICE_RETURN_IF_ERROR(VisitSpool(
+        store_, study_.id(), batch.id, ciphertext_bytes_,
+        [&](uint64_t, const SealedReports& reports) {
+          for (size_t i = 0; i < reports.size(); ++i) {
+            root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
+          }
+          found += reports.size();
+          return absl::OkStatus();
+        }));
+    return found == batch.received && root.Root() == batch.header.root;
+  }
+
+  absl::StatusOr<RelayBatch> Finish(const RelayBatch& batch, bool is_whole) {
+    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
+    std::optional<RelayBatch> next = study_.batches().OfEpoch(batch.header.epoch);
+    // Meanwhile the study may have been sealed, or another call may have finished the batch.
+    if (!next.has_value() || next->is_dropped()) return AfterSealing(study_);
+    if (next->state != BatchState::kReceiving) return *std::move(next);
+    next->state = is_whole ? BatchState::kStored : BatchState::kBroken;
+    storage::StoreBatch writes;
+    if (!is_whole) writes.DeletePrefix(BatchSpoolPrefix(study_.id(), batch.id));
+    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), *next));
+    return *std::move(next);
   }
 
  private:
-  static BatchProgress ProgressOf(const RelayBatch& batch) {
-    return {.state = batch.state, .received = batch.received};
+  absl::Status NoStudy() const {
+    return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
   }
 
   absl::Status StorePart(RelayBatch& batch, const BatchPart& part) {
@@ -157,29 +195,7 @@ class Receiver {
                                          return absl::OkStatus();
                                        }));
     batch.last_ticket = std::move(last);
-    return absl::OkStatus();
-  }
-
-  // The root is the disk's, not that of what came: what is judged is what the disk has.
-  absl::Status Finish(RelayBatch& batch) {
-    MerkleRootStream root;
-    uint64_t found = 0;
-    COPPICE_RETURN_IF_ERROR(VisitSpool(
-        store_, study_.id(), batch.id, ciphertext_bytes_,
-        [&](uint64_t, const SealedReports& reports) {
-          for (size_t i = 0; i < reports.size(); ++i) {
-            root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
-          }
-          found += reports.size();
-          return absl::OkStatus();
-        }));
-    RelayBatch next = batch;
-    const bool is_whole = found == batch.received && root.Root() == batch.header.root;
-    next.state = is_whole ? BatchState::kStored : BatchState::kBroken;
-    storage::StoreBatch writes;
-    if (!is_whole) writes.DeletePrefix(BatchSpoolPrefix(study_.id(), batch.id));
-    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), next));
-    batch = std::move(next);
+    study_.batches().Set(batch);  // so that parts that are refused do not read it all again
     return absl::OkStatus();
   }
 
@@ -195,13 +211,37 @@ class Receiver {
   const size_t ciphertext_bytes_;
 };
 
+absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
+                                 const RelayBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const bool is_whole, receiver.IsWhole(batch));
+  const MutexLock lock(batches.receiving());
+  return receiver.Finish(batch, is_whole);
+}
+
 }  // namespace
 
 absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, ReadHeader(study, part));
-  const MutexLock lock(study.batches().receiving());
-  return Receiver(store, study).Receive(std::move(batch), part, now_unix_seconds);
+  Receiver receiver(store, study);
+  StudyBatches& batches = study.batches();
+  if (!batches.receiving().TryLock()) {
+    return Busy(study, "another part of a batch is being taken in");
+  }
+  const absl::StatusOr<RelayBatch> received =
+      receiver.Receive(std::move(batch), part, now_unix_seconds);
+  batches.receiving().Unlock();
+  COPPICE_RETURN_IF_ERROR(received.status());
+  const bool has_come =
+      received->state == BatchState::kReceiving && received->received == received->header.reports;
+  if (!has_come) return ProgressOf(*received);
+  if (!batches.BeginCheck(received->header.epoch)) {
+    return Busy(study, "all of this batch has come, and its root is being found");
+  }
+  const absl::StatusOr<RelayBatch> finished = Check(receiver, batches, *received);
+  batches.EndCheck(received->header.epoch);
+  COPPICE_RETURN_IF_ERROR(finished.status());
+  return ProgressOf(*finished);
 }
 
 void DropReceiving(const Study& study, storage::StoreBatch& batch) {
@@ -211,10 +251,9 @@ void DropReceiving(const Study& study, storage::StoreBatch& batch) {
   }
 }
 
-void DropStored(const Study& study, storage::StoreBatch& batch) {
-  for (const RelayBatch& dropped : study.batches().InState(BatchState::kStored)) {
-    batch.Delete(BatchKey(study.id(), dropped.id));
-  }
+void DropStored(const Study& study, absl::Span<const RelayBatch> stored,
+                storage::StoreBatch& batch) {
+  for (const RelayBatch& dropped : stored) batch.Delete(BatchKey(study.id(), dropped.id));
 }
 
 }  // namespace coppice::curator

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_batches.h"
 #include "server/storage/store.h"
@@ -46,8 +47,11 @@ struct BatchProgress {
 //            not as its settings ask. PermissionDenied: not signed by the study's relay.
 //            InvalidArgument that names the field: no such header, or reports that do not fit it.
 //            ResourceExhausted: too many batches have begun, or the disk is full; nothing was
-//            written, and the same part may be sent later. Else what the store returns.
-// Threads    safe to share; parts of a study wait for each other.
+//            written, and the same part may be sent later. Aborted, at once: another part of the
+//            study is being stored, or the batch's root is being found. Else what the store
+//            returns.
+// Threads    safe to share. StudyBatches::receiving() is only tried, and held for one write; after
+//            a start also while the last ticket of what came before is looked up.
 absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds);
 
@@ -55,9 +59,10 @@ absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
 // for nobody would send the rest. Its record stays: the curator has seen some of these reports. The
 // caller holds StudyBatches::receiving().
 void DropReceiving(const Study& study, storage::StoreBatch& batch);
-// Adds to the batch that retires a study the removal of what is not counted as a whole, whose
-// reports go with the spool. The caller holds StudyBatches::receiving().
-void DropStored(const Study& study, storage::StoreBatch& batch);
+// Adds to the batch that retires a study the removal of these, which are not counted as a whole.
+// Their reports go with the spool.
+void DropStored(const Study& study, absl::Span<const RelayBatch> stored,
+                storage::StoreBatch& batch);
 
 }  // namespace coppice::curator
 

@@ -116,7 +116,9 @@ class BatchOpener {
   const TicketAuthority& authority_;
   const size_t max_threads_;
   // Held while a record is counted, through all tries: a write that failed may be on disk all the
-  // same, and then nothing of its study may be written before it is written again.
+  // same, and then nothing of its study may be written before it is written again. All studies have
+  // this one lock, and its holder waits for the committer: StudyBatches::receiving(), which a relay
+  // may keep, is never taken under it.
   Mutex counting_;
   Mutex mutex_;
   CondVar changed_;

@@ -145,10 +145,28 @@ void StudyBatches::Set(const RelayBatch& batch) {
   }
 }
 
-void StudyBatches::ForgetStored() {
+void StudyBatches::Replace(const RelayBatch& batch) {
   const MutexLock lock(mutex_);
-  std::erase_if(batches_,
-                [](const RelayBatch& batch) { return batch.state == BatchState::kStored; });
+  const auto found = of_epoch_.find(batch.header.epoch);
+  if (found != of_epoch_.end()) batches_[found->second] = batch;
+}
+
+bool StudyBatches::BeginCheck(const EpochId& epoch) {
+  const MutexLock lock(mutex_);
+  return in_check_.insert(epoch).second;
+}
+
+void StudyBatches::EndCheck(const EpochId& epoch) {
+  const MutexLock lock(mutex_);
+  in_check_.erase(epoch);
+}
+
+void StudyBatches::Forget(absl::Span<const RelayBatch> batches) {
+  const MutexLock lock(mutex_);
+  std::erase_if(batches_, [&](const RelayBatch& batch) {
+    return std::any_of(batches.begin(), batches.end(),
+                       [&](const RelayBatch& dropped) { return dropped.id == batch.id; });
+  });
   of_epoch_.clear();
   for (size_t i = 0; i < batches_.size(); ++i) of_epoch_[batches_[i].header.epoch] = i;
 }

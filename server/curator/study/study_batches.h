@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/study/relay_promise.h"
 #include "common/study/sha256.h"
@@ -55,6 +57,8 @@ absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_vie
 // Guarantee  there is one batch a deal. Memory follows the store: whoever changes a batch calls
 //            Set() once that is stored.
 // Threads    safe to share; one thread at a time changes a batch, and one at a time adds any.
+//            receiving() comes first: its holder may wait for the committer (intake.h), but neither
+//            the committer nor who counts reports may take it.
 // Units      some 400 bytes a batch, and there are at most kMaxBatches.
 class StudyBatches {
  public:
@@ -66,8 +70,10 @@ class StudyBatches {
 
   // Adds the batch, or replaces the one of its deal.
   void Set(const RelayBatch& batch);
-  // Forgets those that had come as a whole and were not counted as a whole.
-  void ForgetStored();
+  // The same, but adds nothing: the study may have forgotten the batch meanwhile.
+  void Replace(const RelayBatch& batch);
+  // Forgets these.
+  void Forget(absl::Span<const RelayBatch> batches);
 
   // At most one comes of a deal.
   std::optional<RelayBatch> OfEpoch(const EpochId& epoch) const;
@@ -81,14 +87,21 @@ class StudyBatches {
   // Whether batches have come as a whole and are not counted as a whole.
   bool has_stored() const;
 
-  // Held while a part of a batch is received, and by who must not find one being received.
+  // Held while a part of a batch is stored, and by who must not find one being stored. Devices and
+  // operators wait for its holder, so a relay's call only tries to take it, and reads no batch as a
+  // whole while it holds it.
   Mutex& receiving() { return receiving_; }
+
+  // Whether this call checks the root of the deal's batch from now on: false while another does.
+  bool BeginCheck(const EpochId& epoch);
+  void EndCheck(const EpochId& epoch);
 
  private:
   Mutex receiving_;
   mutable Mutex mutex_;
   std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts
   absl::flat_hash_map<EpochId, size_t> of_epoch_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<EpochId> in_check_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator
