@@ -158,6 +158,21 @@ class Receiver {
   }
 
  private:
+  static absl::Status CheckSize(const RelayBatch& batch, const SealedReports& reports) {
+    const uint64_t room = batch.header.reports - batch.received;
+    const uint64_t most = std::min(kMaxReportsPerPart, room);
+    if (reports.size() > most) {
+      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
+                                                     " reports here, are of ", reports.size(),
+                                                     "; a part has at most ", kMaxReportsPerPart));
+    }
+    const uint64_t least = LeastReportsOfPart(batch.header.reports, reports.bytes_each());
+    if (reports.size() >= std::min(least, room)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("tickets: must be of at least ", least, " reports, are of ", reports.size(),
+                     "; only the last part of a batch may be smaller: send ", most, " at once"));
+  }
+
   absl::Status NoStudy() const {
     return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
   }
@@ -167,13 +182,7 @@ class Receiver {
                                 .encapsulated = part.encapsulated,
                                 .ciphertexts = part.ciphertexts,
                                 .ciphertext_bytes = ciphertext_bytes_};
-    const uint64_t room = batch.header.reports - batch.received;
-    const uint64_t most = std::min<uint64_t>(kMaxReportsPerPart, room);
-    if (reports.size() > most) {
-      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
-                                                     " reports here, are of ", reports.size(),
-                                                     "; a part has at most ", kMaxReportsPerPart));
-    }
+    COPPICE_RETURN_IF_ERROR(CheckSize(batch, reports));
     COPPICE_RETURN_IF_ERROR(FindLastTicket(batch));
     COPPICE_RETURN_IF_ERROR(CheckSealedReports(reports, *batch.last_ticket));
     RelayBatch next = batch;
@@ -219,6 +228,12 @@ absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
 }
 
 }  // namespace
+
+uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
+  const uint64_t by_bytes = (kMinPartBytes + bytes_each - 1) / bytes_each;
+  // What a study asks of a batch is four such parts at least; only tests have smaller ones.
+  return std::min({kMinReportsPerPart, by_bytes, reports_of_batch / 4});
+}
 
 absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds) {

@@ -3,7 +3,6 @@
 #ifndef COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_
 #define COPPICE_SERVER_CURATOR_SPOOL_BATCH_RECEIVER_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -15,8 +14,6 @@
 #include "server/storage/store.h"
 
 namespace coppice::curator {
-
-inline constexpr size_t kMaxReportsPerPart = 1000;
 
 // A part of a batch, as it came. The columns are as in SealedReports.
 struct BatchPart {
@@ -35,6 +32,9 @@ struct BatchProgress {
   friend bool operator==(const BatchProgress&, const BatchProgress&) = default;
 };
 
+// The fewest reports of a part that is not the last one of such a batch; each of this many bytes.
+uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
+
 // Stores the next part of a batch in one synced write, and says how far the batch has come. With
 // the last part its root is found anew from what the disk has: a batch whose root is the one that
 // the relay signed is stored, and every other is dropped. Nothing is opened here.
@@ -45,7 +45,8 @@ struct BatchProgress {
 // Errors     FailedPrecondition, for good: the study has no relay; it is sealed, and the batch has
 //            not come as a whole; the deal has another batch; the header is not of this study, or
 //            not as its settings ask. PermissionDenied: not signed by the study's relay.
-//            InvalidArgument that names the field: no such header, or reports that do not fit it.
+//            InvalidArgument that names the field: no such header, or reports that do not fit it;
+//            a part that is smaller than LeastReportsOfPart() and not the last.
 //            ResourceExhausted: too many batches have begun, or the disk is full; nothing was
 //            written, and the same part may be sent later. Aborted, at once: another part of the
 //            study is being stored, or the batch's root is being found. Else what the store

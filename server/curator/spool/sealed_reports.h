@@ -28,6 +28,7 @@ struct SealedReports {
   size_t ciphertext_bytes = 1;  // of each
 
   size_t size() const { return tickets.size() / kSpooledTicketBytes; }
+  size_t bytes_each() const { return kSpooledTicketBytes + kEncapsulatedBytes + ciphertext_bytes; }
   absl::string_view ticket(size_t i) const {
     return tickets.substr(i * kSpooledTicketBytes, kSpooledTicketBytes);
   }

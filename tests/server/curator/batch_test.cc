@@ -189,6 +189,30 @@ TEST_F(BatchTest, APartHasAtMostAThousandReports) {
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1010u);
 }
 
+// Each part is a synced write, and another when it is counted.
+TEST_F(BatchTest, APartIsNotSmallUnlessItIsTheLast) {
+  const SealedBatch batch = HonestBatch(1, 1100);
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tickets: must be of at least 250"));
+  EXPECT_THAT(DeliverPart(batch, 0, 1), refused);
+  EXPECT_THAT(DeliverPart(batch, 0, 249), refused);
+  EXPECT_EQ(RecordsUnder("spool/") + RecordsUnder("batch/"), 0u);
+  EXPECT_EQ(*DeliverPart(batch, 0, 250), (Progress{.received = 250}));
+  EXPECT_EQ(*DeliverPart(batch, 250, 800), (Progress{.received = 1050}));
+  EXPECT_EQ(*Ask(batch), (Progress{.received = 1050}));
+  EXPECT_THAT(DeliverPart(batch, 1050, 49), refused) << "not yet the last";
+  EXPECT_EQ(DeliverPart(batch, 1050, 50)->state, State::kStored);
+  EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1100u);
+}
+
+TEST(LeastReportsOfPartTest, LongReportsNeedFewer) {
+  EXPECT_EQ(LeastReportsOfPart(kLeastMinBatch, 64), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1048), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1049), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1053), 249u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, uint64_t{1} << 16), 4u);
+}
+
 TEST_F(BatchTest, ADealHasOneBatch) {
   const SealedBatch batch = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(batch, 0, 3));
