@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/seal/report_seal.h"
@@ -132,15 +133,14 @@ class Receiver {
   absl::StatusOr<bool> IsWhole(const RelayBatch& batch) const {
     MerkleRootStream root;
     uint64_t found = 0;
-    COPPICE_RETURN_IF_ERROR(VisitSpool(
-        store_, study_.id(), batch.id, ciphertext_bytes_,
-        [&](uint64_t, const SealedReports& reports) {
-          for (size_t i = 0; i < reports.size(); ++i) {
-            root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
-          }
-          found += reports.size();
-          return absl::OkStatus();
-        }));
+    const auto visit = [&](uint64_t, const SealedReports& reports) {
+      for (size_t i = 0; i < reports.size(); ++i) {
+        root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
+      }
+      found += reports.size();
+      return absl::OkStatus();
+    };
+    COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     return found == batch.received && root.Root() == batch.header.root;
   }
 
@@ -198,19 +198,26 @@ class Receiver {
   absl::Status FindLastTicket(RelayBatch& batch) {
     if (batch.last_ticket.has_value()) return absl::OkStatus();
     std::string last;
-    COPPICE_RETURN_IF_ERROR(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_,
-                                       [&](uint64_t, const SealedReports& reports) {
-                                         last = std::string(reports.ticket(reports.size() - 1));
-                                         return absl::OkStatus();
-                                       }));
+    const auto visit = [&](uint64_t, const SealedReports& reports) {
+      last = std::string(reports.ticket(reports.size() - 1));
+      return absl::OkStatus();
+    };
+    COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     batch.last_ticket = std::move(last);
     study_.batches().Set(batch);  // so that parts that are refused do not read it all again
     return absl::OkStatus();
   }
 
+  absl::Status Visit(
+      const RelayBatch& batch,
+      absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit)
+      const {
+    return OfStore(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_, visit));
+  }
+
   absl::Status Store(storage::StoreBatch writes, const RelayBatch& next) {
     writes.Put(BatchKey(study_.id(), next.id), EncodeBatch(next));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(writes));
+    COPPICE_RETURN_IF_ERROR(OfStore(store_.Apply(writes)));
     study_.batches().Set(next);
     return absl::OkStatus();
   }
@@ -228,6 +235,15 @@ absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
 }
 
 }  // namespace
+
+absl::Status OfStore(const absl::Status& status) {
+  if (status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+      absl::IsNotFound(status)) {
+    return status;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "the curator's store failed: send the same part again later; ", status.message()));
+}
 
 uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
   const uint64_t by_bytes = (kMinPartBytes + bytes_each - 1) / bytes_each;

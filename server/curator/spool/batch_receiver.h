@@ -32,6 +32,11 @@ struct BatchProgress {
   friend bool operator==(const BatchProgress&, const BatchProgress&) = default;
 };
 
+// What a relay is told of the store's `status`: Unavailable for whatever is wrong with it, since it
+// says nothing about the batch, and a relay takes FailedPrecondition for the batch's end. A full
+// disk stays ResourceExhausted, and a study that was deleted meanwhile NotFound.
+absl::Status OfStore(const absl::Status& status);
+
 // The fewest reports of a part that is not the last one of such a batch; each of this many bytes.
 uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
 
@@ -49,8 +54,8 @@ uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
 //            a part that is smaller than LeastReportsOfPart() and not the last.
 //            ResourceExhausted: too many batches have begun, or the disk is full; nothing was
 //            written, and the same part may be sent later. Aborted, at once: another part of the
-//            study is being stored, or the batch's root is being found. Else what the store
-//            returns.
+//            study is being stored, or the batch's root is being found. Unavailable: the store
+//            failed, as OfStore() says.
 // Threads    safe to share. StudyBatches::receiving() is only tried, and held for one write; after
 //            a start also while the last ticket of what came before is looked up.
 absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,

@@ -207,7 +207,7 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id, const BatchPart& part) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(OfStore(SealIfOver(*study)));
     return spool_.Receive(study, part, clock_());
   }
 

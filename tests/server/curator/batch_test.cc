@@ -302,6 +302,35 @@ TEST_F(BatchTest, AReportSealedForAnotherKeyThanTheHeaderSaysDoesNotOpen) {
   EXPECT_OK(studies_->Reconcile());
 }
 
+// A relay erases a batch that is refused as FAILED_PRECONDITION for long enough.
+TEST_F(BatchTest, AStoreThatFailsIsUnavailableWhateverItSays) {
+  const SealedBatch batch = HonestBatch(1, 6);
+  ASSERT_OK(DeliverPart(batch, 0, 3));
+  const auto unavailable = [](const char* why) {
+    return StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why));
+  };
+  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the role lacks a right"));
+  store_.FailWrites(absl::DataLossError("the store is corrupt"));
+  EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the store is corrupt"));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
+}
+
+// Nor does a study whose end cannot be written down end a batch.
+TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
+  StudySpec spec = RelayedSpec("two", 4);
+  spec.settings.expires_unix_seconds = 2000;
+  ASSERT_OK(studies_->Create(spec));
+  const SealedBatch batch = HonestBatch(1, 6, "two");
+  now_ = 2000;
+  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  EXPECT_THAT(DeliverPart(batch, 0, 6, "two"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the role lacks a right")));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_THAT(DeliverPart(batch, 0, 6, "two"), StatusIs(kNeverTaken, HasSubstr("is sealed")));
+}
+
 // A full disk, as the store says it.
 TEST_F(BatchTest, AFullDiskRefusesAPartAndTakesItLater) {
   const SealedBatch batch = HonestBatch(1, 6);
