@@ -100,8 +100,9 @@ BatchProgress ProgressOf(const RelayBatch& batch) {
 // StudyBatches::receiving().
 class Receiver {
  public:
-  Receiver(storage::Store& store, Study& study)
+  Receiver(storage::Store& store, SpoolRoom& room, Study& study)
       : store_(store),
+        room_(room),
         study_(study),
         ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
 
@@ -114,8 +115,11 @@ class Receiver {
                       "its deal has another batch already, and the relay signed both: the relay is "
                       "at fault");
     }
+    std::optional<SpoolRoom::Place> place;  // until the batch is stored
     if (!known.has_value()) {
       COPPICE_RETURN_IF_ERROR(CheckBegins(study_, batch.header));
+      COPPICE_ASSIGN_OR_RETURN(SpoolRoom::Place taken, room_.Take(study_, batch.header));
+      place.emplace(std::move(taken));
       batch.created_unix_seconds = std::max<int64_t>(0, now);
       known = std::move(batch);
       known->last_ticket = "";
@@ -223,6 +227,7 @@ class Receiver {
   }
 
   storage::Store& store_;
+  SpoolRoom& room_;
   Study& study_;
   const size_t ciphertext_bytes_;
 };
@@ -251,10 +256,10 @@ uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
   return std::min({kMinReportsPerPart, by_bytes, reports_of_batch / 4});
 }
 
-absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
+absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, ReadHeader(study, part));
-  Receiver receiver(store, study);
+  Receiver receiver(store, room, study);
   StudyBatches& batches = study.batches();
   if (!batches.receiving().TryLock()) {
     return Busy(study, "another part of a batch is being taken in");

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "server/curator/spool/spool_room.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_batches.h"
 #include "server/storage/store.h"
@@ -52,13 +53,13 @@ uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each);
 //            not as its settings ask. PermissionDenied: not signed by the study's relay.
 //            InvalidArgument that names the field: no such header, or reports that do not fit it;
 //            a part that is smaller than LeastReportsOfPart() and not the last.
-//            ResourceExhausted: too many batches have begun, or the disk is full; nothing was
-//            written, and the same part may be sent later. Aborted, at once: another part of the
-//            study is being stored, or the batch's root is being found. Unavailable: the store
-//            failed, as OfStore() says.
+//            ResourceExhausted: too many batches have begun, or too many bytes, or the disk is
+//            full; nothing was written, and the same part may be sent later. Aborted, at once:
+//            another part of the study is being stored, or the batch's root is being found.
+//            Unavailable: the store failed, as OfStore() says.
 // Threads    safe to share. StudyBatches::receiving() is only tried, and held for one write; after
 //            a start also while the last ticket of what came before is looked up.
-absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
+absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds);
 
 // Adds to the batch that seals a study the removal of the reports of what has not come as a whole,

@@ -11,7 +11,7 @@ namespace coppice::curator {
 absl::StatusOr<BatchProgress> BatchSpool::Receive(const std::shared_ptr<Study>& study,
                                                   const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(const BatchProgress progress,
-                           ReceivePart(store_, *study, part, now_unix_seconds));
+                           ReceivePart(store_, room_, *study, part, now_unix_seconds));
   if (progress.state == BatchState::kStored) opener_.Add(study);
   return progress;
 }

@@ -42,6 +42,8 @@ struct RelayBatch {
   bool is_dropped() const { return state == BatchState::kBroken && received < header.reports; }
   // In the spool. What is not judged of a broken batch is dropped.
   uint64_t waiting() const { return state == BatchState::kBroken ? 0 : received - judged; }
+  // That the spool has room for: those, and those that are to come.
+  uint64_t reserved() const { return state == BatchState::kBroken ? 0 : header.reports - judged; }
 };
 
 // What is left of a batch that had not come as a whole once its reports are dropped.
@@ -84,6 +86,8 @@ class StudyBatches {
   BatchSummary Summary(size_t newest) const;
   // Reports in the spool.
   uint64_t waiting() const;
+  // Reports that the spool has room for. Costs the same however many batches there are.
+  uint64_t reserved() const;
   // Whether batches have come as a whole and are not counted as a whole.
   bool has_stored() const;
 
@@ -98,10 +102,13 @@ class StudyBatches {
 
  private:
   Mutex receiving_;
+  void Exchange(RelayBatch& place, const RelayBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable Mutex mutex_;
   std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts
   absl::flat_hash_map<EpochId, size_t> of_epoch_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<EpochId> in_check_ ABSL_GUARDED_BY(mutex_);
+  uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::curator
