@@ -270,6 +270,22 @@ TEST_F(BatchTest, AStudyWithoutARelayTakesNoBatch) {
   EXPECT_THAT(DeliverPart(batch, 0, 5, "plain"), StatusIs(kNeverTaken, HasSubstr("has no relay")));
 }
 
+// Somebody looks all the time. Were the batches read after the outcomes, most of these would be
+// seen as counted while their reports are not.
+TEST_F(BatchTest, NoBatchIsShownAsCountedBeforeItsReportsAre) {
+  std::vector<SealedBatch> batches;
+  for (uint8_t epoch = 1; epoch <= 100; ++epoch) batches.push_back(HonestBatch(epoch, 4));
+  std::thread relay([&] {
+    for (const SealedBatch& batch : batches) EXPECT_OK(Deliver(batch));
+  });
+  for (uint64_t counted = 0; counted < batches.size() && !HasFailure();) {
+    const StudyInfo info = *studies_->Get("one");
+    counted = info.relay->batches.counted;
+    EXPECT_GE(CountOf(info, ReportOutcome::kAccepted), 4 * counted);
+  }
+  relay.join();
+}
+
 TEST_F(BatchTest, FewBatchesMayHaveBegunAtATime) {
   std::vector<SealedBatch> begun;
   for (uint8_t epoch = 1; epoch <= StudyBatches::kMaxReceiving; ++epoch) {
