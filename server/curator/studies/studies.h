@@ -63,6 +63,7 @@ struct PublicSide {
   PartitionOptions partition;
   std::shared_ptr<const Forest> forest;  // that models are estimated on
   std::shared_ptr<const Table> rows;
+  std::optional<RelaySettings> relay{};
 };
 
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
