@@ -68,7 +68,8 @@ absl::StatusOr<std::string> RelayedDevice::TakeTicket(const Deal& deal, absl::Du
   const std::vector<char> set_aside = SetAsideMemory(deal);
   COPPICE_ASSIGN_OR_RETURN(std::string envelope,
                            parts_.relay.TakeOffer(deal.relay.study, deal.relay.epoch));
-  not_before_ = std::max(not_before_, parts_.clock.Now() + delay);
+  const absl::Time may_send = parts_.clock.Now() + delay;
+  not_before_ = std::max(not_before_.value_or(may_send), may_send);
   return envelope;
 }
 
@@ -96,12 +97,17 @@ absl::Status RelayedDevice::Answer(absl::string_view study, ReadText read, Priva
   return AnswerTicket(deal, dealt, sealer, read, random);
 }
 
-absl::StatusOr<Deliveries> RelayedDevice::Deliver() {
+absl::StatusOr<Deliveries> RelayedDevice::Deliver(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting,
                            respondent_.WaitingForRelay(KeyIdOf(parts_.relay_policy.relay_key)));
   Deliveries deliveries;
   if (waiting.empty()) return deliveries;
-  parts_.clock.SleepUntil(not_before_);
+  if (!not_before_.has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(const absl::Duration delay,
+                             DrawSendDelay(parts_.relay_policy, random));
+    not_before_ = parts_.clock.Now() + delay;
+  }
+  parts_.clock.SleepUntil(*not_before_);
   for (const JournalEntry& entry : waiting) {
     COPPICE_ASSIGN_OR_RETURN(const SubmitOutcome outcome, parts_.relay.Submit(entry));
     COPPICE_RETURN_IF_ERROR(respondent_.Settle(entry, ResultOf(outcome), deliveries));

@@ -4,6 +4,7 @@
 #define COPPICE_CLIENT_RELAY_RELAYED_DEVICE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,9 +55,10 @@ DeliveryResult ResultOf(SubmitOutcome outcome);
 //            own policy and journal; not on its ticket, nor on its row: all that can decline comes
 //            before the ticket is taken, and the row is read after. What is sent is sealed and in
 //            the journal before, has one length for all tickets, and goes to this relay and nobody
-//            else, at a time that was drawn before there was a ticket.
+//            else, at a time that was drawn before there was a ticket, or, after a restart, before
+//            anything is sent.
 // Errors     Answer(): those of Respondent and AdmitDeal(); DataLoss for an envelope without a
-//            ticket. Deliver(): those of the journal and the link.
+//            ticket. Deliver(): those of the journal, the link and `random`.
 // Threads    one at a time.
 class RelayedDevice {
  public:
@@ -69,9 +71,10 @@ class RelayedDevice {
   using ReadText = absl::FunctionRef<TextRow()>;
   absl::Status Answer(absl::string_view study, ReadText read, PrivateRandom& random);
 
-  // Waits until an answer of this process may be sent, then sends what waits for this relay, from
-  // earlier processes too. What is lost for good is among the refused.
-  absl::StatusOr<Deliveries> Deliver();
+  // Waits until what waits for this relay may be sent, then sends it. What an earlier process left
+  // waits for a delay of its own, drawn anew: else the network would see by the time whose answer
+  // a restart had held back. What is lost for good is among the refused.
+  absl::StatusOr<Deliveries> Deliver(PrivateRandom& random);
 
   // As Device::GiveUp().
   absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
@@ -85,7 +88,8 @@ class RelayedDevice {
 
   const RelayedDeviceParts parts_;
   const Respondent respondent_;
-  absl::Time not_before_ = absl::InfinitePast();
+  // When this process may send; none until it has a ticket, or finds an answer that waits.
+  std::optional<absl::Time> not_before_;
 };
 
 }  // namespace coppice

@@ -258,6 +258,11 @@ double CheckedDeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos,
                       wanted);
 }
 
+// Whether `central_nanos` is below by a hundredth or more. Neither is above kMaxAmplifiedNanos.
+bool IsWorthSaying(uint64_t local_nanos, uint64_t central_nanos) {
+  return central_nanos * 100 <= local_nanos * 99;
+}
+
 // `delta` units of 10^-18, rounded down.
 double DeltaReal(uint64_t delta) { return Real(delta) * 1e-18 * (1 - 0x1p-50); }
 
@@ -302,6 +307,11 @@ absl::StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t del
   return Budget::FromNanos(proved);
 }
 
+absl::StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta) {
+  COPPICE_ASSIGN_OR_RETURN(const Budget bound, EpsilonBound(reports, delta));
+  return IsWorthSaying(reports.local.nanos(), bound.nanos()) ? bound : reports.local;
+}
+
 absl::StatusOr<Budget> LargestLocalEpsilon(
     uint64_t honest, const Budget& central, uint64_t delta,
     absl::FunctionRef<absl::StatusOr<double>(const Budget& local)> two_sided_mass) {
@@ -319,7 +329,8 @@ absl::StatusOr<Budget> LargestLocalEpsilon(
     const bool holds = CheckedDeltaBound(reports, central.nanos(), wanted) <= wanted;
     (holds ? proved : refuted) = middle;
   }
-  return Budget::FromNanos(std::max(central.nanos(), proved * kLocalStepNanos));
+  const uint64_t largest = proved * kLocalStepNanos;
+  return IsWorthSaying(largest, central.nanos()) ? Budget::FromNanos(largest) : central;
 }
 
 }  // namespace coppice

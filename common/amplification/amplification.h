@@ -60,8 +60,15 @@ absl::StatusOr<double> DeltaBound(const ShuffledReports& reports, uint64_t epsil
 // of 0 or of kDeltaOne and more.
 absl::StatusOr<Budget> EpsilonBound(const ShuffledReports& reports, uint64_t delta);
 
+// What is said of such reports, in certificates and plans: EpsilonBound(), or `reports.local` where
+// that gains less than a hundredth. A promise makes its reader trust another party and an assumed
+// share of honest reports; a gain of some billionths only looks like one, as it is gone with the
+// next report that is dishonest. Errors as EpsilonBound().
+absl::StatusOr<Budget> PromisedEpsilon(const ShuffledReports& reports, uint64_t delta);
+
 // The largest local epsilon, rounded down to a millionth, whose EpsilonBound() is at most
-// `central`; never below `central`. `two_sided_mass` is asked for the mass of each one tried.
+// `central`; never below `central`, which it is where it would be less than a hundredth above.
+// `two_sided_mass` is asked for the mass of each one tried.
 absl::StatusOr<Budget> LargestLocalEpsilon(
     uint64_t honest, const Budget& central, uint64_t delta,
     absl::FunctionRef<absl::StatusOr<double>(const Budget& local)> two_sided_mass);

@@ -4,9 +4,11 @@
 #ifndef COPPICE_COMMON_COMMAND_LINE_REFERENCE_H_
 #define COPPICE_COMMON_COMMAND_LINE_REFERENCE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
 namespace CLI {
@@ -61,6 +63,13 @@ std::string ManualPage(const CommandReference& program, const std::string& versi
 // A script that completes the program's line. `shell` is one of CompletionShells().
 std::string CompletionScript(const CommandReference& program, const std::string& shell);
 std::vector<std::string> CompletionShells();
+
+// For a program that reads its commands' lines itself: runs `name manual` and `name completion
+// SHELL`, and answers any other first word with the nearest command that there is; the exit code.
+// None if the line names no command. To be asked after all other commands. `describe` adds the
+// program's flags and its other commands.
+std::optional<int> RunReference(const std::string& name, int argc, const char* const* argv,
+                                absl::FunctionRef<void(CLI::App&)> describe);
 
 }  // namespace coppice
 

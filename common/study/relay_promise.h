@@ -64,6 +64,14 @@ struct BatchHeader {
 // InvalidArgument unless every field is as stated above.
 absl::Status ValidateBatchHeader(const BatchHeader& header);
 
+// A batch travels in parts of at most this many reports. But for the last one, a part has at least
+// the second number of reports, or this many bytes of them: each is a synced write of the curator,
+// and another when it is counted. A quarter of the most leaves room for relays that must keep
+// their messages small.
+inline constexpr uint64_t kMaxReportsPerPart = 1000;
+inline constexpr uint64_t kMinReportsPerPart = kMaxReportsPerPart / 4;
+inline constexpr uint64_t kMinPartBytes = uint64_t{1} << 18;
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_STUDY_RELAY_PROMISE_H_

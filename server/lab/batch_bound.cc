@@ -33,8 +33,9 @@ absl::StatusOr<BatchReport> BatchEpsilon(const PlanFlags& flags, const curator::
                                          const Budget& local, const Batch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
                            planner.Cost(local, mechanism, flags.max_payload));
-  COPPICE_ASSIGN_OR_RETURN(const Budget central,
-                           EpsilonBound({batch.honest, local, cost.two_sided_mass}, batch.delta));
+  COPPICE_ASSIGN_OR_RETURN(
+      const Budget central,
+      PromisedEpsilon({batch.honest, local, cost.two_sided_mass}, batch.delta));
   return BatchReport{{"epsilon", local.epsilon()},
                      {"mechanism", std::string(MechanismName(cost.kind))},
                      {"batch_epsilon", central.epsilon()}};

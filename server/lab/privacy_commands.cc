@@ -147,7 +147,7 @@ absl::StatusOr<AmplifyRow> CentralOf(const AmplifyFlags& flags, uint64_t reports
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, ShuffleDelta(flags.delta, reports));
   COPPICE_ASSIGN_OR_RETURN(const double mass, MassAt(flags, local));
   const uint64_t honest = HonestOf(flags, reports);
-  COPPICE_ASSIGN_OR_RETURN(const Budget central, EpsilonBound({honest, local, mass}, delta));
+  COPPICE_ASSIGN_OR_RETURN(const Budget central, PromisedEpsilon({honest, local, mass}, delta));
   return AmplifyRow{local, central, reports, honest, delta};
 }
 

@@ -149,6 +149,9 @@ void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
   readings.AddGauges("coppice_sealed_reports_waiting",
                      "Reports that a relay has handed over and that are not opened yet, by study.",
                      [&studies] { return WaitingReports(studies); });
+  readings.AddGauge("coppice_spool_bytes",
+                    "Disk that relays' batches have taken that are not counted yet.",
+                    [&studies] { return static_cast<double>(studies.SpoolBytes()); });
   readings.AddGauges("coppice_studies", "Studies, by state.",
                      [&studies] { return StudiesByState(studies); });
   readings.AddGauge("coppice_intake_queued_bytes",

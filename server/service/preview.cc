@@ -273,6 +273,7 @@ absl::Status StudyHandlers::ForecastStudy(const Caller& /*caller*/,
   COPPICE_ASSIGN_OR_RETURN(const curator::PublicSide study, studies_.GetPublicSide(id));
   question.epsilons = {study.terms->epsilon};
   question.mechanism = study.terms->mechanism;
+  question.relay = study.relay;
   const Table rows = PreviewRows(*study.rows, study.partition.seed);
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
                            curator::Planner::Create(rows, study.terms->epsilon,

@@ -283,6 +283,33 @@ class DeployTest(unittest.TestCase):
         self.assertIn(os.path.dirname(journal), writable)
 
 
+class AlertsTest(unittest.TestCase):
+    """deploy/prometheus/alerts.yml, rule by rule, as text: Debian's Prometheus is not needed for that."""
+
+    def setUp(self):
+        rules = re.split(r"^      - alert: ", read("prometheus", "alerts.yml"), flags=re.MULTILINE)[1:]
+        self.rules = dict(rule.split("\n", 1) for rule in rules)
+
+    def test_every_rule_says_what_it_looks_at_and_whom_it_wakes(self):
+        for name, rule in self.rules.items():
+            with self.subTest(name):
+                self.assertRegex(rule, r"(?m)^        expr: \S")
+                self.assertRegex(rule, r"(?m)^        labels: \{severity: (page|ticket)\}$")
+                self.assertRegex(rule, r'(?m)^          summary: "')
+
+    def test_alerts_that_the_pages_name_are_there(self):
+        docs = os.path.join(SOURCE, "docs")
+        for page in ("fleet.md", "operating.md", "postgresql.md"):
+            with open(os.path.join(docs, page), encoding="utf-8") as file:
+                named = set(re.findall(r"`(Coppice[A-Z][A-Za-z]+)`", file.read()))
+            self.assertLessEqual(named, set(self.rules), page)
+
+    def test_reports_that_wait_for_long_are_told(self):
+        rule = self.rules["CoppiceSealedReportsWait"]
+        self.assertIn("coppice_sealed_reports_waiting > 0", rule)
+        self.assertIn("for: 1h", rule)
+
+
 class RelayTest(unittest.TestCase):
     """The relay's configuration on a machine that has all the files that it names."""
 

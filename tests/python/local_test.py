@@ -158,6 +158,25 @@ class TestSimulation:
         assert model.certificate.reports == 20_000
         assert "report" in str(model.certificate)
 
+    def test_what_a_relay_promises_is_a_field(self):
+        """Of a model that a relayed study built, as its file says it."""
+        from coppice.v1 import model_pb2
+
+        model = coppice.simulate(customers(300, 1), customers(2000, 2), schema=SCHEMA, epsilon=2)
+        assert model.certificate.relay is None
+        message = model_pb2.Model.FromString(model.to_bytes())
+        message.certificate.reports = 2500
+        message.certificate.relay.CopyFrom(model_pb2.RelayBound(
+            epsilon_nanos=500_000_000, delta_atto=10**10, honest_reports=900, batches=2,
+            dishonest_millionths=100_000, least_accepted=1000, relay_key_id=bytes(range(16))))
+        relayed = coppice.Model.from_bytes(message.SerializeToString())
+        relay = relayed.certificate.relay
+        assert (relay.epsilon, relay.delta, relay.honest_reports) == (0.5, 1e-8, 900)
+        assert (relay.dishonest, relay.batches, relay.least_accepted) == (0.1, 2, 1000)
+        assert relay.relay_key_id == bytes(range(16)).hex()
+        assert "does not collude with the relay" in str(relayed.certificate)
+        assert "RelayPromise(epsilon=0.5" in repr(relayed.certificate)
+
     def test_estimators(self):
         public, private, test = customers(500, 1), customers(20_000, 2), customers(3000, 3)
         features = ["age", "plan", "calls"]

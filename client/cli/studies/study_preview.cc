@@ -176,7 +176,22 @@ void NoteRelay(const v1::StudySettings& settings) {
       settings.relay().min_batch(), settings.relay().dishonest_millionths() / 1e4));
 }
 
-void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json, bool with_relay = false) {
+bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
+  return std::any_of(response.outlooks().begin(), response.outlooks().end(),
+                     [](const v1::Outlook& one) { return one.relay_epsilon_nanos() > 0; });
+}
+
+// Of a study that exists, whose settings `study show` has.
+void NoteRelayOfStudy(const std::string& study) {
+  Note(absl::StrCat(
+      "relay_epsilon is towards the curator, if as many reports of each batch are honest as the "
+      "study assumes (`coppice study show --study ",
+      study,
+      "`), and the relay deals tickets at random and tells nobody who has which. If the relay and "
+      "the curator collude, epsilon is all there is."));
+}
+
+void PrintOutlooks(const v1::PreviewStudyResponse& response, bool json, bool with_relay) {
   std::vector<Json> rows;
   for (const v1::Outlook& outlook : response.outlooks()) {
     rows.push_back(Describe(outlook, with_relay));
@@ -216,11 +231,13 @@ absl::Status Forecast(const ForecastFlags& flags) {
   const v1::PreviewStudyResponse& forecast = answer.forecast();
   COPPICE_RETURN_IF_ERROR(WritePage(flags, forecast));
   if (flags.html_file == "-") return absl::OkStatus();
-  PrintOutlooks(forecast, flags.output.json);
+  const bool with_relay = PromisesOfRelay(forecast);
+  PrintOutlooks(forecast, flags.output.json, with_relay);
   NotePublicOnly(forecast);
   NoteFeatures(forecast);
   Note(forecast.advice());
   NoteReaders(forecast);
+  if (with_relay) NoteRelayOfStudy(flags.study);
   return absl::OkStatus();
 }
 

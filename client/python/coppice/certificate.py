@@ -4,10 +4,43 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 from coppice import _core
 from coppice._html import frame
+
+
+@dataclass(frozen=True)
+class RelayPromise:
+    """What holds, besides, towards a curator that does not collude with the study's relay.
+
+    It rests on the relay, which has to have dealt the curator's tickets at random and told nobody who
+    got which, and on so many reports of each batch being honest. If the two collude, the certificate's
+    epsilon is all there is.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The promise.
+    honest_reports : int
+        Of each batch, that must be of devices which follow the protocol and tell nobody their ticket.
+    dishonest : float
+        The share that was assumed not to be.
+    batches : int
+        That the model rests on.
+    least_accepted : int
+        Accepted reports of the smallest of them.
+    relay_key_id : str
+        Whose promise it is: the first 16 bytes of SHA-256 of the relay's key.
+    """
+
+    epsilon: float
+    delta: float
+    honest_reports: int
+    dishonest: float
+    batches: int
+    least_accepted: int
+    relay_key_id: str
 
 
 @dataclass(frozen=True)
@@ -28,6 +61,8 @@ class Certificate:
         What was used without protection.
     diagnosis : str
         What the estimator made of its evidence; empty if it cannot tell.
+    relay : RelayPromise or None
+        What is promised towards a curator that does not collude with the study's relay; None: nothing.
     """
 
     epsilon: float
@@ -42,6 +77,7 @@ class Certificate:
     code_version: str = field(repr=False)
     diagnosis: str = field(repr=False)
     words: list[dict[str, Any]] = field(repr=False)
+    relay: Optional[RelayPromise] = None
 
     def __str__(self) -> str:
         lines: list[str] = []

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from coppice import _core, _rows
 from coppice._core import Schema
 from coppice._html import frame
-from coppice.certificate import Certificate
+from coppice.certificate import Certificate, RelayPromise
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -63,7 +63,9 @@ class Model:
     @property
     def certificate(self) -> Certificate:
         """What it cost in privacy."""
-        return Certificate(**self._core.certificate)
+        described = dict(self._core.certificate)
+        relay = described.pop("relay")
+        return Certificate(relay=relay and RelayPromise(**relay), **described)
 
     @property
     def num_trees(self) -> int:

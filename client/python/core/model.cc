@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/trained_model.h"
@@ -37,6 +38,7 @@ namespace {
 namespace py = pybind11;
 
 constexpr size_t kRowsPerThread = 10'000;
+constexpr double kMillion = 1e6;
 constexpr double kBillion = 1e9;
 constexpr double kQuintillion = 1e18;
 
@@ -241,6 +243,20 @@ py::list WordsOf(const Certificate& certificate) {
   return sections;
 }
 
+// None where nothing is promised.
+py::object DescribeRelay(const RelayBound& relay) {
+  if (relay.epsilon_nanos == 0) return py::none();
+  py::dict described;
+  described["epsilon"] = static_cast<double>(relay.epsilon_nanos) / kBillion;
+  described["delta"] = static_cast<double>(relay.delta_atto) / kQuintillion;
+  described["honest_reports"] = relay.honest_reports;
+  described["dishonest"] = relay.dishonest_millionths / kMillion;
+  described["batches"] = relay.batches;
+  described["least_accepted"] = relay.least_accepted;
+  described["relay_key_id"] = absl::BytesToHexString(relay.relay_key);
+  return described;
+}
+
 py::dict DescribeCertificateOf(const Model& model) {
   const Certificate& certificate = model.certificate();
   py::list releases;
@@ -257,6 +273,7 @@ py::dict DescribeCertificateOf(const Model& model) {
   described["code_version"] = certificate.code_version;
   described["diagnosis"] = certificate.diagnosis;
   described["releases"] = releases;
+  described["relay"] = DescribeRelay(certificate.relay);
   described["words"] = WordsOf(certificate);
   return described;
 }

@@ -46,12 +46,12 @@ struct BatchBound {
 //            Neighbours as above.
 // Units      `reports` of the smallest batch; `delta_atto` in 1e-18; `two_sided_mass` is the
 //            largest of all trees. Nothing is promised for no honest report, and where it would be
-//            no less than `local`.
+//            less than a hundredth below `local` (PromisedEpsilon()).
 inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, uint64_t reports,
                                   uint32_t dishonest_millionths, uint64_t delta_atto) {
   const uint64_t honest =
       std::min(HonestReports(reports, dishonest_millionths), kMaxShuffledReports);
-  const absl::StatusOr<Budget> bound = EpsilonBound({honest, local, two_sided_mass}, delta_atto);
+  const absl::StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta_atto);
   if (!bound.ok() || *bound >= local) return {.honest_reports = honest};
   return {.epsilon_nanos = bound->nanos(), .honest_reports = honest};
 }

@@ -322,11 +322,7 @@ absl::Status BatchOpener::Count(const Task& task, const ReportBatch& reports,
 
 absl::Status BatchOpener::Finish(Study& study, const std::optional<RelayBatch>& counted) {
   if (!counted.has_value()) return absl::OkStatus();  // the study is deleted or retired
-  {
-    // Held while a study is retired, which forgets the batch.
-    const MutexLock lock(study.batches().receiving());
-    if (study.batches().OfEpoch(counted->header.epoch).has_value()) study.batches().Set(*counted);
-  }
+  study.batches().Replace(*counted);
   if (counted->state != BatchState::kCounted) return absl::OkStatus();
   return intake_.RunOnCommitter([&] {
     study.DropSpentOnceCounted();

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/seal/report_seal.h"
@@ -86,42 +87,98 @@ absl::Status CheckBegins(Study& study, const BatchHeader& header) {
                                       " batches, the most that one may have: make a new study"));
 }
 
-// One study's batches while a part is received.
+absl::Status Busy(const Study& study, absl::string_view with) {
+  return absl::AbortedError(
+      absl::StrCat("study ", study.id(), ": ", with, "; send this part again"));
+}
+
+BatchProgress ProgressOf(const RelayBatch& batch) {
+  return {.state = batch.state, .received = batch.received};
+}
+
+// One study's batches while a part is received. Receive() and Finish() are called under
+// StudyBatches::receiving().
 class Receiver {
  public:
-  Receiver(storage::Store& store, Study& study)
+  Receiver(storage::Store& store, SpoolRoom& room, Study& study)
       : store_(store),
+        room_(room),
         study_(study),
         ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
 
-  absl::StatusOr<BatchProgress> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
-    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) {
-      return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
-    }
+  // The batch with this part, if it is the next one.
+  absl::StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
+    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
     if (known.has_value() && known->id != batch.id) {
       return NotTaken(study_,
                       "its deal has another batch already, and the relay signed both: the relay is "
                       "at fault");
     }
+    std::optional<SpoolRoom::Place> place;  // until the batch is stored
     if (!known.has_value()) {
       COPPICE_RETURN_IF_ERROR(CheckBegins(study_, batch.header));
+      COPPICE_ASSIGN_OR_RETURN(SpoolRoom::Place taken, room_.Take(study_, batch.header));
+      place.emplace(std::move(taken));
       batch.created_unix_seconds = std::max<int64_t>(0, now);
       known = std::move(batch);
       known->last_ticket = "";
     }
     if (known->is_dropped()) return AfterSealing(study_);
-    if (known->state != BatchState::kReceiving) return ProgressOf(*known);
+    if (known->state != BatchState::kReceiving) return *known;
     if (!part.tickets.empty() && part.first_report == known->received) {
       COPPICE_RETURN_IF_ERROR(StorePart(*known, part));
     }
-    if (known->received == known->header.reports) COPPICE_RETURN_IF_ERROR(Finish(*known));
-    return ProgressOf(*known);
+    return *std::move(known);
+  }
+
+  // Whether the disk has what the relay signed: the root is not that of what came, because what is
+  // judged is what the disk has. Long, so nobody may wait for it.
+  absl::StatusOr<bool> IsWhole(const RelayBatch& batch) const {
+    MerkleRootStream root;
+    uint64_t found = 0;
+    const auto visit = [&](uint64_t, const SealedReports& reports) {
+      for (size_t i = 0; i < reports.size(); ++i) {
+        root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
+      }
+      found += reports.size();
+      return absl::OkStatus();
+    };
+    COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
+    return found == batch.received && root.Root() == batch.header.root;
+  }
+
+  absl::StatusOr<RelayBatch> Finish(const RelayBatch& batch, bool is_whole) {
+    if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
+    std::optional<RelayBatch> next = study_.batches().OfEpoch(batch.header.epoch);
+    // Meanwhile the study may have been sealed, or another call may have finished the batch.
+    if (!next.has_value() || next->is_dropped()) return AfterSealing(study_);
+    if (next->state != BatchState::kReceiving) return *std::move(next);
+    next->state = is_whole ? BatchState::kStored : BatchState::kBroken;
+    storage::StoreBatch writes;
+    if (!is_whole) writes.DeletePrefix(BatchSpoolPrefix(study_.id(), batch.id));
+    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), *next));
+    return *std::move(next);
   }
 
  private:
-  static BatchProgress ProgressOf(const RelayBatch& batch) {
-    return {.state = batch.state, .received = batch.received};
+  static absl::Status CheckSize(const RelayBatch& batch, const SealedReports& reports) {
+    const uint64_t room = batch.header.reports - batch.received;
+    const uint64_t most = std::min(kMaxReportsPerPart, room);
+    if (reports.size() > most) {
+      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
+                                                     " reports here, are of ", reports.size(),
+                                                     "; a part has at most ", kMaxReportsPerPart));
+    }
+    const uint64_t least = LeastReportsOfPart(batch.header.reports, reports.bytes_each());
+    if (reports.size() >= std::min(least, room)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("tickets: must be of at least ", least, " reports, are of ", reports.size(),
+                     "; only the last part of a batch may be smaller: send ", most, " at once"));
+  }
+
+  absl::Status NoStudy() const {
+    return absl::NotFoundError(absl::StrCat("there is no study ", study_.id()));
   }
 
   absl::Status StorePart(RelayBatch& batch, const BatchPart& part) {
@@ -129,13 +186,7 @@ class Receiver {
                                 .encapsulated = part.encapsulated,
                                 .ciphertexts = part.ciphertexts,
                                 .ciphertext_bytes = ciphertext_bytes_};
-    const uint64_t room = batch.header.reports - batch.received;
-    const uint64_t most = std::min<uint64_t>(kMaxReportsPerPart, room);
-    if (reports.size() > most) {
-      return absl::InvalidArgumentError(absl::StrCat("tickets: must be of at most ", most,
-                                                     " reports here, are of ", reports.size(),
-                                                     "; a part has at most ", kMaxReportsPerPart));
-    }
+    COPPICE_RETURN_IF_ERROR(CheckSize(batch, reports));
     COPPICE_RETURN_IF_ERROR(FindLastTicket(batch));
     COPPICE_RETURN_IF_ERROR(CheckSealedReports(reports, *batch.last_ticket));
     RelayBatch next = batch;
@@ -151,57 +202,82 @@ class Receiver {
   absl::Status FindLastTicket(RelayBatch& batch) {
     if (batch.last_ticket.has_value()) return absl::OkStatus();
     std::string last;
-    COPPICE_RETURN_IF_ERROR(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_,
-                                       [&](uint64_t, const SealedReports& reports) {
-                                         last = std::string(reports.ticket(reports.size() - 1));
-                                         return absl::OkStatus();
-                                       }));
+    const auto visit = [&](uint64_t, const SealedReports& reports) {
+      last = std::string(reports.ticket(reports.size() - 1));
+      return absl::OkStatus();
+    };
+    COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     batch.last_ticket = std::move(last);
+    study_.batches().Set(batch);  // so that parts that are refused do not read it all again
     return absl::OkStatus();
   }
 
-  // The root is the disk's, not that of what came: what is judged is what the disk has.
-  absl::Status Finish(RelayBatch& batch) {
-    MerkleRootStream root;
-    uint64_t found = 0;
-    COPPICE_RETURN_IF_ERROR(VisitSpool(
-        store_, study_.id(), batch.id, ciphertext_bytes_,
-        [&](uint64_t, const SealedReports& reports) {
-          for (size_t i = 0; i < reports.size(); ++i) {
-            root.Add({reports.ticket(i), reports.encapsulation(i), reports.ciphertext(i)});
-          }
-          found += reports.size();
-          return absl::OkStatus();
-        }));
-    RelayBatch next = batch;
-    const bool is_whole = found == batch.received && root.Root() == batch.header.root;
-    next.state = is_whole ? BatchState::kStored : BatchState::kBroken;
-    storage::StoreBatch writes;
-    if (!is_whole) writes.DeletePrefix(BatchSpoolPrefix(study_.id(), batch.id));
-    COPPICE_RETURN_IF_ERROR(Store(std::move(writes), next));
-    batch = std::move(next);
-    return absl::OkStatus();
+  absl::Status Visit(
+      const RelayBatch& batch,
+      absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit)
+      const {
+    return OfStore(VisitSpool(store_, study_.id(), batch.id, ciphertext_bytes_, visit));
   }
 
   absl::Status Store(storage::StoreBatch writes, const RelayBatch& next) {
     writes.Put(BatchKey(study_.id(), next.id), EncodeBatch(next));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(writes));
+    COPPICE_RETURN_IF_ERROR(OfStore(store_.Apply(writes)));
     study_.batches().Set(next);
     return absl::OkStatus();
   }
 
   storage::Store& store_;
+  SpoolRoom& room_;
   Study& study_;
   const size_t ciphertext_bytes_;
 };
 
+absl::StatusOr<RelayBatch> Check(Receiver& receiver, StudyBatches& batches,
+                                 const RelayBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const bool is_whole, receiver.IsWhole(batch));
+  const MutexLock lock(batches.receiving());
+  return receiver.Finish(batch, is_whole);
+}
+
 }  // namespace
 
-absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, Study& study,
+absl::Status OfStore(const absl::Status& status) {
+  if (status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+      absl::IsNotFound(status)) {
+    return status;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "the curator's store failed: send the same part again later; ", status.message()));
+}
+
+uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
+  const uint64_t by_bytes = (kMinPartBytes + bytes_each - 1) / bytes_each;
+  // What a study asks of a batch is four such parts at least; only tests have smaller ones.
+  return std::min({kMinReportsPerPart, by_bytes, reports_of_batch / 4});
+}
+
+absl::StatusOr<BatchProgress> ReceivePart(storage::Store& store, SpoolRoom& room, Study& study,
                                           const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(RelayBatch batch, ReadHeader(study, part));
-  const MutexLock lock(study.batches().receiving());
-  return Receiver(store, study).Receive(std::move(batch), part, now_unix_seconds);
+  Receiver receiver(store, room, study);
+  StudyBatches& batches = study.batches();
+  if (!batches.receiving().TryLock()) {
+    return Busy(study, "another part of a batch is being taken in");
+  }
+  const absl::StatusOr<RelayBatch> received =
+      receiver.Receive(std::move(batch), part, now_unix_seconds);
+  batches.receiving().Unlock();
+  COPPICE_RETURN_IF_ERROR(received.status());
+  const bool has_come =
+      received->state == BatchState::kReceiving && received->received == received->header.reports;
+  if (!has_come) return ProgressOf(*received);
+  if (!batches.BeginCheck(received->header.epoch)) {
+    return Busy(study, "all of this batch has come, and its root is being found");
+  }
+  const absl::StatusOr<RelayBatch> finished = Check(receiver, batches, *received);
+  batches.EndCheck(received->header.epoch);
+  COPPICE_RETURN_IF_ERROR(finished.status());
+  return ProgressOf(*finished);
 }
 
 void DropReceiving(const Study& study, storage::StoreBatch& batch) {
@@ -211,10 +287,9 @@ void DropReceiving(const Study& study, storage::StoreBatch& batch) {
   }
 }
 
-void DropStored(const Study& study, storage::StoreBatch& batch) {
-  for (const RelayBatch& dropped : study.batches().InState(BatchState::kStored)) {
-    batch.Delete(BatchKey(study.id(), dropped.id));
-  }
+void DropStored(const Study& study, absl::Span<const RelayBatch> stored,
+                storage::StoreBatch& batch) {
+  for (const RelayBatch& dropped : stored) batch.Delete(BatchKey(study.id(), dropped.id));
 }
 
 }  // namespace coppice::curator

@@ -1,6 +1,7 @@
 #include "server/curator/spool/batch_spool.h"
 
 #include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
 #include "server/curator/study/study_sealing.h"
@@ -10,7 +11,7 @@ namespace coppice::curator {
 absl::StatusOr<BatchProgress> BatchSpool::Receive(const std::shared_ptr<Study>& study,
                                                   const BatchPart& part, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(const BatchProgress progress,
-                           ReceivePart(store_, *study, part, now_unix_seconds));
+                           ReceivePart(store_, room_, *study, part, now_unix_seconds));
   if (progress.state == BatchState::kStored) opener_.Add(study);
   return progress;
 }
@@ -38,8 +39,11 @@ absl::Status BatchSpool::Retire(Study& study,
   const MutexLock lock(study.batches().receiving());
   return intake_.RunOnCommitter([&]() -> absl::Status {
     storage::StoreBatch batch;
-    DropStored(study, batch);
-    return change(std::move(batch));
+    const std::vector<RelayBatch> dropped = study.batches().InState(BatchState::kStored);
+    DropStored(study, dropped, batch);
+    COPPICE_RETURN_IF_ERROR(change(std::move(batch)));
+    study.batches().Forget(dropped);
+    return absl::OkStatus();
   });
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +24,7 @@
 #include "server/curator/intake/intake.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/spool/batch_receiver.h"
+#include "server/curator/spool/spool_room.h"
 #include "server/curator/study/study.h"
 #include "server/storage/store.h"
 
@@ -116,7 +118,9 @@ class BatchOpener {
   const TicketAuthority& authority_;
   const size_t max_threads_;
   // Held while a record is counted, through all tries: a write that failed may be on disk all the
-  // same, and then nothing of its study may be written before it is written again.
+  // same, and then nothing of its study may be written before it is written again. All studies have
+  // this one lock, and its holder waits for the committer: StudyBatches::receiving(), which a relay
+  // may keep, is never taken under it.
   Mutex counting_;
   Mutex mutex_;
   CondVar changed_;
@@ -138,8 +142,12 @@ class BatchOpener {
 class BatchSpool {
  public:
   // All must outlive it.
-  BatchSpool(storage::Store& store, Intake& intake, const TicketAuthority& authority)
-      : store_(store), intake_(intake), opener_(store, intake, authority, 0) {}
+  BatchSpool(storage::Store& store, Intake& intake, const TicketAuthority& authority,
+             const SpoolLimits& limits, SpoolRoom::AllStudies all_studies)
+      : store_(store),
+        intake_(intake),
+        room_(limits, std::move(all_studies)),
+        opener_(store, intake, authority, 0) {}
 
   // Errors as ReceivePart().
   absl::StatusOr<BatchProgress> Receive(const std::shared_ptr<Study>& study, const BatchPart& part,
@@ -164,12 +172,16 @@ class BatchSpool {
   // What went wrong since the last call while batches were opened.
   absl::Status TakeError() { return opener_.TakeError(); }
 
+  // What relays' batches have taken of the limits.
+  uint64_t BytesTaken() const { return room_.BytesTaken(); }
+
   // Opens nothing more. Idempotent. Before Intake::Drain().
   void Stop() { opener_.Stop(); }
 
  private:
   storage::Store& store_;
   Intake& intake_;
+  SpoolRoom room_;
   BatchOpener opener_;
 };
 

@@ -22,12 +22,13 @@ inline constexpr size_t kEncapsulatedBytes = 32;
 
 // Columns of equally many reports, in the order of their tickets. The bytes are somebody else's.
 struct SealedReports {
-  absl::string_view tickets;
-  absl::string_view encapsulated;
-  absl::string_view ciphertexts;
+  absl::string_view tickets{};
+  absl::string_view encapsulated{};
+  absl::string_view ciphertexts{};
   size_t ciphertext_bytes = 1;  // of each
 
   size_t size() const { return tickets.size() / kSpooledTicketBytes; }
+  size_t bytes_each() const { return kSpooledTicketBytes + kEncapsulatedBytes + ciphertext_bytes; }
   absl::string_view ticket(size_t i) const {
     return tickets.substr(i * kSpooledTicketBytes, kSpooledTicketBytes);
   }

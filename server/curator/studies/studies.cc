@@ -53,7 +53,8 @@ class StoredStudies final : public Studies {
                          .burst = static_cast<double>(limits.reports_per_second)},
                         [this] { return absl::FromUnixSeconds(clock_()); }),
         intake_(store, {.queued_bytes = limits.queued_bytes,
-                        .answer_beside_commits = limits.answer_beside_commits}) {}
+                        .answer_beside_commits = limits.answer_beside_commits}),
+        spool_(store, intake_, authority_, limits.spool, [this] { return catalog_.All(); }) {}
 
   absl::Status Load() {
     COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
@@ -208,7 +209,7 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id, const BatchPart& part) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(OfStore(SealIfOver(*study)));
     return spool_.Receive(study, part, clock_());
   }
 
@@ -268,6 +269,7 @@ class StoredStudies final : public Studies {
   uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
 
   size_t QueuedBytes() const override { return intake_.QueuedBytes(); }
+  uint64_t SpoolBytes() const override { return spool_.BytesTaken(); }
 
   void Drain() override {
     spool_.Stop();
@@ -423,7 +425,7 @@ class StoredStudies final : public Studies {
   Mutex join_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
   Intake intake_;
-  BatchSpool spool_{store_, intake_, authority_};  // last: threads end before what they use
+  BatchSpool spool_;  // last: threads end before what they use
 };
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/spool/batch_receiver.h"
+#include "server/curator/spool/spool_room.h"
 #include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"
 #include "server/models/models.h"
@@ -37,6 +38,7 @@ struct StudiesLimits {
   // Whether answers go out while the next reports are made durable. If not, one follows the other,
   // as a simulation needs it to run the same way again.
   bool answer_beside_commits = true;
+  SpoolLimits spool{};
 };
 
 // Which counts are asked for (break_down.h).
@@ -61,6 +63,7 @@ struct PublicSide {
   PartitionOptions partition;
   std::shared_ptr<const Forest> forest;  // that models are estimated on
   std::shared_ptr<const Table> rows;
+  std::optional<RelaySettings> relay{};
 };
 
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
@@ -225,6 +228,8 @@ class Studies {
 
   // The memory of the reports that are queued or being stored.
   virtual size_t QueuedBytes() const = 0;
+  // The bytes that relays' batches have taken of StudiesLimits::spool.
+  virtual uint64_t SpoolBytes() const = 0;
 
   // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
   virtual void Drain() = 0;

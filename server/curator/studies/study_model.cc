@@ -348,7 +348,8 @@ absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Stu
   return PublicSide{.terms = definition.terms,
                     .partition = definition.partition,
                     .forest = definition.model_forest,
-                    .rows = std::make_shared<const Table>(*std::move(rows))};
+                    .rows = std::make_shared<const Table>(*std::move(rows)),
+                    .relay = definition.settings.relay};
 }
 
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,

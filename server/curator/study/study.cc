@@ -336,7 +336,6 @@ void Study::Advance(StudyLife life) {
   }
   if (!progress_.life.retired) return;
   progress_.sums.clear();
-  batches_.ForgetStored();
   sealing_keys_ = nullptr;
   SetJoinRows(0);
 }

@@ -138,19 +138,45 @@ absl::Status StudyBatches::Load(const storage::Store& store, absl::string_view s
 void StudyBatches::Set(const RelayBatch& batch) {
   const MutexLock lock(mutex_);
   const auto [place, is_new] = of_epoch_.try_emplace(batch.header.epoch, batches_.size());
-  if (is_new) {
-    batches_.push_back(batch);
-  } else {
-    batches_[place->second] = batch;
-  }
+  if (!is_new) return Exchange(batches_[place->second], batch);
+  batches_.push_back(batch);
+  reserved_ += batch.reserved();
 }
 
-void StudyBatches::ForgetStored() {
+void StudyBatches::Exchange(RelayBatch& place, const RelayBatch& batch) {
+  reserved_ += batch.reserved();
+  reserved_ -= place.reserved();
+  place = batch;
+}
+
+void StudyBatches::Replace(const RelayBatch& batch) {
   const MutexLock lock(mutex_);
-  std::erase_if(batches_,
-                [](const RelayBatch& batch) { return batch.state == BatchState::kStored; });
+  const auto found = of_epoch_.find(batch.header.epoch);
+  if (found != of_epoch_.end()) Exchange(batches_[found->second], batch);
+}
+
+bool StudyBatches::BeginCheck(const EpochId& epoch) {
+  const MutexLock lock(mutex_);
+  return in_check_.insert(epoch).second;
+}
+
+void StudyBatches::EndCheck(const EpochId& epoch) {
+  const MutexLock lock(mutex_);
+  in_check_.erase(epoch);
+}
+
+void StudyBatches::Forget(absl::Span<const RelayBatch> batches) {
+  const MutexLock lock(mutex_);
+  std::erase_if(batches_, [&](const RelayBatch& batch) {
+    return std::any_of(batches.begin(), batches.end(),
+                       [&](const RelayBatch& dropped) { return dropped.id == batch.id; });
+  });
   of_epoch_.clear();
-  for (size_t i = 0; i < batches_.size(); ++i) of_epoch_[batches_[i].header.epoch] = i;
+  reserved_ = 0;
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    of_epoch_[batches_[i].header.epoch] = i;
+    reserved_ += batches_[i].reserved();
+  }
 }
 
 std::optional<RelayBatch> StudyBatches::OfEpoch(const EpochId& epoch) const {
@@ -203,6 +229,11 @@ uint64_t StudyBatches::waiting() const {
   return std::accumulate(
       batches_.begin(), batches_.end(), uint64_t{0},
       [](uint64_t sum, const RelayBatch& batch) { return sum + batch.waiting(); });
+}
+
+uint64_t StudyBatches::reserved() const {
+  const MutexLock lock(mutex_);
+  return reserved_;
 }
 
 bool StudyBatches::has_stored() const {

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/study/relay_promise.h"
 #include "common/study/sha256.h"
@@ -40,6 +42,8 @@ struct RelayBatch {
   bool is_dropped() const { return state == BatchState::kBroken && received < header.reports; }
   // In the spool. What is not judged of a broken batch is dropped.
   uint64_t waiting() const { return state == BatchState::kBroken ? 0 : received - judged; }
+  // That the spool has room for: those, and those that are to come.
+  uint64_t reserved() const { return state == BatchState::kBroken ? 0 : header.reports - judged; }
 };
 
 // What is left of a batch that had not come as a whole once its reports are dropped.
@@ -55,6 +59,8 @@ absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_vie
 // Guarantee  there is one batch a deal. Memory follows the store: whoever changes a batch calls
 //            Set() once that is stored.
 // Threads    safe to share; one thread at a time changes a batch, and one at a time adds any.
+//            receiving() comes first: its holder may wait for the committer (intake.h), but neither
+//            the committer nor who counts reports may take it.
 // Units      some 400 bytes a batch, and there are at most kMaxBatches.
 class StudyBatches {
  public:
@@ -66,8 +72,10 @@ class StudyBatches {
 
   // Adds the batch, or replaces the one of its deal.
   void Set(const RelayBatch& batch);
-  // Forgets those that had come as a whole and were not counted as a whole.
-  void ForgetStored();
+  // The same, but adds nothing: the study may have forgotten the batch meanwhile.
+  void Replace(const RelayBatch& batch);
+  // Forgets these.
+  void Forget(absl::Span<const RelayBatch> batches);
 
   // At most one comes of a deal.
   std::optional<RelayBatch> OfEpoch(const EpochId& epoch) const;
@@ -78,17 +86,29 @@ class StudyBatches {
   BatchSummary Summary(size_t newest) const;
   // Reports in the spool.
   uint64_t waiting() const;
+  // Reports that the spool has room for. Costs the same however many batches there are.
+  uint64_t reserved() const;
   // Whether batches have come as a whole and are not counted as a whole.
   bool has_stored() const;
 
-  // Held while a part of a batch is received, and by who must not find one being received.
+  // Held while a part of a batch is stored, and by who must not find one being stored. Devices and
+  // operators wait for its holder, so a relay's call only tries to take it, and reads no batch as a
+  // whole while it holds it.
   Mutex& receiving() { return receiving_; }
+
+  // Whether this call checks the root of the deal's batch from now on: false while another does.
+  bool BeginCheck(const EpochId& epoch);
+  void EndCheck(const EpochId& epoch);
 
  private:
   Mutex receiving_;
+  void Exchange(RelayBatch& place, const RelayBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable Mutex mutex_;
   std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts
   absl::flat_hash_map<EpochId, size_t> of_epoch_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<EpochId> in_check_ ABSL_GUARDED_BY(mutex_);
+  uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::curator

@@ -44,10 +44,15 @@ std::string CheckRate(const std::string& text) {
 
 void AddLimitFlags(CLI::App& app, DaemonLimits& limits) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
+  constexpr uint64_t kMostOnDisk = uint64_t{1} << 50;
   AddBytes(app, "--max-message-bytes", limits.max_message_bytes, kMebibyte, 2047 * kMebibyte,
            "Largest request, also of a stream; uploads of rows come in blocks of up to 64 MiB");
   AddBytes(app, "--max-queued-bytes", limits.max_queued_bytes, kMebibyte, kMost,
            "Reports that wait to be written; more are refused, with a hint when to come again");
+  AddBytes(app, "--max-spool-bytes", limits.spool.bytes, kMebibyte, kMostOnDisk,
+           "Disk for relays' batches that are not counted yet; a further batch waits at its relay");
+  AddBytes(app, "--max-relay-spool-bytes", limits.spool.bytes_per_relay, kMebibyte, kMostOnDisk,
+           "The same of the batches that one relay's key signs");
   AddBytes(app, "--max-stream-bytes", limits.max_stream_bytes, kMebibyte, kMost,
            "What all report streams together may hold; beyond it each is read one request at a "
            "time");

@@ -27,9 +27,11 @@ struct DaemonLimits {
   uint64_t max_connection_age = 3600;  // seconds
   uint64_t connection_grace = 3600;    // seconds; as long as the longest call of one request
   uint64_t max_report_rate = 0;        // of one study, a second; 0: no limit
+  curator::SpoolLimits spool{};
 
   curator::StudiesLimits OfStudies() const {
-    return {.queued_bytes = max_queued_bytes, .reports_per_second = max_report_rate};
+    return {
+        .queued_bytes = max_queued_bytes, .reports_per_second = max_report_rate, .spool = spool};
   }
   service::LoadLimits OfStreams() const {
     return {.max_streams = max_streams, .max_stream_bytes = max_stream_bytes};

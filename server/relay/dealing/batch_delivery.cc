@@ -5,10 +5,20 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/seal/hpke.h"
+#include "common/study/manifest.h"
 #include "common/wire/convert.h"
 #include "common/wire/relay_promise.h"
 
 namespace coppice::relay {
+namespace {
+
+// However long the reports are, a part is large enough for the curator.
+constexpr uint64_t kMaxReportBytes = kTicketIdBytes + kTicketMacBytes + kEncapsulatedBytes + 2 +
+                                     kMaxSealedPayloadBytes + seal::kTagBytes;
+static_assert(BatchDelivery::kMaxPartBytes - kMaxReportBytes >= kMinPartBytes);
+
+}  // namespace
 
 absl::StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch> epoch,
                                                     const RelayTerms& terms, const Frozen& frozen,

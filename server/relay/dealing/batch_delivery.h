@@ -18,14 +18,13 @@ namespace coppice::relay {
 
 // Guarantee  What is sent is a function of the frozen reports, of the deal's terms and of the
 //            relay's key: the same bytes at every try, and after every restart. Parts are cut in
-//            the order of tickets.
+//            the order of tickets, and are as large as the curator allows.
 // Errors     those of the curator, and of Epoch::Read(), which cannot_read() tells apart. DataLoss:
 //            the curator's answer makes no sense. After an error the same call may be made again.
 // Threads    one at a time.
 class BatchDelivery {
  public:
-  // The curator's limits: of reports, and of bytes where its operator allows least.
-  static constexpr uint64_t kMaxReportsPerPart = 1000;
+  // What the curator takes where its operator allows least; kMaxReportsPerPart is its other limit.
   static constexpr uint64_t kMaxPartBytes = (uint64_t{1} << 20) - 4096;
 
   enum class Progress : uint8_t {

@@ -128,6 +128,8 @@ absl::Status Relay::Ready() const {
 }
 
 void Relay::Drain() {
+  // First, so that no study takes its cancelled call for a curator that is gone, and says so.
+  for (const auto& study : studies_) study->BeginDrain();
   curator_->Cancel();
   for (const auto& study : studies_) study->Drain();
 }

@@ -329,12 +329,14 @@ bool RelayedStudy::IsDraining() const {
   return draining_;
 }
 
+void RelayedStudy::BeginDrain() {
+  MutexLock lock(mutex_);
+  draining_ = true;
+  changed_.NotifyAll();
+}
+
 void RelayedStudy::Drain() {
-  {
-    MutexLock lock(mutex_);
-    draining_ = true;
-    changed_.NotifyAll();
-  }
+  BeginDrain();
   if (thread_.joinable()) thread_.join();
   MutexLock lock(mutex_);
   while (in_flight_ > 0) changed_.Wait(mutex_);

@@ -84,7 +84,9 @@ class RelayedStudy {
 
   // Begins to do by itself what Step() does.
   void Start();
-  // The curator's calls must be cancelled before.
+  // From now on it begins nothing, and logs no call that fails.
+  void BeginDrain();
+  // Does that, and waits for what it does. The curator's calls must be cancelled before.
   void Drain();
 
   // Does what is due now; returns when the next is.

@@ -166,7 +166,7 @@ TEST_F(RelayedDeviceTest, AgreesThenTakesATicketThenReadsThenSends) {
   EXPECT_EQ(Kept().report.payload, "");
   EXPECT_EQ(Kept().sealed->relay, KeyIdOf(RelayKey().public_key()));
   EXPECT_EQ(journal_->Spent("me").value()->nanos(), FakeTerms().epsilon.nanos());
-  ASSERT_OK_AND_ASSIGN(const Deliveries deliveries, device_->Deliver());
+  ASSERT_OK_AND_ASSIGN(const Deliveries deliveries, device_->Deliver(random_));
   EXPECT_EQ(deliveries.delivered, 1);
   ASSERT_EQ(relay_.taken.size(), 1u);
   EXPECT_EQ(relay_.taken[0].report.ticket, SampleTicket(3));
@@ -175,7 +175,7 @@ TEST_F(RelayedDeviceTest, AgreesThenTakesATicketThenReadsThenSends) {
 
   events_.clear();
   ASSERT_OK(Answer());
-  ASSERT_OK(device_->Deliver());
+  ASSERT_OK(device_->Deliver(random_));
   EXPECT_THAT(events_, IsEmpty());
 }
 
@@ -231,14 +231,14 @@ TEST_F(RelayedDeviceTest, NoTicketMakesItFallSilent) {
   relay_.dealt.set_tree("none");
   ASSERT_OK(Answer());
   EXPECT_THAT(events_, ElementsAre("terms", "take"));  // there is nothing to read a row for
-  ASSERT_OK(device_->Deliver());
+  ASSERT_OK(device_->Deliver(random_));
   EXPECT_EQ(*OpenSealed(relay_.taken[0]), "");
   const size_t length = relay_.taken[0].sealed->ciphertext.size();
 
   relay_.dealt = OfferOf(SampleTicket(4));
   SetUpAnew();
   ASSERT_OK(Answer());
-  ASSERT_OK(device_->Deliver());
+  ASSERT_OK(device_->Deliver(random_));
   EXPECT_NE(*OpenSealed(relay_.taken[0]), "");
   EXPECT_EQ(relay_.taken[0].sealed->ciphertext.size(), length);
 }
@@ -251,7 +251,7 @@ TEST_F(RelayedDeviceTest, NoRowMakesItFallSilent) {
   for (const TextRow& row : rows) {
     SetUpAnew();
     ASSERT_OK(Answer(row));
-    ASSERT_OK(device_->Deliver());
+    ASSERT_OK(device_->Deliver(random_));
     EXPECT_THAT(events_, ElementsAre("terms", "take", "read", "submit"));
   }
 }
@@ -270,7 +270,7 @@ TEST_F(RelayedDeviceTest, TheTimeOfSendingIsDrawnBeforeTheTicketAndDoesNotMoveWi
     work_ = work;
     ASSERT_OK(Answer());
     const absl::Time ticket_came = now_ - work;
-    ASSERT_OK(device_->Deliver());
+    ASSERT_OK(device_->Deliver(random_));
     EXPECT_GE(relay_.sent_at - ticket_came, absl::Seconds(6));
     EXPECT_LE(relay_.sent_at - ticket_came, absl::Seconds(60));
   }
@@ -313,7 +313,7 @@ TEST_F(RelayedDeviceTest, TheSameDrawSendsAtTheSameTimeWhateverTheTreeIs) {
       return TextRow();
     };
     ASSERT_OK(device_->Answer("sample", read, random));
-    ASSERT_OK(device_->Deliver());
+    ASSERT_OK(device_->Deliver(random_));
     EXPECT_EQ(relay_.sent_at - before, absl::Seconds(2) + absl::Milliseconds(6000 + 1234));
   }
 }
@@ -321,14 +321,39 @@ TEST_F(RelayedDeviceTest, TheSameDrawSendsAtTheSameTimeWhateverTheTreeIs) {
 TEST_F(RelayedDeviceTest, RetriesSendTheSameBytesAlsoAfterARestart) {
   relay_.up = false;
   ASSERT_OK(Answer());
-  EXPECT_THAT(device_->Deliver().status(), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(device_->Deliver(random_).status(), StatusIs(absl::StatusCode::kUnavailable, "down"));
   Open();
   relay_.up = true;
-  ASSERT_OK(device_->Deliver());
+  ASSERT_OK(device_->Deliver(random_));
   ASSERT_EQ(relay_.taken.size(), 2u);
   EXPECT_EQ(relay_.taken[0].sealed, relay_.taken[1].sealed);
   EXPECT_EQ(relay_.taken[0].report, relay_.taken[1].report);
   EXPECT_TRUE(journal_->Undelivered().value().empty());
+}
+
+// Else who came back from a restart would be seen by the time at which it sends.
+TEST_F(RelayedDeviceTest, AfterARestartItSendsAfterANewDelay) {
+  relay_.up = false;
+  ASSERT_OK(Answer());
+  EXPECT_FALSE(device_->Deliver(random_).ok());
+  relay_.up = true;
+  for (const uint64_t draw : {0, 1234, 54000}) {
+    relay_.up = draw == 54000;
+    Open();
+    FirstDraw random(draw);
+    const absl::Time start = now_;
+    EXPECT_EQ(device_->Deliver(random).ok(), relay_.up);
+    EXPECT_EQ(relay_.sent_at - start, absl::Milliseconds(6000 + draw));
+    EXPECT_EQ(device_->Deliver(random).ok(), relay_.up);
+    EXPECT_EQ(relay_.sent_at - start, absl::Milliseconds(6000 + draw)) << "one delay is enough";
+  }
+  EXPECT_TRUE(journal_->Undelivered().value().empty());
+}
+
+TEST_F(RelayedDeviceTest, AfterARestartNothingThatWaitsNeedsNoDelay) {
+  const absl::Time start = now_;
+  ASSERT_OK(device_->Deliver(random_));
+  EXPECT_EQ(now_, start);
 }
 
 TEST_F(RelayedDeviceTest, EveryOtherOutcomeIsALossThatEndsTheWaitingAndStaysSpent) {
@@ -339,7 +364,7 @@ TEST_F(RelayedDeviceTest, EveryOtherOutcomeIsALossThatEndsTheWaitingAndStaysSpen
     SetUpAnew();
     relay_.outcome = outcome;
     ASSERT_OK(Answer());
-    EXPECT_THAT(device_->Deliver()->refused, ElementsAre(HasSubstr(words)));
+    EXPECT_THAT(device_->Deliver(random_)->refused, ElementsAre(HasSubstr(words)));
     EXPECT_TRUE(journal_->Undelivered().value().empty());
     EXPECT_TRUE(journal_->Spent("me").value().has_value());
     events_.clear();
@@ -358,7 +383,7 @@ TEST_F(RelayedDeviceTest, WhatIsARelaysGoesNowhereElse) {
   ASSERT_OK(direct.Deliver());
   relay_policy_.relay_key = FakeKey(8).public_key();
   events_.clear();
-  ASSERT_OK(device_->Deliver());
+  ASSERT_OK(device_->Deliver(random_));
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_EQ(journal_->CountUndelivered().value(), 1u);
   ASSERT_OK(device_->GiveUp("sample"));

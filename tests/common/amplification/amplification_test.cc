@@ -178,6 +178,23 @@ TEST(AmplificationTest, RefusesWhatIsNotComputed) {
   EXPECT_THAT(EpsilonBound({0, local, 1}, 1), is_refused("honest reports"));
 }
 
+TEST(PromisedEpsilonTest, IsTheBoundWhereThatGainsAHundredth) {
+  const uint64_t delta = *ParseDelta("1e-8");
+  bool promised = true;
+  for (const char* text : {"1", "2", "4", "4.05", "4.1", "4.15", "4.2", "4.5", "12"}) {
+    const Budget local = Epsilon(text);
+    const ShuffledReports reports{900, local, MaxTwoSidedMass(local)};
+    const uint64_t bound = EpsilonBound(reports, delta)->nanos();
+    const bool gains = bound * 100 <= local.nanos() * 99;
+    EXPECT_EQ(PromisedEpsilon(reports, delta)->nanos(), gains ? bound : local.nanos()) << text;
+    EXPECT_TRUE(promised || !gains) << text;
+    promised = gains;
+  }
+  EXPECT_FALSE(promised);
+  EXPECT_THAT(PromisedEpsilon({0, Epsilon("1"), 1}, delta),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
 TEST(LargestLocalEpsilonTest, IsTheLastThatStaysBelow) {
   const uint64_t delta = *ParseDelta("1e-8");
   const auto mass = [](const Budget& local) { return MaxTwoSidedMass(local); };

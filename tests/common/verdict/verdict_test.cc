@@ -127,6 +127,20 @@ TEST(VerifyRelayTest, AcceptsExactlyWhatTheNumbersComeTo) {
   }
 }
 
+// No certificate promises so little any more, and those that did said what is true.
+TEST(VerifyRelayTest, AcceptsAPromiseThatHardlyGains) {
+  v1::Model model = RelayedModel();
+  v1::RelayBound& relay = *model.mutable_certificate()->mutable_relay();
+  relay.set_honest_reports(500);
+  const Budget local = *Budget::FromNanos(4'000'000'000);
+  const uint32_t leaves[] = {4};
+  const double mass = *LargestTwoSidedMass(MechanismKind::kDirect, local, leaves, 2);
+  relay.set_epsilon_nanos(EpsilonBound({500, local, mass}, relay.delta_atto())->nanos());
+  EXPECT_EQ(*PromisedEpsilon({500, local, mass}, relay.delta_atto()), local);
+  EXPECT_LT(relay.epsilon_nanos(), local.nanos());
+  EXPECT_OK(VerifyModel(model).status);
+}
+
 TEST(VerifyRelayTest, RefusesNumbersThatDoNotBelongTogether) {
   const auto refused = [](const std::function<void(v1::Certificate&)>& change) {
     v1::Model model = RelayedModel();

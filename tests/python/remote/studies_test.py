@@ -233,6 +233,24 @@ def test_a_plan_is_a_frame_and_a_page(reader):
     assert page.startswith("<iframe srcdoc=") and "Always" in page and "<svg" not in page
 
 
+def test_a_plan_of_a_relays_batches(reader, curator):
+    asked = {"epsilon": [2, 4.5], "devices": [999, 5000], "mechanism": "direct"}
+    assert "relay_epsilon" not in reader.plan(PUBLIC, SCHEMA, **asked).to_frame()
+    plan = reader.plan(PUBLIC, SCHEMA, **asked, min_batch=1000, dishonest=0.1)
+    frame = plan.to_frame().set_index(["epsilon", "devices"])
+    assert frame.loc[(2, 5000), "relay_epsilon"] < 1 and frame.loc[(2, 5000), "relay_delta"] == 1e-8
+    for nothing in [(2, 999), (4.5, 5000)]:  # no batch comes of so few; a gain below 1 %
+        assert tuple(frame.loc[nothing, ["relay_epsilon", "relay_delta"]]) == (nothing[0], 0)
+    batches = plan.to_dict()["relay"]
+    assert (batches["min_batch"], batches["honest_reports"], batches["delta"]) == (1000, 900, 1e-8)
+    assert [one["batch_epsilon"] for one in batches["studies"]] == list(
+        frame["relay_epsilon"].xs(5000, level="devices"))
+    page = plan._repr_html_()
+    assert "Through a relay" in page and "towards the curator" in page
+    with pytest.raises(ValueError, match="dishonest"):
+        reader.plan(PUBLIC, SCHEMA, **asked, min_batch=1000, dishonest=1)
+
+
 def test_a_plan_is_drawn(reader):
     import matplotlib
     matplotlib.use("Agg")

@@ -46,7 +46,8 @@ class BatchTest : public ::testing::Test {
 
   void Reopen(storage::Store& store) {
     studies_.reset();
-    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_, [this] { return now_; }));
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(
+                                       store, models_, [this] { return now_; }, limits_));
   }
 
   Manifest ManifestNow(const std::string& study = "one") {
@@ -116,6 +117,7 @@ class BatchTest : public ::testing::Test {
 
   const uint32_t unit_;
   int64_t now_ = 1000;
+  curator::StudiesLimits limits_;
   MemoryStore store_;
   std::optional<models::Models> models_;
   std::unique_ptr<curator::Studies> studies_;

@@ -189,6 +189,30 @@ TEST_F(BatchTest, APartHasAtMostAThousandReports) {
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1010u);
 }
 
+// Each part is a synced write, and another when it is counted.
+TEST_F(BatchTest, APartIsNotSmallUnlessItIsTheLast) {
+  const SealedBatch batch = HonestBatch(1, 1100);
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tickets: must be of at least 250"));
+  EXPECT_THAT(DeliverPart(batch, 0, 1), refused);
+  EXPECT_THAT(DeliverPart(batch, 0, 249), refused);
+  EXPECT_EQ(RecordsUnder("spool/") + RecordsUnder("batch/"), 0u);
+  EXPECT_EQ(*DeliverPart(batch, 0, 250), (Progress{.received = 250}));
+  EXPECT_EQ(*DeliverPart(batch, 250, 800), (Progress{.received = 1050}));
+  EXPECT_EQ(*Ask(batch), (Progress{.received = 1050}));
+  EXPECT_THAT(DeliverPart(batch, 1050, 49), refused) << "not yet the last";
+  EXPECT_EQ(DeliverPart(batch, 1050, 50)->state, State::kStored);
+  EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1100u);
+}
+
+TEST(LeastReportsOfPartTest, LongReportsNeedFewer) {
+  EXPECT_EQ(LeastReportsOfPart(kLeastMinBatch, 64), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1048), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1049), 250u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, 1053), 249u);
+  EXPECT_EQ(LeastReportsOfPart(kMaxEpochTickets, uint64_t{1} << 16), 4u);
+}
+
 TEST_F(BatchTest, ADealHasOneBatch) {
   const SealedBatch batch = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(batch, 0, 3));
@@ -246,6 +270,22 @@ TEST_F(BatchTest, AStudyWithoutARelayTakesNoBatch) {
   EXPECT_THAT(DeliverPart(batch, 0, 5, "plain"), StatusIs(kNeverTaken, HasSubstr("has no relay")));
 }
 
+// Somebody looks all the time. Were the batches read after the outcomes, most of these would be
+// seen as counted while their reports are not.
+TEST_F(BatchTest, NoBatchIsShownAsCountedBeforeItsReportsAre) {
+  std::vector<SealedBatch> batches;
+  for (uint8_t epoch = 1; epoch <= 100; ++epoch) batches.push_back(HonestBatch(epoch, 4));
+  std::thread relay([&] {
+    for (const SealedBatch& batch : batches) EXPECT_OK(Deliver(batch));
+  });
+  for (uint64_t counted = 0; counted < batches.size() && !HasFailure();) {
+    const StudyInfo info = *studies_->Get("one");
+    counted = info.relay->batches.counted;
+    EXPECT_GE(CountOf(info, ReportOutcome::kAccepted), 4 * counted);
+  }
+  relay.join();
+}
+
 TEST_F(BatchTest, FewBatchesMayHaveBegunAtATime) {
   std::vector<SealedBatch> begun;
   for (uint8_t epoch = 1; epoch <= StudyBatches::kMaxReceiving; ++epoch) {
@@ -276,6 +316,35 @@ TEST_F(BatchTest, AReportSealedForAnotherKeyThanTheHeaderSaysDoesNotOpen) {
   ASSERT_OK(Deliver(batch));
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kBadSeal), 5u);
   EXPECT_OK(studies_->Reconcile());
+}
+
+// A relay erases a batch that is refused as FAILED_PRECONDITION for long enough.
+TEST_F(BatchTest, AStoreThatFailsIsUnavailableWhateverItSays) {
+  const SealedBatch batch = HonestBatch(1, 6);
+  ASSERT_OK(DeliverPart(batch, 0, 3));
+  const auto unavailable = [](const char* why) {
+    return StatusIs(absl::StatusCode::kUnavailable, HasSubstr(why));
+  };
+  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the role lacks a right"));
+  store_.FailWrites(absl::DataLossError("the store is corrupt"));
+  EXPECT_THAT(DeliverPart(batch, 3, 3), unavailable("the store is corrupt"));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
+}
+
+// Nor does a study whose end cannot be written down end a batch.
+TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
+  StudySpec spec = RelayedSpec("two", 4);
+  spec.settings.expires_unix_seconds = 2000;
+  ASSERT_OK(studies_->Create(spec));
+  const SealedBatch batch = HonestBatch(1, 6, "two");
+  now_ = 2000;
+  store_.FailWrites(absl::FailedPreconditionError("the role lacks a right"));
+  EXPECT_THAT(DeliverPart(batch, 0, 6, "two"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the role lacks a right")));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_THAT(DeliverPart(batch, 0, 6, "two"), StatusIs(kNeverTaken, HasSubstr("is sealed")));
 }
 
 // A full disk, as the store says it.

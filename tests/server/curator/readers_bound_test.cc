@@ -49,5 +49,27 @@ TEST(ReadersBoundTest, MoreReportsThanAreComputedCountAsThose) {
   EXPECT_GT(bound.epsilon_nanos, 0);
 }
 
+BatchBound OfBatches(const char* local, uint64_t reports) {
+  const Budget budget = *Budget::Parse(local);
+  return BoundForBatches(budget, MaxTwoSidedMass(budget), reports, 100'000, 10'000'000'000);
+}
+
+TEST(BoundForBatchesTest, IsThatOfTheHonestReports) {
+  const Budget local = *Budget::Parse("4");
+  const BatchBound bound = OfBatches("4", 1000);
+  EXPECT_EQ(bound.honest_reports, 900u);
+  EXPECT_EQ(bound.epsilon_nanos,
+            EpsilonBound({900, local, MaxTwoSidedMass(local)}, 10'000'000'000)->nanos());
+}
+
+// 11.999999991 and 4.499791925 are no promises.
+TEST(BoundForBatchesTest, WhatHardlyGainsIsNotPromised) {
+  for (const char* local : {"4.2", "4.5", "6", "12"}) {
+    EXPECT_EQ(OfBatches(local, 1000).epsilon_nanos, 0u) << local;
+    EXPECT_EQ(OfBatches(local, 1000).honest_reports, 900u);
+  }
+  EXPECT_EQ(OfBatches("12", 10'000).epsilon_nanos, 0u);
+}
+
 }  // namespace
 }  // namespace coppice::curator

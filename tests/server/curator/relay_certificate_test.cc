@@ -72,7 +72,7 @@ class RelayCertificateTest : public BatchTest {
 TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
   ASSERT_OK(Deliver(Batch(1, 500, 0), 500));
   ASSERT_OK(Deliver(Batch(2, 400, 90), 400));
-  ASSERT_OK(Deliver(HonestBatch(3, 100), /*part=*/10));
+  ASSERT_OK(Deliver(HonestBatch(3, 100), /*part=*/25));
   AwaitCounted();
   ASSERT_OK(studies_->Seal("one"));
   const Certificate certificate = Build("sealed");

@@ -89,6 +89,13 @@ TEST_F(RelayedStudyTest, ItsManifestSaysHowReportsAreSealed) {
   EXPECT_FALSE(info.relay->keys_erased);
 }
 
+TEST_F(RelayedStudyTest, ItsForecastKnowsItsRelay) {
+  ASSERT_OK(studies_->Create(RelayedSpec("one")));
+  ASSERT_OK(studies_->Create(Spec("plain")));
+  EXPECT_EQ(studies_->GetPublicSide("one")->relay, Relay());
+  EXPECT_EQ(studies_->GetPublicSide("plain")->relay, std::nullopt);
+}
+
 TEST_F(RelayedStudyTest, AnotherStudyHasNoKey) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo info, studies_->Create(Spec("plain")));
   EXPECT_FALSE(info.relay.has_value());

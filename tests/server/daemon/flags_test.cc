@@ -318,6 +318,10 @@ TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
   EXPECT_EQ(flags.limits.OfStreams().max_stream_bytes, size_t{2} << 20);
   EXPECT_EQ(parse("--max-streams", "7", flags), -1);
   EXPECT_EQ(flags.limits.OfStreams().max_streams, 7u);
+  EXPECT_EQ(parse("--max-spool-bytes", "8GiB", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().spool.bytes, uint64_t{8} << 30);
+  EXPECT_EQ(parse("--max-relay-spool-bytes", "1GiB", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().spool.bytes_per_relay, uint64_t{1} << 30);
   EXPECT_EQ(parse("--max-report-rate", "1000", flags), -1);
   EXPECT_EQ(flags.limits.OfStudies().reports_per_second, 1000u);
   EXPECT_EQ(parse("--max-report-rate", "0", flags), -1);

@@ -83,6 +83,18 @@ TEST(AmplifyCommandTest, TheOtherDirectionComesBack) {
   EXPECT_GT(back["rows"][0]["epsilon"], 0.9999);
 }
 
+// As certificates do: 4.499791925 is no promise.
+TEST(AmplifyCommandTest, WhatHardlyGainsIsTheLocalEpsilon) {
+  const json rows =
+      json::parse(Amplify("--epsilon0 4,4.5 --reports 1000 --dishonest 0.1 --json").out, nullptr,
+                  false)["rows"];
+  EXPECT_LT(rows[0]["epsilon"], 3.9);
+  EXPECT_EQ(rows[1]["epsilon"], 4.5);
+  const json largest =
+      json::parse(Amplify("--epsilon 4.49 --reports 1000 --json").out, nullptr, false);
+  EXPECT_EQ(largest["epsilon0"], 4.49);
+}
+
 // What scripts outside rely on: one answer under its name.
 TEST(AmplifyCommandTest, OneAnswerIsAnObject) {
   const json central = json::parse(

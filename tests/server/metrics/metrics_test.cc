@@ -124,6 +124,7 @@ TEST(StudyReadingsTest, ShowWhatWaitsOfRelays) {
   const std::string text = TextOf(readings);
   EXPECT_THAT(text, HasSubstr("coppice_sealed_reports_waiting{study=\"relayed\"} 5"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("coppice_sealed_reports_waiting{study=\"direct\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_spool_bytes 4096"));
   EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"relayed\",outcome=\"bad_seal\"} 2"));
 }
 

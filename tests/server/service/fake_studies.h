@@ -276,6 +276,7 @@ class FakeStudies final : public curator::Studies {
   absl::Status Reconcile() override { return absl::OkStatus(); }
   uint64_t ReportsOfNoStudy() const override { return 3; }
   size_t QueuedBytes() const override { return 0; }
+  uint64_t SpoolBytes() const override { return 4096; }
   void Drain() override {}
 
  private:

@@ -166,6 +166,24 @@ TEST_F(ForecastTest, APreviewSaysWhatABatchOfARelayIsPromised) {
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study: settings.relay.min_batch")));
 }
 
+TEST_F(ForecastTest, AForecastOfARelayedStudySaysItToo) {
+  ASSERT_THAT(Forecast(), IsGrpcOk());
+  EXPECT_EQ(response_.forecast().outlooks(1).relay_epsilon_nanos(), 0u) << "it has no relay";
+  side_.relay = curator::RelaySettings{
+      .min_batch = 2000, .dishonest_millionths = 100'000, .delta_atto = 10'000'000'000};
+  studies_.SetPublicSide(side_);
+  request_.set_with_page(true);
+  ASSERT_THAT(Forecast(), IsGrpcOk());
+  const v1::PreviewStudyResponse& forecast = response_.forecast();
+  EXPECT_EQ(forecast.outlooks(0).relay_epsilon_nanos(), 0u) << "no batch comes of so few";
+  const Budget one = *Budget::FromEpsilon(1);
+  const Budget most = *EpsilonBound({1800, one, MaxTwoSidedMass(one)}, 10'000'000'000);
+  EXPECT_GT(forecast.outlooks(1).relay_epsilon_nanos(), 0u);
+  EXPECT_LE(forecast.outlooks(1).relay_epsilon_nanos(), most.nanos());
+  EXPECT_EQ(forecast.outlooks(1).relay_delta_atto(), 10'000'000'000u);
+  EXPECT_THAT(forecast.page(), HasSubstr("Through a relay"));
+}
+
 TEST_F(ForecastTest, APreviewHasItsPageToo) {
   v1::PreviewStudyRequest preview = PreviewOf(*side_.rows);
   v1::PreviewStudyResponse plain, with_page;

@@ -34,10 +34,28 @@ def set_relay(
     if relay_key is None or min_batch is None:
         raise ValueError("relay_key, min_batch: give both or none")
     settings.relay.relay_key = _key_bytes(relay_key)
+    set_batches(settings, min_batch, dishonest, relay_delta)
+
+
+def set_batches(
+    settings: study_pb2.StudySettings,
+    min_batch: Optional[int],
+    dishonest: Number,
+    relay_delta: Optional[Number],
+) -> None:
+    """Ask a plan about batches of a relay, which needs no key, if there is a smallest one."""
+    if min_batch is None:
+        return
     settings.relay.min_batch = min_batch
     settings.relay.dishonest_millionths = _millionths(dishonest)
     if relay_delta is not None:
         settings.relay.delta_atto = delta_atto(relay_delta, "relay_delta")
+
+
+def honest_reports(relay: study_pb2.RelaySettings) -> int:
+    """Return how many reports of the smallest batch are assumed to be honest."""
+    dishonest = -(-relay.min_batch * relay.dishonest_millionths // 10**6)
+    return int(relay.min_batch - dishonest)
 
 
 def describe_relay_settings(settings: study_pb2.StudySettings) -> Dict[str, Any]:

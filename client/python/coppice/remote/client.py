@@ -80,6 +80,9 @@ class Client:
         mechanism: str = AUTO,
         max_payload: int = 0,
         seed: int = 1,
+        min_batch: Optional[int] = None,
+        dishonest: Number = 0.1,
+        relay_delta: Optional[Number] = None,
     ) -> Plan:
         """Foresee what a study would be worth, from its public rows alone; creates nothing.
 
@@ -97,6 +100,11 @@ class Client:
             As `Studies.create` takes them.
         seed : int
             Of partitions and of the simulation; public.
+        min_batch : int, optional
+            The fewest reports of a batch, where they would come through a relay: the plan then says
+            what holds towards the curator, too.
+        dishonest, relay_delta : number
+            As `Studies.create` takes them.
         """
         return make_plan(
             self._caller,
@@ -109,6 +117,9 @@ class Client:
             mechanism=mechanism,
             max_payload=max_payload,
             seed=seed,
+            min_batch=min_batch,
+            dishonest=dishonest,
+            relay_delta=relay_delta,
         )
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from coppice.remote import _pages
 from coppice.remote._calls import PLAN_TIMEOUT, Caller
 from coppice.remote._describe import mechanism_text
 from coppice.remote._public_rows import AUTO, study_request
+from coppice.remote._relay import honest_reports, set_batches
 from coppice.remote._units import Number, delta_number, epsilon_nanos, epsilon_number
 from coppice.v1 import study_pb2
 
@@ -38,6 +39,7 @@ class Plan:
         self, study: study_pb2.CreateStudyRequest, response: study_pb2.PreviewStudyResponse
     ) -> None:
         self._response = response
+        self._relay = study.settings.relay if study.settings.HasField("relay") else None
         self._predicts_numbers = study.schema.HasField("target")
         self.advice: str = response.advice
         self.public_rows: int = response.public_rows
@@ -73,7 +75,11 @@ class Plan:
         return level.low, level.mean, level.high
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each epsilon and number of devices; intervals are of 90 %."""
+        """Return a row for each epsilon and number of devices; intervals are of 90 %.
+
+        If the plan was asked about batches of a relay, ``relay_epsilon`` and ``relay_delta`` are what
+        holds towards a curator that does not collude with it.
+        """
         import pandas as pd
 
         return pd.DataFrame([self._describe(outlook) for outlook in self._response.outlooks])
@@ -147,6 +153,10 @@ class Plan:
             "readers_epsilon": epsilon_number(readers),
             "readers_delta": delta_number(outlook.readers_delta_atto),
         }
+        if self._relay is not None:  # the same holds of a curator that is promised nothing more
+            curator = outlook.relay_epsilon_nanos or outlook.epsilon_nanos
+            described["relay_epsilon"] = epsilon_number(curator)
+            described["relay_delta"] = delta_number(outlook.relay_delta_atto)
         if outlook.HasField(self.measure):
             level, gain = getattr(outlook, self.measure), outlook.gain_interval
             described.update({self.measure: level.mean, "low": level.low, "high": level.high})
@@ -169,7 +179,27 @@ class Plan:
         elif self.baseline is not None:
             described.update(majority=self.baseline, majority_class=self._baseline_answer)
         described["studies"] = [self._describe_nested(one) for one in self._response.outlooks]
+        if self._relay is not None:
+            described["relay"] = self._describe_batches(self._relay)
         return described
+
+    def _describe_batches(self, relay: study_pb2.RelaySettings) -> Dict[str, Any]:
+        # However many devices answer, it is the smallest batch that counts.
+        most = max(outlook.devices for outlook in self._response.outlooks)
+        rows = [self._describe(one) for one in self._response.outlooks if one.devices == most]
+        return {
+            "min_batch": relay.min_batch,
+            "honest_reports": honest_reports(relay),
+            "delta": max(row["relay_delta"] for row in rows),
+            "studies": [
+                {
+                    "epsilon": row["epsilon"],
+                    "mechanism": row["mechanism"],
+                    "batch_epsilon": row["relay_epsilon"],
+                }
+                for row in rows
+            ],
+        }
 
     def _describe_nested(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
         described = self._describe(outlook)
@@ -202,6 +232,9 @@ def make_plan(
     mechanism: str = AUTO,
     max_payload: int = 0,
     seed: int = 1,
+    min_batch: Optional[int] = None,
+    dishonest: Number = 0.1,
+    relay_delta: Optional[Number] = None,
 ) -> Plan:
     """Forecast a study; `Client.plan` describes the parameters."""
     study = study_request(
@@ -213,6 +246,7 @@ def make_plan(
         max_payload=max_payload,
     )
     study.partition.seed = seed
+    set_batches(study.settings, min_batch, dishonest, relay_delta)
     request = study_pb2.PreviewStudyRequest(
         study=study,
         epsilon_nanos=[epsilon_nanos(one) for one in _several(epsilon)],

@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "common/base/mutex.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {
@@ -58,6 +63,60 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
   EXPECT_EQ(sent_, 200);
   EXPECT_EQ(OnlyBatch().size(), 200u);
   EXPECT_EQ(std::adjacent_find(OnlyBatch().begin(), OnlyBatch().end()), OnlyBatch().end());
+}
+
+// A curator that answers nothing until its calls are cancelled, and gives whoever calls time to see
+// that.
+class SilentCurator final : public CuratorCalls {
+ public:
+  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest&) override {
+    return AwaitCancel();
+  }
+  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest&) override {
+    return AwaitCancel();
+  }
+  void Cancel() override {
+    {
+      MutexLock lock(mutex_);
+      cancelled_ = true;
+      changed_.NotifyAll();
+    }
+    absl::SleepFor(absl::Milliseconds(200));
+  }
+  void AwaitCalls(int calls) {
+    MutexLock lock(mutex_);
+    while (calls_ < calls) changed_.Wait(mutex_);
+  }
+
+ private:
+  absl::Status AwaitCancel() {
+    MutexLock lock(mutex_);
+    ++calls_;
+    changed_.NotifyAll();
+    while (!cancelled_) changed_.Wait(mutex_);
+    return absl::CancelledError("the relay is stopping");
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+TEST_F(ThreadsTest, StoppingIsNoReasonToWarn) {
+  options_.studies = {"wells", "springs"};
+  std::mutex mutex;
+  std::vector<std::string> said;
+  seams_ = {};
+  seams_.log = [&](const RelayEvent& event) {
+    const std::lock_guard lock(mutex);
+    said.push_back(event.text);
+  };
+  const auto curator = std::make_shared<SilentCurator>();
+  ASSERT_OK_AND_ASSIGN(relay_, Relay::Open(options_, key_, curator, seams_));
+  curator->AwaitCalls(2);
+  relay_.reset();
+  EXPECT_THAT(said, ::testing::IsEmpty());
 }
 
 }  // namespace
