@@ -60,6 +60,7 @@ void Book::SawDeal(const v1::RelayTerms& terms) {
 void Book::Dealt(const std::string& epoch, const std::string& ticket) {
   Deal& deal = deals_[epoch];
   if (!deal.dealt.insert(ticket).second && !deal.is_void) Violation("a ticket was dealt twice");
+  if (deal.is_copied) Violation("a copy of a deal deals");
 }
 
 void Book::ReachesRelay(const std::string& epoch, const Report& report) {
@@ -74,6 +75,7 @@ void Book::Answered(const std::string& epoch, const Report& report, bool has_cla
   switch (outcome) {
     case v1::SUBMIT_OUTCOME_STORED:
       if (!has_claim) Violation("a report without a claim was stored");
+      if (deal.is_copied) Violation("a copy of a deal takes a report");
       if (other && !deal.is_void) Violation("two reports of a ticket were stored");
       if (deal.was_sent && !deal.is_void) Violation("a report was stored after its batch was sent");
       deal.stored[report.ticket] = report.bytes;
@@ -103,8 +105,11 @@ void Book::Answered(const std::string& epoch, const Report& report, bool has_cla
   }
 }
 
-void Book::ImagePutBack() {
-  for (auto& [epoch, deal] : deals_) deal.is_void = true;
+void Book::ImagePutBack(bool of_files_alone) {
+  for (auto& [epoch, deal] : deals_) {
+    deal.is_void = true;
+    deal.is_copied = of_files_alone;
+  }
 }
 
 Batch* Book::Find(const std::string& header) {

@@ -18,6 +18,7 @@
 //                that the curator saw, less the share that is assumed to be dishonest
 //            10  at the end of it all a deal whose batch could be made was sent, and taken or
 //                refused for a reason
+//            11  copies of a deal's files deal nothing and take nothing
 // Void        once an image of the relay's disk was put back, or runs beside it, 2 and 4 do not
 //             hold of the deals that were open or waiting: docs/relay.md says that nothing can.
 // Threads     for one.
@@ -54,6 +55,7 @@ struct Report {
 struct Deal {
   v1::RelayTerms terms;
   bool is_void = false;
+  bool is_copied = false;  // the relay has copies of its files
   bool was_sent = false;
   std::set<std::string> dealt{};                     // tickets
   std::map<std::string, std::set<std::string>> sent{};  // by ticket, what reached the relay
@@ -81,7 +83,7 @@ struct ModelFacts {
   uint64_t batches = 0;
   uint64_t least_accepted = 0;
   uint64_t honest_reports = 0;
-  bool is_final = false;
+  bool of_sealed = false;  // its study was, or may have been, when it was built
 };
 
 class Book {
@@ -107,7 +109,7 @@ class Book {
   void Answered(const std::string& epoch, const Report& report, bool has_claim,
                 v1::SubmitOutcome outcome, int64_t latest_relay_time);
   // An image of the relay's disk is used: see above.
-  void ImagePutBack();
+  void ImagePutBack(bool of_files_alone);
 
   // ---- relay and curator
   void Delivers(const v1::DeliverBatchRequest& request, bool is_forged);

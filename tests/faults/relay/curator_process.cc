@@ -1,7 +1,10 @@
 #include "tests/faults/relay/curator_process.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
@@ -43,6 +46,19 @@ void CuratorProcess::Stop() {
   store_->LetAllRead();
   studies_->Drain();
   End();
+}
+
+void CuratorProcess::AwaitIdle(absl::string_view study) {
+  const auto is_stored = [](const curator::BatchInfo& batch) {
+    return batch.state == curator::BatchState::kStored;
+  };
+  while (up()) {
+    store_->AwaitIdle();
+    if (store_->holds_batches()) return;
+    const auto info = studies_->Get(study);
+    if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOfferRequest& request) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies/studies.h"
@@ -34,6 +35,10 @@ class CuratorProcess {
   bool up() const { return studies_ != nullptr; }
   // Whether its store has made it stop: it says nothing any more.
   bool is_dead() const { return up() && store_->dead(); }
+
+  // Returns when its threads have nothing to do, or cannot do it, and its memory is what its store
+  // says.
+  void AwaitIdle(absl::string_view study);
 
   curator::Studies& studies() { return *studies_; }
   FaultyStore& store() { return *store_; }

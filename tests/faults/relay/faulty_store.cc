@@ -23,6 +23,18 @@ void FaultyStore::Fill(bool full) {
   changed_.notify_all();
 }
 
+void FaultyStore::StallOpening(uint32_t records) {
+  const std::lock_guard lock(mutex_);
+  reads_left_ = records;
+  changed_.notify_all();
+}
+
+void FaultyStore::GoOnOpening() {
+  const std::lock_guard lock(mutex_);
+  reads_left_.reset();
+  changed_.notify_all();
+}
+
 void FaultyStore::Die() {
   const std::lock_guard lock(mutex_);
   dead_ = true;
@@ -47,6 +59,11 @@ bool FaultyStore::dead() const {
   return dead_;
 }
 
+bool FaultyStore::holds_batches() const {
+  const std::lock_guard lock(mutex_);
+  return IsHeld();
+}
+
 uint64_t FaultyStore::writes() const {
   const std::lock_guard lock(mutex_);
   return writes_;
@@ -57,8 +74,12 @@ uint64_t FaultyStore::failures() const {
   return failures_;
 }
 
+bool FaultyStore::IsHeld() const {
+  return dead_ || full_ || (reads_left_ == 0u && at_hand_.empty());
+}
+
 bool FaultyStore::IsIdle() const {
-  if (dead_ || full_) return true;
+  if (IsHeld()) return true;
   bool waits = false;
   disk_.Scan("batch/",
              [&](absl::string_view, absl::string_view value) {
@@ -89,10 +110,18 @@ bool FaultyStore::HasEarlierRecord(absl::string_view key) const {
   return found;
 }
 
+bool FaultyStore::MayRead(absl::string_view key) const {
+  return reads_left_ != 0u && !HasEarlierRecord(key);
+}
+
 absl::StatusOr<std::optional<std::string>> FaultyStore::Get(absl::string_view key) const {
   std::unique_lock lock(mutex_);
   if (absl::StartsWith(key, "spool/")) {
-    changed_.wait(lock, [&] { return dead_ || let_all_read_ || !HasEarlierRecord(key); });
+    changed_.wait(lock, [&] { return dead_ || let_all_read_ || MayRead(key); });
+    if (reads_left_.has_value() && *reads_left_ > 0) {
+      --*reads_left_;
+      at_hand_ = std::string(key);
+    }
   }
   if (dead_) return Failed();
   return disk_.Get(key);
@@ -116,6 +145,9 @@ absl::Status FaultyStore::Apply(const storage::StoreBatch& batch) {
   }
   unclear_.reset();
   ++writes_;
+  for (const std::string& key : batch.deleted_keys()) {
+    if (key == at_hand_) at_hand_.clear();
+  }
   const absl::Status applied = disk_.Apply(batch);
   changed_.notify_all();
   return applied;

@@ -38,6 +38,9 @@ class FaultyStore final : public storage::Store {
 
   void FailAt(const Fault& fault);
   void Fill(bool full);
+  // After so many more records of the spool were read, who reads one waits, as if opening took long.
+  void StallOpening(uint32_t records);
+  void GoOnOpening();
   // The process is dead, or about to stop: nobody waits for his turn any more.
   void Die();
   void LetAllRead();
@@ -45,6 +48,8 @@ class FaultyStore final : public storage::Store {
   void Close();
 
   bool dead() const;
+  // Whether batches may wait to be opened for as long as it stays so.
+  bool holds_batches() const;
   uint64_t writes() const;    // that worked
   uint64_t failures() const;  // and that did not
   // Returns when every batch that came as a whole is counted, or none can be.
@@ -58,7 +63,9 @@ class FaultyStore final : public storage::Store {
   absl::Status Purge(absl::string_view prefix) override;
 
  private:
+  bool IsHeld() const;
   bool IsIdle() const;
+  bool MayRead(absl::string_view key) const;
   bool HasEarlierRecord(absl::string_view key) const;
 
   storage::MemoryStore& disk_;
@@ -70,6 +77,8 @@ class FaultyStore final : public storage::Store {
   bool full_ = false;
   bool dead_ = false;
   bool let_all_read_ = false;
+  mutable std::optional<uint32_t> reads_left_;  // of records of the spool, while it stalls
+  mutable std::string at_hand_;                 // the record that was read last, until it is judged
   uint64_t writes_ = 0;
   uint64_t failures_ = 0;
 };

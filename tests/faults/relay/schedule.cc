@@ -29,12 +29,13 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"crowd_junk", 5, true, {}},
     {"no_claim", 5, true, {}},
     {"answer", 25, false, {kDevices}},
+    {"torn_answer", 4, true, {kDevices, 4}},
     {"deliver", 25, false, {kDevices}},
     {"gateway", 8, true, {kGateways}},
     {"lose_call", 10, true, {2}},
-    {"relay_kill", 14, true, {40, 40}},
-    {"relay_cut", 14, true, {40, 40}},
-    {"relay_fails", 8, true, {40, 40}},
+    {"relay_kill", 18, true, {40, 4}},
+    {"relay_cut", 18, true, {40, 4}},
+    {"relay_fails", 10, true, {40, 4}},
     {"relay_sync", 8, true, {}},
     {"relay_full", 6, true, {}},
     {"relay_space", 10, false, {}},
@@ -44,15 +45,17 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"snapshot", 6, true, {}},
     {"put_back", 3, true, {2}},
     {"twin", 3, true, {}},
-    {"curator_kill", 18, true, {10, 2}},
-    {"curator_fails", 12, true, {10, 2}},
+    {"curator_kill", 40, true, {6, 2}},
+    {"curator_fails", 16, true, {6, 2}},
     {"curator_full", 6, true, {}},
     {"curator_space", 10, false, {}},
+    {"open_slow", 20, true, {3}},
+    {"open_on", 8, false, {}},
     {"curator_start", 10, false, {}},
     {"curator_stop", 4, true, {}},
     {"curator_clock", 2, true, {5}},
     {"rotate", 5, true, {}},
-    {"seal", 1, true, {}},
+    {"seal", 2, true, {}},
     {"sweep", 6, false, {}},
     {"model", 5, true, {}},
     {"lose_part", 16, true, {4, 2}},
@@ -135,7 +138,7 @@ class Maker {
     AddFaults(4);
     Add(StepKind::kEnd);
     for (uint32_t tries = 2 + Below(4); tries > 0; --tries) {
-      AddFaults(4);
+      AddFaults(5);
       Add(Below(2) == 0 ? StepKind::kStep : StepKind::kWork);
     }
     Start();

@@ -38,10 +38,11 @@ enum class StepKind : uint8_t {
   kCrowdJunk,     // dishonest devices take tickets, and send what does not open
   kNoClaim,       // somebody sends to tickets of others
   kAnswer,        // device
+  kTornAnswer,    // device, quarters: it dies while its answer is written, which is there as far
   kDeliver,       // device
   kGateway,       // gateway: dies, and opens its journal again
   kLoseCall,      // 0: the next request of a device is lost, 1: the answer
-  kRelayKill,     // a, b: the relay is killed after a * b changes of its disk
+  kRelayKill,     // a, b: the relay is killed after ChangesOf(a, b) changes of its disk
   kRelayCut,      // a, b: a power cut, likewise
   kRelayFails,    // a, b: the disk fails, likewise, and the relay lives
   kRelaySync,     // the relay's next sync fails
@@ -57,6 +58,8 @@ enum class StepKind : uint8_t {
   kCuratorFails,  // writes, kept: a write fails, and the curator lives
   kCuratorFull,   // its disk is full
   kCuratorSpace,  // its disk works again
+  kOpenSlow,      // records: its threads open so many more, and then none
+  kOpenOn,        // and on
   kCuratorStart,  // if it is down
   kCuratorStop,   // in good order
   kCuratorClock,  // which
@@ -72,7 +75,7 @@ enum class StepKind : uint8_t {
   kEnd,           // time goes by until the deal is over
   kForged,        // which: a batch that no honest relay sends
 };
-inline constexpr size_t kNumStepKinds = 43;
+inline constexpr size_t kNumStepKinds = 46;
 
 struct Step {
   StepKind kind = StepKind::kWork;
@@ -83,6 +86,9 @@ struct Step {
 using Schedule = std::vector<Step>;
 
 Schedule MakeSchedule(uint64_t seed);
+
+// Most often few, so that each of them is met; and up to some in the middle of a crowd's reports.
+inline uint64_t ChangesOf(uint32_t a, uint32_t b) { return b == 3 ? 40 * a : b == 2 ? 5 * a : a; }
 
 std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);

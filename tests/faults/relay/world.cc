@@ -132,6 +132,8 @@ void World::Do(const Step& step) {
       return SendWithoutClaim();
     case StepKind::kAnswer:
       return Answer(a);
+    case StepKind::kTornAnswer:
+      return AnswerTorn(a, b);
     case StepKind::kDeliver:
       return Deliver(a);
     case StepKind::kGateway:
@@ -170,11 +172,11 @@ void World::DoRelay(const Step& step) {
     case StepKind::kStep:
       return relay_->Step();
     case StepKind::kRelayKill:
-      return relay_->DieAfter(uint64_t{a} * b, /*power_cut=*/false);
+      return relay_->DieAfter(ChangesOf(a, b), /*power_cut=*/false);
     case StepKind::kRelayCut:
-      return relay_->DieAfter(uint64_t{a} * b, /*power_cut=*/true);
+      return relay_->DieAfter(ChangesOf(a, b), /*power_cut=*/true);
     case StepKind::kRelayFails:
-      return relay_->FailAfter(uint64_t{a} * b);
+      return relay_->FailAfter(ChangesOf(a, b));
     case StepKind::kRelaySync:
       return relay_->disk().ForgetAtNextSync();
     case StepKind::kRelayFull:
@@ -214,11 +216,13 @@ void World::DoCurator(const Step& step) {
     case StepKind::kCuratorFails:
       return curator_.store().FailAt({.writes = a, .kept = b == 1});
     case StepKind::kCuratorFull:
-      curator_full_ = true;
       return curator_.store().Fill(true);
     case StepKind::kCuratorSpace:
-      curator_full_ = false;
       return curator_.store().Fill(false);
+    case StepKind::kOpenSlow:
+      return curator_.store().StallOpening(a);
+    case StepKind::kOpenOn:
+      return curator_.store().GoOnOpening();
     case StepKind::kCuratorStop:
       curator_.Stop();
       return;
@@ -251,10 +255,8 @@ void World::NoteTime() {
 void World::EndStep() {
   EndRelayIfDead();
   NoteDeal();
-  if (curator_.up()) {
-    curator_.store().AwaitIdle();
-    EndCuratorIfDead();
-  }
+  curator_.AwaitIdle(kStudy);
+  EndCuratorIfDead();
   const uint64_t writes = curator_.up() ? curator_.store().writes() : 0;
   if (curator_.up() && writes == checked_writes_) return;
   checked_writes_ = writes;

@@ -27,7 +27,6 @@ bool MayFail(const absl::Status& status) {
 
 void World::StartCurator() {
   if (curator_.up()) return;
-  curator_full_ = false;
   Expect(curator_.Start(), "the curator does not start");
 }
 
@@ -54,6 +53,7 @@ void World::Seal() {
 void World::BuildModel(bool is_final) {
   book_.CheckStore(curator_.disk());
   const auto model = curator_.studies().BuildModel(kStudy, is_final ? "final" : "", {});
+  const auto study = curator_.studies().Get(kStudy);
   if (!model.ok()) {
     if (is_final || !MayFail(model.status())) Expect(model.status(), "no model is built");
     return;
@@ -64,7 +64,7 @@ void World::BuildModel(bool is_final) {
                     .batches = certificate.relay.batches,
                     .least_accepted = certificate.relay.least_accepted,
                     .honest_reports = certificate.relay.honest_reports,
-                    .is_final = is_final});
+                    .of_sealed = study.ok() && study->state != curator::StudyState::kOpen});
 }
 
 // The first reports of a batch that was sent, under another header.

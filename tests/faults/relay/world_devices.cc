@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "client/relay/relayed_device.h"
@@ -92,11 +93,15 @@ SubmitOutcome ForDevice(v1::SubmitOutcome outcome) {
 
 }  // namespace
 
+std::string World::JournalOf(uint32_t gateway) const {
+  return absl::StrCat(folder_, "/journal", gateway);
+}
+
 void World::OpenGateway(uint32_t gateway) {
   Gateway& opened = gateways_[gateway];
   opened.trust.reset();
   opened.journal.reset();
-  auto journal = Journal::Open(absl::StrCat(folder_, "/journal", gateway));
+  auto journal = Journal::Open(JournalOf(gateway));
   if (!journal.ok()) return Expect(journal.status(), "a journal");
   opened.journal = *std::move(journal);
   opened.trust = std::make_unique<Trust>(OfferPolicy{.curator_key = curator_key_}, *opened.journal,
@@ -161,6 +166,18 @@ void World::Answer(uint32_t device) {
   WithDevice(device, [&](RelayedDevice& answering) {
     return answering.Answer(kStudy, read, random);
   });
+}
+
+// What was torn was never acknowledged, and so never sent.
+void World::AnswerTorn(uint32_t device, uint32_t quarters) {
+  const std::string path = JournalOf(device % kGateways);
+  const uint64_t before = std::filesystem::file_size(path);
+  Answer(device);
+  const uint64_t after = std::filesystem::file_size(path);
+  gateways_[device % kGateways].trust.reset();
+  gateways_[device % kGateways].journal.reset();
+  std::filesystem::resize_file(path, before + (after - before) * quarters / 4);
+  OpenGateway(device % kGateways);
 }
 
 void World::Deliver(uint32_t device) {

@@ -93,9 +93,11 @@ class World {
   void DeliverLate(uint32_t which);
 
   // ---- world_devices.cc
+  std::string JournalOf(uint32_t gateway) const;
   void OpenGateway(uint32_t gateway);
   void WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDevice&)> act);
   void Answer(uint32_t device);
+  void AnswerTorn(uint32_t device, uint32_t quarters);
   void Deliver(uint32_t device);
   std::optional<CrowdDeal> JoinDeal();
   std::optional<Sealed> TakeTicket(CrowdDeal& deal, bool is_junk);
@@ -144,7 +146,6 @@ class World {
   uint32_t disks_ = 0;
   uint64_t said_short_ = 0;  // deals that the relay's log says were too small
 
-  bool curator_full_ = false;
   uint64_t checked_writes_ = ~uint64_t{0};
 
   struct Gateway {

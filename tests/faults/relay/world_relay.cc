@@ -86,7 +86,7 @@ void World::PutBack(bool of_files_alone) {
   auto disk = image_->Copy(++disks_, of_files_alone);
   disk->CutPower();
   relay_->ReplaceDisk(std::move(disk));
-  book_.ImagePutBack();
+  book_.ImagePutBack(of_files_alone);
   was_copied_ |= of_files_alone;
   ++tally_.images;
 }
@@ -98,7 +98,7 @@ void World::RunTwin() {
   disk->CutPower();
   Expect(disk->RenameFolder(absl::StrCat(folder_, "/relay"), absl::StrCat(folder_, "/twin")),
          "the twin");
-  book_.ImagePutBack();
+  book_.ImagePutBack(/*of_files_alone=*/false);
   ++tally_.images;
   const int64_t ahead = absl::ToInt64Seconds(kCollectFor) + 1;
   RelayProcess twin(PartsOfRelay(absl::StrCat(folder_, "/twin"), ahead, /*is_twin=*/true),
