@@ -120,6 +120,8 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
   if (absl::IsDataLoss(opened.status())) return SetAside(folder, opened.status());
   COPPICE_RETURN_IF_ERROR(opened.status());
   std::shared_ptr<Epoch> epoch = *std::move(opened);
+  // The process may have ended before it said so.
+  if (epoch->state() == EpochState::kDropped) SayTooSmall(epoch->rules().min_batch);
   if (epoch->state() == EpochState::kDropped || epoch->state() == EpochState::kDelivered) {
     return epoch->Erase();
   }

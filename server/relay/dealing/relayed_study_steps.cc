@@ -137,10 +137,7 @@ absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
                                        "are left out: check the disk"));
   }
   if (frozen.dropped) {
-    ++counts_.dropped;
-    Say(Severity::kWarning, absl::StrCat("a deal had fewer than ", promise.min_batch,
-                                         " reports at its end: they are erased, and nobody has "
-                                         "seen them"));
+    SayTooSmall(promise.min_batch);
     Erase(deal.epoch);
   } else {
     COPPICE_ASSIGN_OR_RETURN(BatchDelivery delivery,
@@ -157,6 +154,13 @@ absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
   deal_.reset();  // the caller holds it: an epoch that went here would wait for this lock
   why_no_deal_ = "the next one is not open yet";
   return absl::OkStatus();
+}
+
+void RelayedStudy::SayTooSmall(uint64_t min_batch) {
+  ++counts_.dropped;
+  Say(Severity::kWarning,
+      absl::StrCat("a deal had fewer than ", min_batch,
+                   " reports at its end: they are erased, and nobody has seen them"));
 }
 
 void RelayedStudy::Erase(const std::shared_ptr<Epoch>& epoch) {

@@ -189,5 +189,29 @@ TEST_F(DealCrashTest, ADealIsFrozenAfterItsDiskFailedAtThat) {
   }
 }
 
+// Who looks for the reports must find why none of them came.
+TEST_F(DealCrashTest, ADealThatWasTooSmallIsSaidWhereverTheRelayDies) {
+  bool stopped = true;
+  for (uint64_t changes = 0; stopped; ++changes) {
+    SimulatedDisk disk(changes);
+    BeginOn(disk);
+    OpenDeal();
+    EXPECT_EQ(Submit(*Take()), SubmitOutcome::kStored);
+    curator_.offers.failure = {grpc::StatusCode::UNAVAILABLE, "not now"};
+    events_.clear();
+    disk.StopAfter(changes);
+    Advance(absl::Hours(24));
+    relay_->Step();
+    stopped = disk.stopped();
+    relay_.reset();
+    disk.Kill();
+    Open();
+    Work();
+    EXPECT_THAT(events_, ::testing::Contains(HasSubstr("fewer than 3"))) << changes;
+    EXPECT_EQ(curator_.batches.calls, 0);
+    relay_.reset();
+  }
+}
+
 }  // namespace
 }  // namespace coppice::relay::testing

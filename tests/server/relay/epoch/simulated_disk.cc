@@ -191,6 +191,29 @@ void SimulatedDisk::CutNode(Node& node, Unsynced unsynced) {
   node.forgotten.clear();
 }
 
+std::shared_ptr<SimulatedDisk::Node> SimulatedDisk::CopyOf(const Node& node, Copies& copies) {
+  std::shared_ptr<Node>& copy = copies[&node];
+  if (copy != nullptr) return copy;
+  const std::shared_ptr<Node> made = copy = std::make_shared<Node>(node);
+  made->lock = nullptr;
+  for (auto& [name, child] : made->live_names) child = CopyOf(*child, copies);
+  for (auto& [name, child] : made->synced_names) child = CopyOf(*child, copies);
+  return made;
+}
+
+std::unique_ptr<SimulatedDisk> SimulatedDisk::Copy(uint64_t seed, bool of_files_alone) const {
+  auto disk = std::make_unique<SimulatedDisk>(seed);
+  MutexLock lock(mutex_);
+  MutexLock its(disk->mutex_);
+  Copies copies;
+  disk->root_ = CopyOf(*root_, copies);
+  disk->files_ = files_;
+  for (auto& [node, copy] : copies) {
+    if (of_files_alone && !copy->folder) copy->number = ++disk->files_;
+  }
+  return disk;
+}
+
 SimulatedDisk::Change SimulatedDisk::Count() {
   if (stopped_) return Change::kFailed;
   ++changes_;

@@ -41,6 +41,9 @@ class SimulatedDisk final : public relay::Disk {
   // Syncs wait until this is called with false.
   void HoldSyncs(bool hold);
 
+  // An image of it as it is now, synced and not. In one of the files alone each is another file.
+  std::unique_ptr<SimulatedDisk> Copy(uint64_t seed, bool of_files_alone) const;
+
   // The process died: all that was written stays.
   void Kill();
   // The power went: of what was not synced, nothing, all, or some sectors and folders are there.
@@ -94,6 +97,9 @@ class SimulatedDisk final : public relay::Disk {
   void SyncNode(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetUnsynced(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CutNode(Node& node, Unsynced unsynced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A node has one copy, however many names lead to it.
+  using Copies = std::map<const Node*, std::shared_ptr<Node>>;
+  static std::shared_ptr<Node> CopyOf(const Node& node, Copies& copies);
   void Revive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;

@@ -1,0 +1,63 @@
+// One curator in this process, on a store in memory that outlives it.
+
+#ifndef COPPICE_TESTS_FAULTS_RELAY_CURATOR_PROCESS_H_
+#define COPPICE_TESTS_FAULTS_RELAY_CURATOR_PROCESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coppice/v1/batch.pb.h"
+#include "coppice/v1/study.pb.h"
+#include "server/curator/studies/studies.h"
+#include "server/models/models.h"
+#include "server/storage/memory_store.h"
+#include "tests/faults/relay/faulty_store.h"
+
+namespace coppice::relay_faults {
+
+// Threads  for one; the curator has its own.
+class CuratorProcess {
+ public:
+  // `clock` may be called by any thread.
+  explicit CuratorProcess(std::function<int64_t()> clock) : clock_(std::move(clock)) {}
+  ~CuratorProcess() { Kill(); }
+
+  absl::Status Start();
+  void Kill();
+  // In good order.
+  void Stop();
+  bool up() const { return studies_ != nullptr; }
+  // Whether its store has made it stop: it says nothing any more.
+  bool is_dead() const { return up() && store_->dead(); }
+
+  // Returns when its threads have nothing to do, or cannot do it, and its memory is what its store
+  // says.
+  void AwaitIdle(absl::string_view study);
+
+  curator::Studies& studies() { return *studies_; }
+  FaultyStore& store() { return *store_; }
+  const storage::MemoryStore& disk() const { return disk_; }
+
+  // As its service answers.
+  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
+  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
+
+ private:
+  void End();
+
+  const std::function<int64_t()> clock_;
+  storage::MemoryStore disk_;
+  std::unique_ptr<FaultyStore> store_;
+  std::optional<models::Models> models_;
+  std::unique_ptr<curator::Studies> studies_;
+};
+
+}  // namespace coppice::relay_faults
+
+#endif  // COPPICE_TESTS_FAULTS_RELAY_CURATOR_PROCESS_H_

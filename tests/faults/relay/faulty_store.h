@@ -1,0 +1,88 @@
+// The curator's store in memory, whose chosen write fails, or is its process's last.
+
+#ifndef COPPICE_TESTS_FAULTS_RELAY_FAULTY_STORE_H_
+#define COPPICE_TESTS_FAULTS_RELAY_FAULTY_STORE_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/memory_store.h"
+#include "server/storage/store.h"
+
+namespace coppice::relay_faults {
+
+// One process's way to the disk, which stays.
+//
+// Guarantee  what Store says of errors, at its worst: a write that failed shows nothing, and if it
+//            was `kept` all of it is there after the process has ended, unless a later one came.
+// Order      a record of the spool is read only once the ones before it are judged, so that a
+//            schedule runs the same way again with any number of opening threads.
+// Threads    safe to share.
+class FaultyStore final : public storage::Store {
+ public:
+  struct Fault {
+    uint32_t writes = 0;  // that work before the one that fails
+    bool kept = false;
+    bool fatal = false;  // nothing works from then on
+  };
+
+  explicit FaultyStore(storage::MemoryStore& disk) : disk_(disk) {}
+
+  void FailAt(const Fault& fault);
+  void Fill(bool full);
+  // After so many more records of the spool were read, who reads one waits, as if opening took long.
+  void StallOpening(uint32_t records);
+  void GoOnOpening();
+  // The process is dead, or about to stop: nobody waits for his turn any more.
+  void Die();
+  void LetAllRead();
+  // Once the process has ended.
+  void Close();
+
+  bool dead() const;
+  // Whether batches may wait to be opened for as long as it stays so.
+  bool holds_batches() const;
+  uint64_t writes() const;    // that worked
+  uint64_t failures() const;  // and that did not
+  // Returns when every batch that came as a whole is counted, or none can be.
+  void AwaitIdle() const;
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override;
+  absl::Status Apply(const storage::StoreBatch& batch) override;
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override;
+  absl::Status Purge(absl::string_view prefix) override;
+
+ private:
+  bool IsHeld() const;
+  bool IsIdle() const;
+  bool MayRead(absl::string_view key) const;
+  bool HasEarlierRecord(absl::string_view key) const;
+
+  storage::MemoryStore& disk_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  // All below guarded by mutex_.
+  std::optional<Fault> fault_;
+  std::optional<storage::StoreBatch> unclear_;  // a write that failed and was kept
+  bool full_ = false;
+  bool dead_ = false;
+  bool let_all_read_ = false;
+  mutable std::optional<uint32_t> reads_left_;  // of records of the spool, while it stalls
+  mutable std::string at_hand_;                 // the record that was read last, until it is judged
+  uint64_t writes_ = 0;
+  uint64_t failures_ = 0;
+};
+
+}  // namespace coppice::relay_faults
+
+#endif  // COPPICE_TESTS_FAULTS_RELAY_FAULTY_STORE_H_

@@ -1,0 +1,315 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "client/relay/relayed_device.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+#include "tests/faults/relay/world_impl.h"
+
+namespace coppice::relay_faults {
+namespace {
+
+constexpr uint32_t kCrowdLeaves = 8;  // after those of the devices
+constexpr size_t kAgain = 40;
+constexpr size_t kOthers = 3;
+
+// Nothing here is private.
+class NoNoise final : public PrivateRandom {
+ public:
+  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
+  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
+  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+    std::fill(out.begin(), out.end(), SignedSteps{0});
+    return absl::OkStatus();
+  }
+};
+
+class DeviceClock final : public SendClock {
+ public:
+  explicit DeviceClock(absl::Time now) : now_(now) {}
+  absl::Time Now() override { return now_; }
+  void SleepUntil(absl::Time) override {}
+
+ private:
+  const absl::Time now_;
+};
+
+class DeviceLink final : public RelayLink {
+ public:
+  DeviceLink(World& world, uint32_t device) : world_(world), device_(device) {}
+
+  const std::string& address() const override {
+    static const std::string& address = *new std::string("relay:1");
+    return address;
+  }
+  absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view) const override {
+    return world_.DeviceAsksTerms();
+  }
+  absl::StatusOr<std::string> TakeOffer(absl::string_view, const EpochId& epoch) const override {
+    return world_.DeviceTakes(epoch);
+  }
+  absl::StatusOr<SubmitOutcome> Submit(const JournalEntry& entry) const override {
+    return world_.DeviceSubmits(device_, entry);
+  }
+
+ private:
+  World& world_;
+  const uint32_t device_;
+};
+
+std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device); }
+
+std::string StringOf(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
+
+v1::RelayedOffer OpenedEnvelope(const std::string& envelope) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < 4; ++i) bytes = bytes << 8 | static_cast<uint8_t>(envelope[i]);
+  v1::RelayedOffer offer;
+  offer.ParseFromString(envelope.substr(4, bytes));
+  return offer;
+}
+
+size_t CellOf(const Tree& tree, double x, uint32_t label) {
+  return size_t{2} * tree.FindLeaf(Row{x}) + label;
+}
+
+SubmitOutcome ForDevice(v1::SubmitOutcome outcome) {
+  switch (outcome) {
+    case v1::SUBMIT_OUTCOME_STORED:
+      return SubmitOutcome::kStored;
+    case v1::SUBMIT_OUTCOME_CONFLICT:
+      return SubmitOutcome::kConflict;
+    case v1::SUBMIT_OUTCOME_CLOSED:
+      return SubmitOutcome::kClosed;
+    case v1::SUBMIT_OUTCOME_UNKNOWN:
+      return SubmitOutcome::kUnknown;
+    default:
+      return SubmitOutcome::kBadLength;
+  }
+}
+
+}  // namespace
+
+std::string World::JournalOf(uint32_t gateway) const {
+  return absl::StrCat(folder_, "/journal", gateway);
+}
+
+void World::OpenGateway(uint32_t gateway) {
+  Gateway& opened = gateways_[gateway];
+  opened.trust.reset();
+  opened.journal.reset();
+  auto journal = Journal::Open(JournalOf(gateway));
+  if (!journal.ok()) return Expect(journal.status(), "a journal");
+  opened.journal = *std::move(journal);
+  opened.trust = std::make_unique<Trust>(OfferPolicy{.curator_key = curator_key_}, *opened.journal,
+                                         [this]() -> int64_t { return now_; });
+}
+
+absl::StatusOr<DealOffer> World::DeviceAsksTerms() {
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetRelayTermsResponse answer, relay_->Terms());
+  NoteDeal();
+  DealOffer offer{.relay_terms = answer.relay_terms(), .terms = answer.terms()};
+  std::copy(answer.signature().begin(), answer.signature().end(), offer.signature.begin());
+  COPPICE_ASSIGN_OR_RETURN(offer.manifest, FromProto(answer.manifest()));
+  return offer;
+}
+
+absl::StatusOr<std::string> World::DeviceTakes(const EpochId& epoch) {
+  const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
+  if (lost == false) return absl::UnavailableError("the request is lost");
+  absl::StatusOr<std::string> envelope = relay_->TakeOffer(StringOf(epoch));
+  if (!envelope.ok()) return envelope;
+  book_.Dealt(StringOf(epoch), OpenedEnvelope(*envelope).ticket());
+  if (lost == true) return absl::UnavailableError("the answer is lost");
+  return envelope;
+}
+
+absl::StatusOr<SubmitOutcome> World::DeviceSubmits(uint32_t device, const JournalEntry& entry) {
+  const SealedAnswer& answer = *entry.sealed;
+  const Report report = {
+      .ticket = entry.report.ticket.ToBytes(),
+      .bytes = absl::StrCat(std::string(answer.encapsulated.begin(), answer.encapsulated.end()),
+                            answer.ciphertext)};
+  book_.Knows(report.bytes, CellOf(forest_->front(), device + 0.5, device % 2));
+  book_.DeviceSends(device, report.bytes);
+  const std::optional<bool> lost = std::exchange(lose_call_, std::nullopt);
+  if (lost == false) return absl::UnavailableError("the request is lost");
+  const std::string claim(answer.claim.begin(), answer.claim.end());
+  const RelayProcess::Outcome outcome =
+      Submit({{.epoch = StringOf(answer.epoch), .claim = claim, .report = report}},
+             /*has_claim=*/true)[0];
+  if (!outcome.ok() || lost == true) return absl::UnavailableError("the answer is lost");
+  return ForDevice(*outcome);
+}
+
+void World::WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDevice&)> act) {
+  static const Policy& policy = *new Policy{.max_epsilon = *Budget::FromEpsilon(1)};
+  const RelayPolicy relay_policy{.relay_key = RelayKey().public_key(), .max_send_delay_seconds = 0};
+  Gateway& gateway = gateways_[device % kGateways];
+  const DeviceLink link(*this, device);
+  DeviceClock clock(absl::FromUnixSeconds(now_));
+  RelayedDevice answering(SubjectOf(device), {policy, relay_policy, *gateway.journal,
+                                              *gateway.trust, link, clock});
+  const absl::Status done = act(answering);
+  // Neither the relay nor the curator of this world gives a device bad bytes.
+  if (absl::IsDataLoss(done) || absl::IsInternal(done)) Expect(done, "a device");
+}
+
+void World::Answer(uint32_t device) {
+  NoNoise random;
+  const auto read = [device] {
+    return TextRow{{"x", absl::StrCat(device, ".5")}, {"label", device % 2 == 0 ? "no" : "yes"}};
+  };
+  WithDevice(device, [&](RelayedDevice& answering) {
+    return answering.Answer(kStudy, read, random);
+  });
+}
+
+// What was torn was never acknowledged, and so never sent.
+void World::AnswerTorn(uint32_t device, uint32_t quarters) {
+  const std::string path = JournalOf(device % kGateways);
+  const uint64_t before = std::filesystem::file_size(path);
+  Answer(device);
+  const uint64_t after = std::filesystem::file_size(path);
+  gateways_[device % kGateways].trust.reset();
+  gateways_[device % kGateways].journal.reset();
+  std::filesystem::resize_file(path, before + (after - before) * quarters / 4);
+  OpenGateway(device % kGateways);
+}
+
+void World::Deliver(uint32_t device) {
+  WithDevice(device, [](RelayedDevice& answering) { return answering.Deliver().status(); });
+}
+
+std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& reports,
+                                                 bool has_claim) {
+  NoteTime();
+  if (relay_->up() && !relay_->is_dead() && has_claim) {
+    for (const Sealed& sealed : reports) book_.ReachesRelay(sealed.epoch, sealed.report);
+  }
+  std::vector<RelayProcess::Outcome> outcomes = relay_->Submit(reports);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (!outcomes[i].ok()) continue;
+    if (*outcomes[i] == v1::SUBMIT_OUTCOME_STORED) ++tally_.stored;
+    book_.Answered(reports[i].epoch, reports[i].report, has_claim, *outcomes[i], latest_relay_);
+  }
+  return outcomes;
+}
+
+std::optional<CrowdDeal> World::JoinDeal() {
+  const absl::StatusOr<v1::GetRelayTermsResponse> answer = relay_->Terms();
+  if (!answer.ok()) return std::nullopt;
+  NoteDeal();
+  v1::RelayTerms terms;
+  terms.ParseFromString(answer->relay_terms());
+  const auto manifest = ParseManifest(answer->manifest().manifest());
+  if (!manifest.ok()) return std::nullopt;
+  const seal::ReportSealing sealing{.aead = static_cast<seal::Aead>(manifest->sealing->suite),
+                                    .fingerprint = manifest->fingerprint,
+                                    .payload_bytes = manifest->sealing->payload_bytes};
+  auto sealer = seal::ReportSealer::Create(sealing, manifest->sealing->key);
+  if (!sealer.ok()) return std::nullopt;
+  const Tree& tree = forest_->front();
+  const double x = kDevices + static_cast<uint8_t>(terms.epoch()[1]) % kCrowdLeaves + 0.5;
+  NoNoise random;
+  const auto mechanism = MakeMechanism(*terms_, tree.num_leaves());
+  return CrowdDeal{.epoch = terms.epoch(),
+                   .sealer = *std::move(sealer),
+                   .ciphertext_bytes = sealing.ciphertext_bytes(),
+                   .cell = CellOf(tree, x, 1),
+                   .payload = *(*mechanism)->Randomize({.leaf = tree.FindLeaf(Row{x}), .label = 1},
+                                                       /*column=*/0, random)};
+}
+
+Report World::SealFor(CrowdDeal& deal, const std::string& ticket) {
+  const auto sealed = deal.sealer.Seal(*Ticket::FromBytes(ticket), deal.payload);
+  Report report = {.ticket = ticket,
+                   .bytes = absl::StrCat(std::string(sealed->encapsulated.begin(),
+                                                     sealed->encapsulated.end()),
+                                         sealed->ciphertext)};
+  book_.Knows(report.bytes, deal.cell);
+  return report;
+}
+
+std::optional<Sealed> World::TakeTicket(CrowdDeal& deal, bool is_junk) {
+  const absl::StatusOr<std::string> envelope = relay_->TakeOffer(deal.epoch);
+  if (!envelope.ok()) return std::nullopt;
+  const v1::RelayedOffer offer = OpenedEnvelope(*envelope);
+  book_.Dealt(deal.epoch, offer.ticket());
+  Sealed sealed{.epoch = deal.epoch, .claim = offer.claim(), .report = {}};
+  if (is_junk) {
+    sealed.report = {.ticket = offer.ticket(), .bytes = std::string(32 + deal.ciphertext_bytes, 0)};
+    for (char& byte : sealed.report.bytes) byte = static_cast<char>(random_());
+    book_.Knows(sealed.report.bytes, std::nullopt);
+  } else {
+    sealed.report = SealFor(deal, offer.ticket());
+  }
+  return sealed;
+}
+
+void World::CrowdTakes(uint32_t count, bool is_junk) {
+  std::optional<CrowdDeal> deal = JoinDeal();
+  for (uint32_t i = 0; deal.has_value() && i < count; ++i) {
+    std::optional<Sealed> sealed = TakeTicket(*deal, is_junk);
+    if (!sealed.has_value()) return;
+    crowd_.push_back({.sealed = *std::move(sealed)});
+  }
+}
+
+void World::SubmitOfCrowd(const std::vector<CrowdMember*>& members) {
+  std::vector<Sealed> reports;
+  for (const CrowdMember* member : members) reports.push_back(member->sealed);
+  const std::vector<RelayProcess::Outcome> outcomes = Submit(reports, /*has_claim=*/true);
+  for (size_t i = 0; i < members.size(); ++i) members[i]->is_done |= outcomes[i].ok();
+}
+
+void World::CrowdSends(bool half) {
+  std::vector<CrowdMember*> members;
+  bool sends = true;
+  for (CrowdMember& member : crowd_) {
+    if (member.is_done) continue;
+    if (sends) members.push_back(&member);
+    if (half) sends = !sends;
+  }
+  SubmitOfCrowd(members);
+}
+
+void World::CrowdSendsAgain() {
+  std::vector<CrowdMember*> members;
+  for (size_t i = 0; i < std::min(kAgain, crowd_.size()); ++i) {
+    members.push_back(&crowd_[Below(static_cast<uint32_t>(crowd_.size()))]);
+  }
+  for (CrowdMember* member : members) SubmitOfCrowd({member});
+}
+
+void World::CrowdSendsOther() {
+  std::optional<CrowdDeal> deal = JoinDeal();
+  if (!deal.has_value()) return;
+  size_t left = kOthers;
+  for (const CrowdMember& member : crowd_) {
+    if (member.sealed.epoch != deal->epoch || !member.is_done || left == 0) continue;
+    Sealed other = member.sealed;
+    other.report = SealFor(*deal, member.sealed.report.ticket);
+    Submit({other}, /*has_claim=*/true);
+    --left;
+  }
+}
+
+void World::SendWithoutClaim() {
+  std::optional<CrowdDeal> deal = JoinDeal();
+  if (!deal.has_value()) return;
+  size_t left = kOthers;
+  for (const CrowdMember& member : crowd_) {
+    if (member.sealed.epoch != deal->epoch || left == 0) continue;
+    Sealed other = member.sealed;
+    other.claim = std::string(other.claim.size(), 'x');
+    other.report = SealFor(*deal, member.sealed.report.ticket);
+    Submit({other}, /*has_claim=*/false);
+    --left;
+  }
+}
+
+}  // namespace coppice::relay_faults

@@ -1,0 +1,174 @@
+// The World of world.h: one object, in files by what happens to it.
+//
+//   world.cc          the steps of a schedule, and what is looked at after each
+//   world_relay.cc    the relay starts, ends and is copied; its calls to the curator
+//   world_devices.cc  devices and the crowd answer and send
+//   world_curator.cc  the curator starts and ends; models; what a dishonest relay sends
+//   world_end.cc      everything works again
+
+#ifndef COPPICE_TESTS_FAULTS_RELAY_WORLD_IMPL_H_
+#define COPPICE_TESTS_FAULTS_RELAY_WORLD_IMPL_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "client/journal.h"
+#include "client/relay/relay_link.h"
+#include "client/relay/relayed_device.h"
+#include "client/trust.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/seal/report_seal.h"
+#include "tests/faults/relay/book.h"
+#include "tests/faults/relay/curator_process.h"
+#include "tests/faults/relay/relay_process.h"
+#include "tests/faults/relay/schedule.h"
+#include "tests/faults/relay/world.h"
+
+namespace coppice::relay_faults {
+
+// One of the crowd, which remembers what it sent.
+struct CrowdMember {
+  Sealed sealed;
+  bool is_done = false;  // it heard an outcome, all of which are final
+};
+
+// What the crowd knows of a deal that it answers.
+struct CrowdDeal {
+  std::string epoch;
+  seal::ReportSealer sealer;
+  size_t ciphertext_bytes = 0;
+  size_t cell = 0;
+  std::string payload;
+};
+
+class World {
+ public:
+  explicit World(const std::string& folder);
+
+  RunResult Run(absl::Span<const Step> schedule);
+
+  // ---- world_relay.cc: what the relay's link calls
+  absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
+  absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
+  bool IsRelayDead() const { return relay_->is_dead(); }
+
+  // ---- world_devices.cc: what a device's link calls
+  absl::StatusOr<DealOffer> DeviceAsksTerms();
+  absl::StatusOr<std::string> DeviceTakes(const EpochId& epoch);
+  absl::StatusOr<SubmitOutcome> DeviceSubmits(uint32_t device, const JournalEntry& entry);
+
+ private:
+  // ---- world.cc
+  void Begin(bool expires);
+  void Do(const Step& step);
+  void DoRelay(const Step& step);
+  void DoCurator(const Step& step);
+  void EndStep();
+  void Pass(int64_t seconds);
+  void NoteTime();
+  uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  void Expect(const absl::Status& status, absl::string_view what);
+
+  // ---- world_relay.cc
+  RelayProcess::Parts PartsOfRelay(const std::string& data_dir, int64_t ahead, bool is_twin);
+  void StartRelay();
+  void EndRelayIfDead();
+  void NoteDeal();
+  void PutBack(bool of_files_alone);
+  void RunTwin();
+  absl::StatusOr<v1::DeliverBatchResponse> AtCurator(const v1::DeliverBatchRequest& request,
+                                                     bool is_forged);
+  void Remember(const v1::DeliverBatchRequest& request);
+  void DeliverLate(uint32_t which);
+
+  // ---- world_devices.cc
+  std::string JournalOf(uint32_t gateway) const;
+  void OpenGateway(uint32_t gateway);
+  void WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDevice&)> act);
+  void Answer(uint32_t device);
+  void AnswerTorn(uint32_t device, uint32_t quarters);
+  void Deliver(uint32_t device);
+  std::optional<CrowdDeal> JoinDeal();
+  std::optional<Sealed> TakeTicket(CrowdDeal& deal, bool is_junk);
+  Report SealFor(CrowdDeal& deal, const std::string& ticket);
+  void CrowdTakes(uint32_t count, bool is_junk);
+  void CrowdSends(bool half);
+  void CrowdSendsAgain();
+  void CrowdSendsOther();
+  void SendWithoutClaim();
+  std::vector<RelayProcess::Outcome> Submit(const std::vector<Sealed>& reports, bool has_claim);
+  void SubmitOfCrowd(const std::vector<CrowdMember*>& members);
+
+  // ---- world_curator.cc
+  void StartCurator();
+  void EndCuratorIfDead();
+  void Rotate();
+  void Seal();
+  void BuildModel(bool is_final);
+  void Forge(uint32_t which);
+  void DeliverForged(const Batch& from, v1::BatchHeader header, size_t reports,
+                     const SigningKey& key, uint64_t first);
+
+  // ---- world_end.cc
+  void Heal();
+  void Finish();
+  void LetRelayFinish();
+  void CheckFinished();
+  void FinishStudy();
+
+  const std::string folder_;
+  std::mt19937_64 random_{1};
+  std::atomic<int64_t> now_{1'800'000'000};
+  std::atomic<int64_t> curator_ahead_{0};
+  int64_t relay_ahead_ = 0;
+  int64_t latest_relay_ = 0;  // that the relay's clock has ever said
+  int64_t expires_ = 0;
+  Book book_;
+  CuratorProcess curator_;
+  PublicKey curator_key_{};
+  std::shared_ptr<const Terms> terms_;
+  std::shared_ptr<const Forest> forest_;
+  std::unique_ptr<RelayProcess> relay_;
+  std::unique_ptr<testing::SimulatedDisk> image_;
+  bool was_copied_ = false;  // files of a deal, which are set aside
+  uint32_t epochs_ = 0;
+  uint32_t disks_ = 0;
+  uint64_t said_short_ = 0;  // deals that the relay's log says were too small
+
+  uint64_t checked_writes_ = ~uint64_t{0};
+
+  struct Gateway {
+    std::unique_ptr<Journal> journal;
+    std::unique_ptr<Trust> trust;
+  };
+  std::array<Gateway, kGateways> gateways_;
+  std::optional<bool> lose_call_;  // of a device, once it was answered?
+  std::deque<CrowdMember> crowd_;
+
+  struct LostPart {
+    uint32_t parts = 0;  // that come before
+    bool answer = false;
+  };
+  std::optional<LostPart> lose_part_;
+  std::optional<bool> lose_offer_;
+  bool twice_ = false;
+  std::deque<v1::DeliverBatchRequest> requests_;
+
+  std::string where_ = "the beginning";
+  Tally tally_;
+};
+
+}  // namespace coppice::relay_faults
+
+#endif  // COPPICE_TESTS_FAULTS_RELAY_WORLD_IMPL_H_
