@@ -121,9 +121,8 @@ void Book::Delivers(const v1::DeliverBatchRequest& request, bool is_forged) {
   Batch* batch = Find(request.header());
   if (batch == nullptr) {
     batch = &batches_[request.header()];
-    *batch = {.header = request.header(),
-              .facts = ParseHeader(request.header()),
-              .is_forged = is_forged};
+    *batch = {
+        .header = request.header(), .facts = ParseHeader(request.header()), .is_forged = is_forged};
     if (!is_forged) CheckHeader(*batch);
   }
   AddPart(*batch, request);

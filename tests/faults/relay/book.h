@@ -57,9 +57,9 @@ struct Deal {
   bool is_void = false;
   bool is_copied = false;  // the relay has copies of its files
   bool was_sent = false;
-  std::set<std::string> dealt{};                     // tickets
+  std::set<std::string> dealt{};                        // tickets
   std::map<std::string, std::set<std::string>> sent{};  // by ticket, what reached the relay
-  std::map<std::string, std::string> stored{};       // by ticket, what was answered STORED
+  std::map<std::string, std::string> stored{};          // by ticket, what was answered STORED
 };
 
 // One header, and the parts that came under it.
@@ -158,15 +158,15 @@ class Book {
   const uint64_t min_batch_;
   const uint32_t dishonest_;
   bool may_be_sealed_ = false;
-  std::map<std::string, Deal> deals_;                       // by epoch
-  std::map<std::string, Batch> batches_;                    // by header
-  std::map<std::string, std::optional<size_t>> cells_;      // by bytes of a report
-  std::map<uint32_t, std::string> answers_;                 // by device
+  std::map<std::string, Deal> deals_;                   // by epoch
+  std::map<std::string, Batch> batches_;                // by header
+  std::map<std::string, std::optional<size_t>> cells_;  // by bytes of a report
+  std::map<uint32_t, std::string> answers_;             // by device
 
   // As the store said last.
-  std::map<std::string, v1::BatchRecord> records_;          // by header
-  std::map<std::string, size_t> expected_;                  // by ticket that counts, its cell
-  std::map<std::string, size_t> certain_;                   // of these, in batches that are counted
+  std::map<std::string, v1::BatchRecord> records_;  // by header
+  std::map<std::string, size_t> expected_;          // by ticket that counts, its cell
+  std::map<std::string, size_t> certain_;           // of these, in batches that are counted
   std::string violation_;
 };
 

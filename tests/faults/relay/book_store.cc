@@ -113,9 +113,8 @@ void Book::CheckTaken(const Batch& batch, const v1::BatchRecord& record) {
 
 uint64_t Book::AcceptedOf(const Batch& batch) const {
   return static_cast<uint64_t>(
-      std::count_if(batch.reports.begin(), batch.reports.end(), [&](const Report& report) {
-        return cells_.at(report.bytes).has_value();
-      }));
+      std::count_if(batch.reports.begin(), batch.reports.end(),
+                    [&](const Report& report) { return cells_.at(report.bytes).has_value(); }));
 }
 
 void Book::CheckSpool(const storage::Store& store) {

@@ -22,7 +22,7 @@ std::string StringOf(const Bytes& bytes) {
 
 absl::Status CuratorProcess::Start() {
   Kill();
-  store_ = std::make_unique<FaultyStore>(disk_);
+  store_ = std::make_unique<FaultyStore>(disk_, bug_);
   models_.emplace();
   COPPICE_ASSIGN_OR_RETURN(studies_, curator::Studies::Open(*store_, *models_, clock_, {},
                                                             {.answer_beside_commits = false}));
@@ -48,17 +48,20 @@ void CuratorProcess::Stop() {
   End();
 }
 
-void CuratorProcess::AwaitIdle(absl::string_view study) {
+bool CuratorProcess::AwaitIdle(absl::string_view study) {
   const auto is_stored = [](const curator::BatchInfo& batch) {
     return batch.state == curator::BatchState::kStored;
   };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (up()) {
-    store_->AwaitIdle();
-    if (store_->holds_batches()) return;
+    if (!store_->AwaitIdle()) return false;
+    if (store_->holds_batches()) return true;
     const auto info = studies_->Get(study);
-    if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) return;
+    if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) return true;
+    if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
+  return true;
 }
 
 absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOfferRequest& request) {
@@ -81,14 +84,13 @@ absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOffer
 absl::StatusOr<v1::DeliverBatchResponse> CuratorProcess::DeliverBatch(
     const v1::DeliverBatchRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.study()));
-  COPPICE_ASSIGN_OR_RETURN(
-      const curator::BatchProgress progress,
-      studies_->DeliverBatch(study, {.header = request.header(),
-                                     .signature = request.signature(),
-                                     .first_report = request.first_report(),
-                                     .tickets = request.tickets(),
-                                     .encapsulated = request.encapsulated(),
-                                     .ciphertexts = request.ciphertexts()}));
+  COPPICE_ASSIGN_OR_RETURN(const curator::BatchProgress progress,
+                           studies_->DeliverBatch(study, {.header = request.header(),
+                                                          .signature = request.signature(),
+                                                          .first_report = request.first_report(),
+                                                          .tickets = request.tickets(),
+                                                          .encapsulated = request.encapsulated(),
+                                                          .ciphertexts = request.ciphertexts()}));
   v1::DeliverBatchResponse response;
   response.set_state(static_cast<v1::BatchState>(progress.state));
   response.set_received(progress.received);

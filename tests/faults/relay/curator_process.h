@@ -18,6 +18,7 @@
 #include "server/models/models.h"
 #include "server/storage/memory_store.h"
 #include "tests/faults/relay/faulty_store.h"
+#include "tests/faults/relay/twins.h"
 
 namespace coppice::relay_faults {
 
@@ -25,7 +26,8 @@ namespace coppice::relay_faults {
 class CuratorProcess {
  public:
   // `clock` may be called by any thread.
-  explicit CuratorProcess(std::function<int64_t()> clock) : clock_(std::move(clock)) {}
+  explicit CuratorProcess(std::function<int64_t()> clock, Bug bug = Bug::kNone)
+      : clock_(std::move(clock)), bug_(bug) {}
   ~CuratorProcess() { Kill(); }
 
   absl::Status Start();
@@ -37,8 +39,8 @@ class CuratorProcess {
   bool is_dead() const { return up() && store_->dead(); }
 
   // Returns when its threads have nothing to do, or cannot do it, and its memory is what its store
-  // says.
-  void AwaitIdle(absl::string_view study);
+  // says. False if that takes too long.
+  bool AwaitIdle(absl::string_view study);
 
   curator::Studies& studies() { return *studies_; }
   FaultyStore& store() { return *store_; }
@@ -52,6 +54,7 @@ class CuratorProcess {
   void End();
 
   const std::function<int64_t()> clock_;
+  const Bug bug_;
   storage::MemoryStore disk_;
   std::unique_ptr<FaultyStore> store_;
   std::optional<models::Models> models_;

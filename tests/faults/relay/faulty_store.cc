@@ -1,14 +1,53 @@
 #include "tests/faults/relay/faulty_store.h"
 
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "coppice/v1/storage.pb.h"
 
 namespace coppice::relay_faults {
 namespace {
 
 absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
+
+constexpr std::chrono::seconds kTooLong{60};
+
+std::string BatchOf(absl::string_view spool_key) {
+  const absl::string_view batch = spool_key.substr(0, spool_key.rfind('/'));
+  return absl::StrCat("batch", absl::StripPrefix(batch, "spool"));
+}
+
+// Of a part that is counted, which is taken out of the spool.
+bool Counts(const storage::StoreBatch& batch) {
+  return !batch.deleted_keys().empty() && absl::StartsWith(batch.deleted_keys()[0], "spool/");
+}
+
+// Without what begins so.
+storage::StoreBatch Without(const storage::StoreBatch& batch, absl::string_view prefix) {
+  storage::StoreBatch rest;
+  for (const std::string& deleted : batch.deleted_prefixes()) rest.DeletePrefix(deleted);
+  for (const std::string& key : batch.deleted_keys()) {
+    if (!absl::StartsWith(key, prefix)) rest.Delete(key);
+  }
+  for (const auto& [key, value] : batch.puts()) {
+    if (!absl::StartsWith(key, prefix)) rest.Put(key, value);
+  }
+  return rest;
+}
+
+storage::StoreBatch HalfOf(const storage::StoreBatch& batch) {
+  storage::StoreBatch half;
+  for (const std::string& deleted : batch.deleted_prefixes()) half.DeletePrefix(deleted);
+  for (const std::string& key : batch.deleted_keys()) half.Delete(key);
+  for (size_t i = 0; 2 * i < batch.puts().size(); ++i) {
+    half.Put(batch.puts()[i].first, batch.puts()[i].second);
+  }
+  return half;
+}
 
 }  // namespace
 
@@ -81,37 +120,32 @@ bool FaultyStore::IsHeld() const {
 bool FaultyStore::IsIdle() const {
   if (IsHeld()) return true;
   bool waits = false;
-  disk_.Scan("batch/",
-             [&](absl::string_view, absl::string_view value) {
-               v1::BatchRecord record;
-               if (record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-                 waits |= record.state() == v1::BATCH_STATE_STORED;
-               }
-               return absl::OkStatus();
-             })
+  disk_
+      .Scan("batch/",
+            [&](absl::string_view, absl::string_view value) {
+              v1::BatchRecord record;
+              if (record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+                waits |= record.state() == v1::BATCH_STATE_STORED;
+              }
+              return absl::OkStatus();
+            })
       .IgnoreError();
   return !waits;
 }
 
-void FaultyStore::AwaitIdle() const {
+bool FaultyStore::AwaitIdle() const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return IsIdle(); });
+  return changed_.wait_for(lock, kTooLong, [this] { return IsIdle(); });
 }
 
-bool FaultyStore::HasEarlierRecord(absl::string_view key) const {
-  const absl::string_view batch = key.substr(0, key.rfind('/') + 1);
-  bool found = false;
-  disk_.Scan(batch,
-             [&](absl::string_view other, absl::string_view) {
-               found |= other < key;
-               return absl::OkStatus();
-             })
-      .IgnoreError();
-  return found;
-}
-
+// "spool/STUDY/BATCH/POSITION" is read once so many reports of "batch/STUDY/BATCH" are judged.
 bool FaultyStore::MayRead(absl::string_view key) const {
-  return reads_left_ != 0u && !HasEarlierRecord(key);
+  if (reads_left_ == 0u) return false;
+  v1::BatchRecord batch;
+  uint64_t position = 0;
+  const auto bytes = disk_.Get(BatchOf(key));
+  return !bytes.ok() || !bytes->has_value() || !batch.ParseFromString(**bytes) ||
+         !absl::SimpleAtoi(key.substr(key.rfind('/') + 1), &position) || batch.judged() >= position;
 }
 
 absl::StatusOr<std::optional<std::string>> FaultyStore::Get(absl::string_view key) const {
@@ -136,7 +170,7 @@ absl::Status FaultyStore::Apply(const storage::StoreBatch& batch) {
   }
   if (fault_.has_value() && fault_->writes-- == 0) {
     unclear_.reset();
-    if (fault_->kept) unclear_ = batch;
+    if (fault_->kept) unclear_ = bug_ == Bug::kTornWrite ? HalfOf(batch) : batch;
     dead_ = fault_->fatal;
     fault_.reset();
     ++failures_;
@@ -145,12 +179,21 @@ absl::Status FaultyStore::Apply(const storage::StoreBatch& batch) {
   }
   unclear_.reset();
   ++writes_;
-  for (const std::string& key : batch.deleted_keys()) {
-    if (key == at_hand_) at_hand_.clear();
+  for (const auto& [key, value] : batch.puts()) {
+    if (!at_hand_.empty() && key == BatchOf(at_hand_)) at_hand_.clear();
   }
-  const absl::Status applied = disk_.Apply(batch);
+  const absl::Status applied = Write(batch);
   changed_.notify_all();
   return applied;
+}
+
+absl::Status FaultyStore::Write(const storage::StoreBatch& batch) {
+  if (bug_ == Bug::kForgottenTickets) return disk_.Apply(Without(batch, "spent/"));
+  if (bug_ == Bug::kKeptSpool && Counts(batch)) return disk_.Apply(Without(batch, "spool/"));
+  if (bug_ == Bug::kForgottenCounts && Counts(batch)) return disk_.Apply(Without(batch, "count/"));
+  if (bug_ != Bug::kEarlyAnswer) return disk_.Apply(batch);
+  const std::optional<storage::StoreBatch> before = std::exchange(late_, batch);
+  return before.has_value() ? disk_.Apply(*before) : absl::OkStatus();
 }
 
 absl::Status FaultyStore::Scan(

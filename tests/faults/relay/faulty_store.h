@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "server/storage/memory_store.h"
 #include "server/storage/store.h"
+#include "tests/faults/relay/twins.h"
 
 namespace coppice::relay_faults {
 
@@ -34,11 +35,13 @@ class FaultyStore final : public storage::Store {
     bool fatal = false;  // nothing works from then on
   };
 
-  explicit FaultyStore(storage::MemoryStore& disk) : disk_(disk) {}
+  // With the bug, if it is one of a store.
+  explicit FaultyStore(storage::MemoryStore& disk, Bug bug = Bug::kNone) : disk_(disk), bug_(bug) {}
 
   void FailAt(const Fault& fault);
   void Fill(bool full);
-  // After so many more records of the spool were read, who reads one waits, as if opening took long.
+  // After so many more records of the spool were read, who reads one waits, as if opening took
+  // long.
   void StallOpening(uint32_t records);
   void GoOnOpening();
   // The process is dead, or about to stop: nobody waits for his turn any more.
@@ -52,8 +55,9 @@ class FaultyStore final : public storage::Store {
   bool holds_batches() const;
   uint64_t writes() const;    // that worked
   uint64_t failures() const;  // and that did not
-  // Returns when every batch that came as a whole is counted, or none can be.
-  void AwaitIdle() const;
+  // Returns when every batch that came as a whole is counted, or none can be. False if that takes
+  // too long.
+  bool AwaitIdle() const;
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override;
   absl::Status Apply(const storage::StoreBatch& batch) override;
@@ -66,9 +70,12 @@ class FaultyStore final : public storage::Store {
   bool IsHeld() const;
   bool IsIdle() const;
   bool MayRead(absl::string_view key) const;
-  bool HasEarlierRecord(absl::string_view key) const;
+
+  absl::Status Write(const storage::StoreBatch& batch);
 
   storage::MemoryStore& disk_;
+  const Bug bug_;
+  std::optional<storage::StoreBatch> late_;  // kEarlyAnswer: the one that was answered
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   // All below guarded by mutex_.

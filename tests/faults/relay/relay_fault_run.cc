@@ -1,4 +1,4 @@
-// relay_fault_run [--schedules N] [--seconds S] [--seed S] [--folder DIR]
+// relay_fault_run [--schedules N] [--seconds S] [--seed S] [--bug NAME] [--folder DIR]
 //                 [--replay "STEP, STEP, ..."]
 //
 // Runs schedules of faults over relay, devices and curator, with the seeds S, S + 1, ..., and says
@@ -28,29 +28,38 @@ struct Options {
   uint64_t schedules = 100;
   double seconds = 0;
   uint64_t seed = 1;
+  std::string bug = "none";
   std::string folder = "/dev/shm";
   std::string replay;
 };
 
 void Print(const std::string& text) { std::printf("%s\n", text.c_str()), std::fflush(stdout); }
 
-int ShowFailure(const Schedule& schedule, const std::string& folder,
+Bug BugNamed(const std::string& name) {
+  for (const Bug bug : AllBugs()) {
+    if (BugName(bug) == name) return bug;
+  }
+  return Bug::kNone;
+}
+
+int ShowFailure(const Schedule& schedule, const std::string& folder, Bug bug,
                 const std::string& violation) {
   Print(violation);
   Print(ToText(schedule));
   Print("shrinking...");
   const Schedule small = Shrink(schedule, 150, [&](absl::Span<const Step> steps) {
-    return !RunSchedule(steps, folder).violation.empty();
+    return !RunSchedule(steps, folder, bug).violation.empty();
   });
-  Print(RunSchedule(small, folder).violation);
-  Print(absl::StrCat("to see it again: relay_fault_run --replay \"", ToText(small), "\""));
+  Print(RunSchedule(small, folder, bug).violation);
+  Print(absl::StrCat("to see it again: relay_fault_run --bug ", BugName(bug), " --replay \"",
+                     ToText(small), "\""));
   return 1;
 }
 
 int Replay(const Options& options, const std::string& folder) {
   const absl::StatusOr<Schedule> schedule = ParseSchedule(options.replay);
   if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
-  const RunResult result = RunSchedule(*schedule, folder);
+  const RunResult result = RunSchedule(*schedule, folder, BugNamed(options.bug));
   Print(result.tally.ToString());
   Print(result.violation.empty() ? "everything held" : result.violation);
   return result.violation.empty() ? 0 : 1;
@@ -58,6 +67,7 @@ int Replay(const Options& options, const std::string& folder) {
 
 int Run(const Options& options, const std::string& folder) {
   if (!options.replay.empty()) return Replay(options, folder);
+  const Bug bug = BugNamed(options.bug);
   const Clock::time_point start = Clock::now();
   const auto is_over = [&](uint64_t done) {
     if (options.seconds == 0) return done >= options.schedules;
@@ -67,11 +77,11 @@ int Run(const Options& options, const std::string& folder) {
   uint64_t done = 0;
   for (; !is_over(done); ++done) {
     const Schedule schedule = MakeSchedule(options.seed + done);
-    const RunResult result = RunSchedule(schedule, folder);
+    const RunResult result = RunSchedule(schedule, folder, bug);
     tally.Add(result.tally);
     if (!result.violation.empty()) {
       Print(absl::StrCat("seed ", options.seed + done, " of ", done + 1, " schedules:"));
-      return ShowFailure(schedule, folder, result.violation);
+      return ShowFailure(schedule, folder, bug, result.violation);
     }
     if ((done + 1) % 50 == 0) Print(absl::StrCat(done + 1, " schedules: ", tally.ToString()));
   }
@@ -88,6 +98,7 @@ int main(int argc, char** argv) {
   app.add_option("--schedules", options.schedules, "how many");
   app.add_option("--seconds", options.seconds, "for how long, whatever the number; 0: no limit");
   app.add_option("--seed", options.seed, "of the first");
+  app.add_option("--bug", options.bug, "a planted bug, by its name in twins.h");
   app.add_option("--folder", options.folder, "where the files are");
   app.add_option("--replay", options.replay, "one schedule, as text");
   CLI11_PARSE(app, argc, argv);

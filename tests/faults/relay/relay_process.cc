@@ -141,8 +141,7 @@ absl::StatusOr<v1::GetRelayTermsResponse> RelayProcess::Terms() {
 absl::StatusOr<std::string> RelayProcess::TakeOffer(const std::string& epoch) {
   if (!up() || is_dead()) return absl::UnavailableError("the relay is down");
   const auto admit = [](const EpochId&) { return absl::OkStatus(); };
-  absl::StatusOr<std::string> offer =
-      relay_->TakeOffer(MakeName(kStudies, kStudy), epoch, admit);
+  absl::StatusOr<std::string> offer = relay_->TakeOffer(MakeName(kStudies, kStudy), epoch, admit);
   if (is_dead()) return absl::UnavailableError("the relay has died");
   return offer;
 }
@@ -160,7 +159,8 @@ void RelayProcess::SubmitOne(const Sealed& sealed, Outcome& outcome, Waiting& wa
                    } else {
                      outcome = answer.status();
                    }
-                   if (dies_.has_value() && disk_->stopped()) outcome = absl::CancelledError("died");
+                   if (dies_.has_value() && disk_->stopped())
+                     outcome = absl::CancelledError("died");
                    waiting.Came();
                  });
 }

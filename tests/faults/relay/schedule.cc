@@ -29,6 +29,8 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"crowd_junk", 5, true, {}},
     {"no_claim", 5, true, {}},
     {"answer", 25, false, {kDevices}},
+    {"answer_all", 0, false, {kGateways}},
+    {"deliver_all", 0, false, {kGateways}},
     {"torn_answer", 4, true, {kDevices, 4}},
     {"deliver", 25, false, {kDevices}},
     {"gateway", 8, true, {kGateways}},
@@ -43,8 +45,8 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"relay_stop", 4, true, {}},
     {"relay_clock", 4, true, {5}},
     {"snapshot", 6, true, {}},
-    {"put_back", 3, true, {2}},
-    {"twin", 3, true, {}},
+    {"put_back", 5, true, {2}},
+    {"twin", 5, true, {}},
     {"curator_kill", 40, true, {6, 2}},
     {"curator_fails", 16, true, {6, 2}},
     {"curator_full", 6, true, {}},
@@ -64,7 +66,7 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"late", 12, true, {8}},
     {"pass", 15, false, {4}},
     {"end", 0, false, {}},
-    {"forged", 6, true, {6}},
+    {"forged", 14, true, {6}},
 }};
 
 const KindFacts& FactsOf(StepKind kind) { return kKinds[static_cast<size_t>(kind)]; }
@@ -128,8 +130,10 @@ class Maker {
     Add(StepKind::kWork);
     AddFaults(4);
     Add(StepKind::kWork);
+    for (uint32_t all = Below(3); all > 0; --all) Add(StepKind::kAnswerAll, {Below(kGateways)});
     Add(StepKind::kCrowdTake, {is_large ? 2u : Below(2)});
     AddFaults(5);
+    for (uint32_t all = Below(5); all > 0; --all) Add(StepKind::kDeliverAll, {Below(kGateways)});
     Add(StepKind::kCrowdSend, {Below(2)});
     AddFaults(5);
     Start();

@@ -2,7 +2,8 @@
 // step. world.h says what each step does.
 //
 // Text       as in tests/faults/schedule.h: "crowd_take 2, relay_kill 3 0, crowd_send 0".
-// Seeds      the same seed makes the same schedule: one to three deals, each with a crowd that fills
+// Seeds      the same seed makes the same schedule: one to three deals, each with a crowd that
+// fills
 //            its batch or is too small for one, and faults at random places of it. Each schedule
 //            leaves out half of the kinds of faults, so that the others are tried together more
 //            often.
@@ -38,6 +39,8 @@ enum class StepKind : uint8_t {
   kCrowdJunk,     // dishonest devices take tickets, and send what does not open
   kNoClaim,       // somebody sends to tickets of others
   kAnswer,        // device
+  kAnswerAll,     // gateway: all its devices answer,
+  kDeliverAll,    // and send
   kTornAnswer,    // device, quarters: it dies while its answer is written, which is there as far
   kDeliver,       // device
   kGateway,       // gateway: dies, and opens its journal again
@@ -75,7 +78,7 @@ enum class StepKind : uint8_t {
   kEnd,           // time goes by until the deal is over
   kForged,        // which: a batch that no honest relay sends
 };
-inline constexpr size_t kNumStepKinds = 46;
+inline constexpr size_t kNumStepKinds = 48;
 
 struct Step {
   StepKind kind = StepKind::kWork;

@@ -23,8 +23,8 @@ constexpr std::array<int64_t, 5> kJumps = {0, kHour, -kHour, 25 * kHour, -25 * k
 
 // Each value of x has a leaf of its own.
 std::shared_ptr<const Table> PublicRows() {
-  auto schema = std::make_shared<const Schema>(*Schema::Create(
-      {testing::Numeric("x", 0, kRows)}, "label", {"no", "yes"}));
+  auto schema = std::make_shared<const Schema>(
+      *Schema::Create({testing::Numeric("x", 0, kRows)}, "label", {"no", "yes"}));
   auto table = std::make_shared<Table>(schema);
   for (uint32_t i = 0; i < kRows; ++i) table->Append(Row{i + 0.5}, i % 2);
   return table;
@@ -32,18 +32,18 @@ std::shared_ptr<const Table> PublicRows() {
 
 curator::StudySpec RelayedStudy(int64_t expires) {
   static const std::shared_ptr<const Table> rows = PublicRows();
-  return {.id = std::string(kStudy),
-          .request_id = "the only one",
-          .public_rows = rows,
-          .partition = {.max_depth = 5},
-          .epsilon = *Budget::FromEpsilon(1),
-          .mechanism = MechanismKind::kLaplaceJoint,
-          .settings = {
-              .expires_unix_seconds = expires,
-              .relay = curator::RelaySettings{.relay_key = RelayKey().public_key(),
-                                              .min_batch = kMinBatch,
-                                              .dishonest_millionths = kDishonest,
-                                              .delta_atto = curator::kDefaultRelayDeltaAtto}}};
+  return {
+      .id = std::string(kStudy),
+      .request_id = "the only one",
+      .public_rows = rows,
+      .partition = {.max_depth = 5},
+      .epsilon = *Budget::FromEpsilon(1),
+      .mechanism = MechanismKind::kLaplaceJoint,
+      .settings = {.expires_unix_seconds = expires,
+                   .relay = curator::RelaySettings{.relay_key = RelayKey().public_key(),
+                                                   .min_batch = kMinBatch,
+                                                   .dishonest_millionths = kDishonest,
+                                                   .delta_atto = curator::kDefaultRelayDeltaAtto}}};
 }
 
 }  // namespace
@@ -74,10 +74,11 @@ std::string Tally::ToString() const {
                    " counted; ", images, " images, ", models, " models"));
 }
 
-World::World(const std::string& folder)
+World::World(const std::string& folder, Bug bug)
     : folder_(folder),
+      bug_(bug),
       book_(std::string(kStudy), kMinBatch, kDishonest),
-      curator_([this] { return now_ + curator_ahead_; }) {}
+      curator_([this] { return now_ + curator_ahead_; }, bug) {}
 
 void World::Expect(const absl::Status& status, absl::string_view what) {
   if (!status.ok()) book_.Violation(absl::StrCat(what, ": ", status.ToString()));
@@ -95,8 +96,7 @@ void World::Begin(bool expires) {
   curator_key_ = curator_.studies().SigningKeysInUse().key;
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) OpenGateway(gateway);
   relay_ = std::make_unique<RelayProcess>(
-      PartsOfRelay(absl::StrCat(folder_, "/relay"), /*ahead=*/0, /*is_twin=*/false),
-      std::make_unique<testing::SimulatedDisk>(++disks_));
+      PartsOfRelay(absl::StrCat(folder_, "/relay"), /*ahead=*/0, /*is_twin=*/false), NewDisk());
   StartRelay();
 }
 
@@ -132,6 +132,12 @@ void World::Do(const Step& step) {
       return SendWithoutClaim();
     case StepKind::kAnswer:
       return Answer(a);
+    case StepKind::kAnswerAll:
+      for (uint32_t device = a; device < kDevices; device += kGateways) Answer(device);
+      return;
+    case StepKind::kDeliverAll:
+      for (uint32_t device = a; device < kDevices; device += kGateways) Deliver(device);
+      return;
     case StepKind::kTornAnswer:
       return AnswerTorn(a, b);
     case StepKind::kDeliver:
@@ -255,7 +261,7 @@ void World::NoteTime() {
 void World::EndStep() {
   EndRelayIfDead();
   NoteDeal();
-  curator_.AwaitIdle(kStudy);
+  if (!curator_.AwaitIdle(kStudy)) book_.Violation("a batch that was stored is never counted");
   EndCuratorIfDead();
   const uint64_t writes = curator_.up() ? curator_.store().writes() : 0;
   if (curator_.up() && writes == checked_writes_) return;
@@ -263,11 +269,11 @@ void World::EndStep() {
   book_.CheckStore(curator_.disk());
 }
 
-RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder) {
+RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder, Bug bug) {
   const std::string run = absl::StrCat(folder, "/run");
   std::filesystem::create_directories(absl::StrCat(run, "/relay"));
   std::filesystem::create_directories(absl::StrCat(run, "/twin"));
-  const RunResult result = World(run).Run(schedule);
+  const RunResult result = World(run, bug).Run(schedule);
   std::error_code ignored;
   std::filesystem::remove_all(run, ignored);
   return result;

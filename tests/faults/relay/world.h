@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "tests/faults/relay/schedule.h"
+#include "tests/faults/relay/twins.h"
 
 namespace coppice::relay_faults {
 
@@ -48,7 +49,8 @@ struct RunResult {
 
 // Runs `schedule` in a fresh folder inside `folder`, then lets everything work again and checks
 // that what must come to the curator has. "at step 12 (work): a deal has two batches".
-RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder);
+RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
+                      Bug bug = Bug::kNone);
 
 }  // namespace coppice::relay_faults
 

@@ -101,6 +101,7 @@ void World::OpenGateway(uint32_t gateway) {
   Gateway& opened = gateways_[gateway];
   opened.trust.reset();
   opened.journal.reset();
+  if (bug_ == Bug::kForgetfulGateway) std::filesystem::remove(JournalOf(gateway));
   auto journal = Journal::Open(JournalOf(gateway));
   if (!journal.ok()) return Expect(journal.status(), "a journal");
   opened.journal = *std::move(journal);
@@ -151,8 +152,8 @@ void World::WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDe
   Gateway& gateway = gateways_[device % kGateways];
   const DeviceLink link(*this, device);
   DeviceClock clock(absl::FromUnixSeconds(now_));
-  RelayedDevice answering(SubjectOf(device), {policy, relay_policy, *gateway.journal,
-                                              *gateway.trust, link, clock});
+  RelayedDevice answering(SubjectOf(device),
+                          {policy, relay_policy, *gateway.journal, *gateway.trust, link, clock});
   const absl::Status done = act(answering);
   // Neither the relay nor the curator of this world gives a device bad bytes.
   if (absl::IsDataLoss(done) || absl::IsInternal(done)) Expect(done, "a device");
@@ -163,9 +164,8 @@ void World::Answer(uint32_t device) {
   const auto read = [device] {
     return TextRow{{"x", absl::StrCat(device, ".5")}, {"label", device % 2 == 0 ? "no" : "yes"}};
   };
-  WithDevice(device, [&](RelayedDevice& answering) {
-    return answering.Answer(kStudy, read, random);
-  });
+  WithDevice(device,
+             [&](RelayedDevice& answering) { return answering.Answer(kStudy, read, random); });
 }
 
 // What was torn was never acknowledged, and so never sent.
@@ -220,16 +220,17 @@ std::optional<CrowdDeal> World::JoinDeal() {
                    .sealer = *std::move(sealer),
                    .ciphertext_bytes = sealing.ciphertext_bytes(),
                    .cell = CellOf(tree, x, 1),
-                   .payload = *(*mechanism)->Randomize({.leaf = tree.FindLeaf(Row{x}), .label = 1},
-                                                       /*column=*/0, random)};
+                   .payload = *(*mechanism)
+                                   ->Randomize({.leaf = tree.FindLeaf(Row{x}), .label = 1},
+                                               /*column=*/0, random)};
 }
 
 Report World::SealFor(CrowdDeal& deal, const std::string& ticket) {
   const auto sealed = deal.sealer.Seal(*Ticket::FromBytes(ticket), deal.payload);
-  Report report = {.ticket = ticket,
-                   .bytes = absl::StrCat(std::string(sealed->encapsulated.begin(),
-                                                     sealed->encapsulated.end()),
-                                         sealed->ciphertext)};
+  Report report = {
+      .ticket = ticket,
+      .bytes = absl::StrCat(std::string(sealed->encapsulated.begin(), sealed->encapsulated.end()),
+                            sealed->ciphertext)};
   book_.Knows(report.bytes, deal.cell);
   return report;
 }

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct CrowdDeal {
 
 class World {
  public:
-  explicit World(const std::string& folder);
+  World(const std::string& folder, Bug bug);
 
   RunResult Run(absl::Span<const Step> schedule);
 
@@ -82,6 +83,7 @@ class World {
 
   // ---- world_relay.cc
   RelayProcess::Parts PartsOfRelay(const std::string& data_dir, int64_t ahead, bool is_twin);
+  std::unique_ptr<testing::SimulatedDisk> NewDisk();
   void StartRelay();
   void EndRelayIfDead();
   void NoteDeal();
@@ -128,6 +130,7 @@ class World {
   void FinishStudy();
 
   const std::string folder_;
+  const Bug bug_;
   std::mt19937_64 random_{1};
   std::atomic<int64_t> now_{1'800'000'000};
   std::atomic<int64_t> curator_ahead_{0};
@@ -164,6 +167,7 @@ class World {
   std::optional<bool> lose_offer_;
   bool twice_ = false;
   std::deque<v1::DeliverBatchRequest> requests_;
+  std::set<std::string> given_up_;  // headers, of kLostIsRefused
 
   std::string where_ = "the beginning";
   Tally tally_;

@@ -38,24 +38,29 @@ class CuratorLink final : public relay::CuratorCalls {
 }  // namespace
 
 RelayProcess::Parts World::PartsOfRelay(const std::string& data_dir, int64_t ahead, bool is_twin) {
-  return {.data_dir = data_dir,
-          .curator_key = curator_key_,
-          .now =
-              [this, ahead, is_twin] {
-                return absl::FromUnixSeconds(now_ + (is_twin ? ahead : relay_ahead_));
-              },
-          .draw_epoch = [this]() -> absl::StatusOr<EpochId> {
-            EpochId epoch{};
-            ++epochs_;
-            epoch[0] = static_cast<uint8_t>(epochs_ >> 8);
-            epoch[1] = static_cast<uint8_t>(epochs_);
-            return epoch;
-          },
-          .link = [this, is_twin] { return std::make_shared<CuratorLink>(*this, is_twin); },
-          .log =
-              [this, is_twin](const relay::RelayEvent& event) {
-                if (!is_twin && absl::StrContains(event.text, "had fewer than")) ++said_short_;
-              }};
+  return {
+      .data_dir = data_dir,
+      .curator_key = curator_key_,
+      .now = [this, ahead,
+              is_twin] { return absl::FromUnixSeconds(now_ + (is_twin ? ahead : relay_ahead_)); },
+      .draw_epoch = [this]() -> absl::StatusOr<EpochId> {
+        EpochId epoch{};
+        ++epochs_;
+        epoch[0] = static_cast<uint8_t>(epochs_ >> 8);
+        epoch[1] = static_cast<uint8_t>(epochs_);
+        return epoch;
+      },
+      .link = [this, is_twin] { return std::make_shared<CuratorLink>(*this, is_twin); },
+      .log =
+          [this, is_twin](const relay::RelayEvent& event) {
+            if (!is_twin && absl::StrContains(event.text, "had fewer than")) ++said_short_;
+          }};
+}
+
+std::unique_ptr<testing::SimulatedDisk> World::NewDisk() {
+  auto disk = std::make_unique<testing::SimulatedDisk>(++disks_);
+  if (bug_ == Bug::kLyingDisk) disk->LieAboutSyncs();
+  return disk;
 }
 
 void World::StartRelay() {
@@ -124,6 +129,10 @@ absl::StatusOr<v1::DeliverBatchResponse> World::DeliverBatch(
     (lose_part_->answer ? loses_answer : loses_request) = true;
     lose_part_.reset();
     ++tally_.lost;
+  }
+  if (given_up_.contains(request.header())) return absl::FailedPreconditionError("it was lost");
+  if (bug_ == Bug::kLostIsRefused && (loses_request || loses_answer)) {
+    given_up_.insert(request.header());
   }
   if (loses_request) return Lost();
   if (std::exchange(twice_, false)) AtCurator(request, /*is_forged=*/false).IgnoreError();

@@ -94,7 +94,7 @@ class SimulatedDisk::File final : public relay::DiskFile {
       disk_.ForgetUnsynced(*node_);
       return absl::UnavailableError(absl::StrCat(path_, ": cannot be synced"));
     }
-    if (change != Change::kFailed) disk_.SyncNode(*node_);
+    if (change != Change::kFailed && !disk_.lies_) disk_.SyncNode(*node_);
     return change == Change::kMade ? absl::OkStatus() : Stopped();
   }
 
@@ -127,6 +127,11 @@ void SimulatedDisk::Fill(bool full) {
 void SimulatedDisk::ForgetAtNextSync() {
   MutexLock lock(mutex_);
   forget_ = true;
+}
+
+void SimulatedDisk::LieAboutSyncs() {
+  MutexLock lock(mutex_);
+  lies_ = true;
 }
 
 void SimulatedDisk::ForgetUnsynced(Node& node) {
@@ -323,7 +328,9 @@ absl::Status SimulatedDisk::SyncFolder(const std::string& path) {
   MutexLock lock(mutex_);
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
-  return ChangeNames([&] { node->synced_names = node->live_names; });
+  return ChangeNames([&] {
+    if (!lies_) node->synced_names = node->live_names;
+  });
 }
 
 absl::StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& path) const {

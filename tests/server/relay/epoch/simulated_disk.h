@@ -38,6 +38,8 @@ class SimulatedDisk final : public relay::Disk {
   // The next sync fails, as on Linux: what it was for can be read until the power goes, and only
   // what is written again is synced later.
   void ForgetAtNextSync();
+  // Syncs do nothing from now on, and say that they did.
+  void LieAboutSyncs();
   // Syncs wait until this is called with false.
   void HoldSyncs(bool hold);
 
@@ -112,6 +114,7 @@ class SimulatedDisk final : public relay::Disk {
   bool full_ ABSL_GUARDED_BY(mutex_) = false;
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   bool forget_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lies_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t files_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, std::string> removed_ ABSL_GUARDED_BY(mutex_);

@@ -1,0 +1,40 @@
+// Planted bugs: the schedules must find each of them.
+
+#ifndef COPPICE_TESTS_FAULTS_RELAY_TWINS_H_
+#define COPPICE_TESTS_FAULTS_RELAY_TWINS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace coppice::relay_faults {
+
+enum class Bug : uint8_t {
+  kNone,
+  kLyingDisk,         // syncs of the relay's disk do nothing
+  kEarlyAnswer,       // the curator's store says OK and writes with the next batch
+  kTornWrite,         // a write that was cut off is there by half
+  kForgottenTickets,  // the tickets that a part spends are not written
+  kKeptSpool,         // a part that is counted stays in the spool
+  kForgottenCounts,   // how many reports are accepted is not written with them
+  kLostIsRefused,     // the relay takes a batch for refused once a part or its answer was lost
+  kForgetfulGateway,  // a gateway that died knows of no answer, and answers anew
+};
+inline constexpr absl::string_view kBugNames[] = {
+    "none",       "lying_disk",       "early_answer",    "torn_write",       "forgotten_tickets",
+    "kept_spool", "forgotten_counts", "lost_is_refused", "forgetful_gateway"};
+inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // without kNone
+
+inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline std::vector<Bug> AllBugs() {
+  std::vector<Bug> bugs;
+  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
+  return bugs;
+}
+
+}  // namespace coppice::relay_faults
+
+#endif  // COPPICE_TESTS_FAULTS_RELAY_TWINS_H_
