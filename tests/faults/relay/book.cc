@@ -68,7 +68,7 @@ void Book::ReachesRelay(const std::string& epoch, const Report& report) {
 }
 
 void Book::Answered(const std::string& epoch, const Report& report, bool has_claim,
-                    v1::SubmitOutcome outcome, int64_t latest_relay_time) {
+                    v1::SubmitOutcome outcome) {
   Deal& deal = deals_[epoch];
   const auto stored = deal.stored.find(report.ticket);
   const bool other = stored != deal.stored.end() && stored->second != report.bytes;
@@ -86,23 +86,21 @@ void Book::Answered(const std::string& epoch, const Report& report, bool has_cla
         Violation("a conflict with a report that nobody sent");
       }
       return;
-    case v1::SUBMIT_OUTCOME_CLOSED: {
-      const bool is_full = deal.stored.size() >= deal.terms.tickets();
-      const bool is_over = latest_relay_time >= deal.terms.freeze_at_unix_seconds();
-      if (!is_full && !is_over && !deal.is_void && !deal.was_sent) {
-        Violation("a deal was closed before its time");
-      }
+    case v1::SUBMIT_OUTCOME_CLOSED:
+      if (!IsOver(deal)) Violation("a deal was closed before its time");
       return;
-    }
     case v1::SUBMIT_OUTCOME_UNKNOWN:
-      if (has_claim && !deal.is_void && !deal.was_sent &&
-          latest_relay_time < deal.terms.freeze_at_unix_seconds()) {
-        Violation("the relay does not know a deal that is open");
-      }
+      if (has_claim && !IsOver(deal)) Violation("the relay does not know a deal that is open");
       return;
     default:
       Violation(absl::StrCat("a report was answered ", v1::SubmitOutcome_Name(outcome)));
   }
+}
+
+// Not because it has enough reports: whoever is late would be known by that.
+bool Book::IsOver(const Deal& deal) const {
+  return deal.is_void || relay_time_ >= deal.terms.freeze_at_unix_seconds() ||
+         deal.stored.size() >= deal.terms.tickets();
 }
 
 void Book::ImagePutBack(bool of_files_alone) {
@@ -137,6 +135,7 @@ void Book::CheckHeader(const Batch& batch) {
     if (other.facts.epoch() == batch.facts.epoch()) Violation("a deal has two batches");
   }
   deal.was_sent = true;
+  if (!IsOver(deal)) Violation("a batch is sent before its deal is over");
   if (batch.facts.reports() < deal.terms.min_batch() || batch.facts.reports() < min_batch_) {
     Violation(absl::StrCat("a batch of ", batch.facts.reports(), " reports is sent"));
   }
@@ -263,6 +262,14 @@ std::vector<const Batch*> Book::CompleteBatches() const {
 uint64_t Book::stored_batches() const {
   return static_cast<uint64_t>(std::count_if(batches_.begin(), batches_.end(),
                                              [](const auto& pair) { return pair.second.stored; }));
+}
+
+std::vector<std::string> Book::SentDeals() const {
+  std::vector<std::string> sent;
+  for (const auto& [epoch, deal] : deals_) {
+    if (deal.was_sent && !deal.is_void) sent.push_back(epoch);
+  }
+  return sent;
 }
 
 uint64_t Book::DealsWithoutBatch(int64_t relay_time) const {

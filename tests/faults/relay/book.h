@@ -18,7 +18,8 @@
 //                that the curator saw, less the share that is assumed to be dishonest
 //            10  at the end of it all a deal whose batch could be made was sent, and taken or
 //                refused for a reason
-//            11  copies of a deal's files deal nothing and take nothing
+//            11  the key of a deal is gone once its batch is sent
+//            12  copies of a deal's files deal nothing and take nothing
 // Void        once an image of the relay's disk was put back, or runs beside it, 2 and 4 do not
 //             hold of the deals that were open or waiting: docs/relay.md says that nothing can.
 // Threads     for one.
@@ -26,6 +27,7 @@
 #ifndef COPPICE_TESTS_FAULTS_RELAY_BOOK_H_
 #define COPPICE_TESTS_FAULTS_RELAY_BOOK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -97,6 +99,9 @@ class Book {
     if (violation_.empty()) violation_ = what;
   }
 
+  // The latest time that the relay's clock has ever said.
+  void RelayTime(int64_t time) { relay_time_ = std::max(relay_time_, time); }
+
   // ---- devices and relay
   // Where a report counts; none for one that does not open.
   void Knows(const std::string& bytes, std::optional<size_t> cell) { cells_[bytes] = cell; }
@@ -107,7 +112,7 @@ class Book {
   // What reaches a relay that runs, and its answer.
   void ReachesRelay(const std::string& epoch, const Report& report);
   void Answered(const std::string& epoch, const Report& report, bool has_claim,
-                v1::SubmitOutcome outcome, int64_t latest_relay_time);
+                v1::SubmitOutcome outcome);
   // An image of the relay's disk is used: see above.
   void ImagePutBack(bool of_files_alone);
 
@@ -137,6 +142,8 @@ class Book {
   uint64_t due() const { return expected_.size(); }
   bool is_idle() const { return certain_.size() == expected_.size(); }
   uint64_t stored_batches() const;
+  // Deals whose relay must have erased their keys.
+  std::vector<std::string> SentDeals() const;
   uint64_t deals() const { return deals_.size(); }
   // Deals that ended before this time, of which nothing was sent.
   uint64_t DealsWithoutBatch(int64_t relay_time) const;
@@ -157,6 +164,9 @@ class Book {
   const std::string study_;
   const uint64_t min_batch_;
   const uint32_t dishonest_;
+  bool IsOver(const Deal& deal) const;
+
+  int64_t relay_time_ = 0;
   bool may_be_sealed_ = false;
   std::map<std::string, Deal> deals_;                   // by epoch
   std::map<std::string, Batch> batches_;                // by header

@@ -253,7 +253,7 @@ void World::Pass(int64_t seconds) {
 
 // Whoever asks the curator after the study's time finds it sealed.
 void World::NoteTime() {
-  latest_relay_ = std::max(latest_relay_, now_ + relay_ahead_);
+  book_.RelayTime(now_ + relay_ahead_);
   if (expires_ != 0 && now_ + curator_ahead_ >= expires_) book_.Sealed();
 }
 
@@ -261,6 +261,7 @@ void World::NoteTime() {
 void World::EndStep() {
   EndRelayIfDead();
   NoteDeal();
+  CheckKeys();
   if (!curator_.AwaitIdle(kStudy)) book_.Violation("a batch that was stored is never counted");
   EndCuratorIfDead();
   const uint64_t writes = curator_.up() ? curator_.store().writes() : 0;

@@ -194,7 +194,7 @@ std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& repo
   for (size_t i = 0; i < reports.size(); ++i) {
     if (!outcomes[i].ok()) continue;
     if (*outcomes[i] == v1::SUBMIT_OUTCOME_STORED) ++tally_.stored;
-    book_.Answered(reports[i].epoch, reports[i].report, has_claim, *outcomes[i], latest_relay_);
+    book_.Answered(reports[i].epoch, reports[i].report, has_claim, *outcomes[i]);
   }
   return outcomes;
 }

@@ -61,7 +61,7 @@ void World::CheckFinished() {
   book_.CheckEnd();
   book_.CheckSpent(curator_.disk());
   Expect(curator_.studies().Reconcile(), "reconciling");
-  tally_.short_deals = book_.DealsWithoutBatch(latest_relay_);
+  tally_.short_deals = book_.DealsWithoutBatch(now_);
   tally_.deals = book_.deals();
   if (said_short_ < tally_.short_deals) {
     book_.Violation(absl::StrCat("of ", tally_.short_deals,

@@ -87,6 +87,7 @@ class World {
   void StartRelay();
   void EndRelayIfDead();
   void NoteDeal();
+  void CheckKeys();
   void PutBack(bool of_files_alone);
   void RunTwin();
   absl::StatusOr<v1::DeliverBatchResponse> AtCurator(const v1::DeliverBatchRequest& request,
@@ -135,7 +136,6 @@ class World {
   std::atomic<int64_t> now_{1'800'000'000};
   std::atomic<int64_t> curator_ahead_{0};
   int64_t relay_ahead_ = 0;
-  int64_t latest_relay_ = 0;  // that the relay's clock has ever said
   int64_t expires_ = 0;
   Book book_;
   CuratorProcess curator_;

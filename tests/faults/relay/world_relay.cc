@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/faults/relay/world_impl.h"
@@ -83,6 +84,16 @@ void World::NoteDeal() {
   v1::RelayTerms terms;
   if (!terms.ParseFromString(answer->relay_terms())) return book_.Violation("the relay's terms");
   book_.SawDeal(terms);
+}
+
+// Whoever reads the disk of a relay later learns nothing of who was dealt what.
+void World::CheckKeys() {
+  const std::string folder = absl::StrCat(folder_, "/relay/studies/", kStudy, "/epochs/");
+  for (const std::string& epoch : book_.SentDeals()) {
+    const std::string key = absl::StrCat(folder, absl::BytesToHexString(epoch), "/deal");
+    if (relay_->disk().Exists(key))
+      book_.Violation("a batch was sent, and the key of its deal is there");
+  }
 }
 
 // A relay that died holds nothing of the disk any more.
