@@ -117,6 +117,25 @@ TEST_F(DocumentsTest, AStudyIsForeseenByItsOwnPartition) {
   EXPECT_EQ(daemon_.Coppice({"study", "forecast", "--study", "s", "--devices", "0"}).exit_code, 2);
 }
 
+TEST_F(DocumentsTest, AForecastSaysWhatARelayPromisesWhereThereIsOne) {
+  daemon_.CoppiceJson({"study", "create", "--study", "relayed", "--public", rows_ + "/public.csv",
+                       "--schema", rows_ + "/schema.json", "--epsilon", "2", "--relay-key",
+                       "ed25519:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "--min-batch",
+                       "1000"});
+  const Outcome foreseen = daemon_.Coppice(
+      {"study", "forecast", "--study", "relayed", "--devices", "999,5000", "--json"});
+  ASSERT_EQ(foreseen.exit_code, 0) << foreseen.err;
+  const size_t second = foreseen.out.find('\n') + 1;
+  const auto few = nlohmann::json::parse(foreseen.out.substr(0, second));
+  const auto many = nlohmann::json::parse(foreseen.out.substr(second));
+  EXPECT_EQ(few["relay_epsilon"], 2) << "no batch comes of so few";
+  EXPECT_LT(many["relay_epsilon"], 1);
+  EXPECT_EQ(many["relay_delta"], 1e-8);
+  EXPECT_THAT(foreseen.err, HasSubstr("If the relay and the curator collude"));
+  const auto plain = daemon_.CoppiceJson({"study", "forecast", "--study", "s", "--devices", "999"});
+  EXPECT_FALSE(plain.contains("relay_epsilon"));
+}
+
 TEST_F(DocumentsTest, ACurveOfAPublicTableIsMeasuredByTheCurator) {
   const std::string page = folder_.path() + "/curve.html";
   const std::vector<std::string> command = {"train",       "curve",
