@@ -10,7 +10,7 @@ namespace coppice::http {
 namespace {
 
 // Header lines of a page that may load these scripts.
-std::string SecurityHead(absl::string_view scripts) {
+std::string PageHead(absl::string_view scripts) {
   return absl::StrCat(
       "Content-Security-Policy: default-src 'none'; script-src ", scripts,
       "; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
@@ -40,7 +40,7 @@ bool Site::Has(absl::string_view path) const { return IsBareRoot(path) || Find(p
 
 Response Site::Answer(const RequestHead& head) const {
   const absl::string_view path = PathOf(head);
-  const std::string security_head = SecurityHead(path == kSearchPage ? "'self'" : "'none'");
+  const std::string security_head = PageHead(path == kSearchPage ? "'self'" : "'none'");
   if (IsBareRoot(path)) {
     return {.status = 301, .head = absl::StrCat("Location: ", kRoot, "\r\n", security_head)};
   }
