@@ -48,20 +48,26 @@ void CuratorProcess::Stop() {
   End();
 }
 
-bool CuratorProcess::AwaitIdle(absl::string_view study) {
+absl::Status CuratorProcess::AwaitIdle(absl::string_view study) {
   const auto is_stored = [](const curator::BatchInfo& batch) {
     return batch.state == curator::BatchState::kStored;
   };
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (up()) {
-    if (!store_->AwaitIdle()) return false;
-    if (store_->holds_batches()) return true;
+    if (!store_->AwaitIdle()) return absl::DeadlineExceededError("a batch is never counted");
+    if (store_->dead() || store_->full()) return absl::OkStatus();
+    // After what was just committed is in memory too.
+    const absl::Status agrees = studies_->Reconcile();
+    if (absl::IsInternal(agrees)) return agrees;
+    if (store_->HasStored()) return absl::OkStatus();  // they are held
     const auto info = studies_->Get(study);
-    if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) return true;
-    if (std::chrono::steady_clock::now() > until) return false;
+    if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) break;
+    if (std::chrono::steady_clock::now() > until) {
+      return absl::DeadlineExceededError("a batch is counted, and the curator does not know");
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  return true;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::GetOfferResponse> CuratorProcess::GetOffer(const v1::GetOfferRequest& request) {

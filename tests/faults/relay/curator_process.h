@@ -39,8 +39,8 @@ class CuratorProcess {
   bool is_dead() const { return up() && store_->dead(); }
 
   // Returns when its threads have nothing to do, or cannot do it, and its memory is what its store
-  // says. False if that takes too long.
-  bool AwaitIdle(absl::string_view study);
+  // says. DeadlineExceeded if that takes too long; Internal if its counts do not agree.
+  absl::Status AwaitIdle(absl::string_view study);
 
   curator::Studies& studies() { return *studies_; }
   FaultyStore& store() { return *store_; }

@@ -98,9 +98,9 @@ bool FaultyStore::dead() const {
   return dead_;
 }
 
-bool FaultyStore::holds_batches() const {
+bool FaultyStore::full() const {
   const std::lock_guard lock(mutex_);
-  return IsHeld();
+  return full_;
 }
 
 uint64_t FaultyStore::writes() const {
@@ -113,12 +113,12 @@ uint64_t FaultyStore::failures() const {
   return failures_;
 }
 
-bool FaultyStore::IsHeld() const {
-  return dead_ || full_ || (reads_left_ == 0u && at_hand_.empty());
+bool FaultyStore::HasStored() const {
+  const std::lock_guard lock(mutex_);
+  return Waits();
 }
 
-bool FaultyStore::IsIdle() const {
-  if (IsHeld()) return true;
+bool FaultyStore::Waits() const {
   bool waits = false;
   disk_
       .Scan("batch/",
@@ -130,7 +130,11 @@ bool FaultyStore::IsIdle() const {
               return absl::OkStatus();
             })
       .IgnoreError();
-  return !waits;
+  return waits;
+}
+
+bool FaultyStore::IsIdle() const {
+  return dead_ || full_ || (reads_left_ == 0u && at_hand_.empty()) || !Waits();
 }
 
 bool FaultyStore::AwaitIdle() const {

@@ -51,8 +51,9 @@ class FaultyStore final : public storage::Store {
   void Close();
 
   bool dead() const;
-  // Whether batches may wait to be opened for as long as it stays so.
-  bool holds_batches() const;
+  bool full() const;
+  // Whether batches have come as a whole and are not counted.
+  bool HasStored() const;
   uint64_t writes() const;    // that worked
   uint64_t failures() const;  // and that did not
   // Returns when every batch that came as a whole is counted, or none can be. False if that takes
@@ -67,7 +68,7 @@ class FaultyStore final : public storage::Store {
   absl::Status Purge(absl::string_view prefix) override;
 
  private:
-  bool IsHeld() const;
+  bool Waits() const;
   bool IsIdle() const;
   bool MayRead(absl::string_view key) const;
 

@@ -88,7 +88,9 @@ class Maker {
     }
     kinds_ = std::discrete_distribution<size_t>(weights.begin(), weights.end());
     if (Below(4) == 0) Add(StepKind::kExpiry);
-    for (uint32_t rounds = 1 + Below(3); rounds > 0; --rounds) AddDeal();
+    for (uint32_t rounds = 1 + Below(3); rounds > 0; --rounds) {
+      AddDeal(/*is_sealed=*/rounds == 1 && Below(2) == 0);
+    }
     return std::move(schedule_);
   }
 
@@ -123,8 +125,9 @@ class Maker {
     Add(StepKind::kRelayStart);
   }
 
-  // The deal's opening, its reports, its end and its delivery, with faults between.
-  void AddDeal() {
+  // The deal's opening, its reports, its end and its delivery, with faults between. The study may
+  // be sealed while the batch is on its way.
+  void AddDeal(bool is_sealed) {
     const bool is_large = Below(4) != 0;
     Start();
     Add(StepKind::kWork);
@@ -141,6 +144,7 @@ class Maker {
     Add(StepKind::kCrowdSend);
     AddFaults(4);
     Add(StepKind::kEnd);
+    if (is_sealed) AddSealing();
     for (uint32_t tries = 2 + Below(4); tries > 0; --tries) {
       AddFaults(5);
       Add(Below(2) == 0 ? StepKind::kStep : StepKind::kWork);
@@ -149,6 +153,14 @@ class Maker {
     Add(StepKind::kPass, {2});
     Add(StepKind::kWork);
     AddFaults(3);
+  }
+
+  void AddSealing() {
+    Add(StepKind::kOpenSlow, {Below(3)});
+    for (uint32_t steps = 1 + Below(6); steps > 0; --steps) Add(StepKind::kStep);
+    AddFaults(2);
+    Add(StepKind::kSeal);
+    Add(StepKind::kModel);
   }
 
   std::mt19937_64 random_;

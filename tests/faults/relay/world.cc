@@ -262,7 +262,7 @@ void World::EndStep() {
   EndRelayIfDead();
   NoteDeal();
   CheckKeys();
-  if (!curator_.AwaitIdle(kStudy)) book_.Violation("a batch that was stored is never counted");
+  Expect(curator_.AwaitIdle(kStudy), "the curator");
   EndCuratorIfDead();
   const uint64_t writes = curator_.up() ? curator_.store().writes() : 0;
   if (curator_.up() && writes == checked_writes_) return;
