@@ -68,7 +68,7 @@ void ReadMessages(const Read& read) {
   (void)KindOf(read.target);
 }
 
-ConsoleContent Content(const char* bytes) {
+FileContent Content(const char* bytes) {
   return {.bytes = std::make_shared<const std::string>(bytes), .etag = "\"0\""};
 }
 

@@ -181,7 +181,8 @@ void World::AnswerTorn(uint32_t device, uint32_t quarters) {
 }
 
 void World::Deliver(uint32_t device) {
-  WithDevice(device, [](RelayedDevice& answering) { return answering.Deliver().status(); });
+  NoNoise random;
+  WithDevice(device, [&](RelayedDevice& answering) { return answering.Deliver(random).status(); });
 }
 
 std::vector<RelayProcess::Outcome> World::Submit(const std::vector<Sealed>& reports,
