@@ -289,7 +289,10 @@ void Connection::SendResponse(Response response) {
     absl::StrAppend(&bytes, "Content-Length: ", size, "\r\n");
   }
   absl::StrAppend(&bytes, "\r\n");
-  if (call_ == nullptr || time_is_over_) Arm(response.file == nullptr ? kLastWords : kPartTime);
+  // An answer that came at the last moment is not cut off at the next.
+  const bool has_time = call_ != nullptr && !time_is_over_ &&
+                        absl::FromChrono(call_deadline_ - Clock::now()) > kLastWords;
+  if (!has_time) Arm(response.file == nullptr ? kLastWords : kPartTime);
   if (omits_body_) {
     response.body.clear();
     response.file = nullptr;

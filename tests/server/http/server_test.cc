@@ -35,7 +35,7 @@ class OneMessage final : public service::StreamHandler {
 struct Handlers {
   absl::Status List(const service::Caller&, const v1::ListStudiesRequest&,
                     v1::ListStudiesResponse* response) {
-    response->set_next_page_token("secret");
+    response->set_next_page_token("secret" + std::string(filler_bytes, 'x'));
     return absl::OkStatus();
   }
   // Waits until nobody waits for it.
@@ -57,6 +57,7 @@ struct Handlers {
     return handler;
   }
 
+  std::atomic<size_t> filler_bytes{0};
   std::atomic<bool> began{false}, ended{false};
 };
 
@@ -89,7 +90,7 @@ class HttpServerTest : public ::testing::Test {
       [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
   service::HandlerRegistry registry_{guard_};
   calls::AccessGate gate_{nullptr};
-  calls::ByteLoad answers_{1 << 20};
+  calls::ByteLoad answers_{1 << 26};
   service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
   std::unique_ptr<Server> server_;
 };
@@ -135,6 +136,21 @@ TEST_F(HttpServerTest, ACallWhoseTimeIsOverIsAnsweredAndItsConnectionGoesOn) {
   EXPECT_EQ(Send(client, kList, "application/json", "{}").status, 200);
   for (int i = 0; i < 2000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_TRUE(handlers_.ended) << "nobody waits for it any more";
+}
+
+// More than sockets hold, so that it is still being written when the call's time is over.
+TEST_F(HttpServerTest, AnAnswerThatCameInTimeIsNotCutOff) {
+  handlers_.filler_bytes = size_t{32} << 20;
+  testing::HttpClient client(server_->port(), nullptr);
+  ASSERT_TRUE(client.Connect());
+  client.WriteAll(std::string("POST ") + kList +
+                  " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                  "Connect-Timeout-Ms: 1000\r\nContent-Length: 2\r\n\r\n{}");
+  absl::SleepFor(absl::Milliseconds(1500));
+  const testing::HttpResponse answer = client.ReadResponse();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_GT(answer.body.size(), size_t{32} << 20);
+  EXPECT_EQ(Send(client, kPreview, "application/json", "{\"nme\":1}").status, 400);
 }
 
 TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
