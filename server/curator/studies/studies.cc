@@ -344,7 +344,7 @@ class StoredStudies final : public Studies {
   absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     COPPICE_RETURN_IF_ERROR(spool_.Retire(study, [&](storage::StoreBatch batch) {
       for (const std::string& prefix : PrefixesToRetire(study.id())) batch.DeletePrefix(prefix);
-      NoteErased(study.id(), batch);
+      if (MustBePurged(study)) NoteErased(study.id(), batch);
       return StoreLife(study, Retired(study.Life()), std::move(batch));
     }));
     bases_.Forget(study.id());
@@ -357,7 +357,7 @@ class StoredStudies final : public Studies {
     for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
     batch.DeletePrefix(models::StudyModelsPrefix(id));
     batch.DeletePrefix(OutlivedPrefix(id));
-    NoteErased(id, batch);
+    if (MustBePurged(study)) NoteErased(id, batch);
     batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();

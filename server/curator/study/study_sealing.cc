@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "server/curator/keys/sealing_keys.h"
+#include "server/curator/study/label_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -91,6 +92,10 @@ absl::Status RotateSealingKey(storage::Store& store, Study& study, const Sealing
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   study.SetSealingKeys(std::move(rotated));
   return absl::OkStatus();
+}
+
+bool MustBePurged(const Study& study) {
+  return study.sealing_keys() != nullptr || KeepsLabels(study.definition());
 }
 
 absl::Status EraseSealingKeys(storage::Store& store, Study& study) {

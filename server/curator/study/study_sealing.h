@@ -38,6 +38,9 @@ absl::Status RotateSealingKey(storage::Store& store, Study& study, const Sealing
 // is open. Runs on the committer.
 absl::Status EraseSealingKeys(storage::Store& store, Study& study);
 
+// Whether its records must leave the store's files when they are deleted (keys/erasure.h).
+bool MustBePurged(const Study& study);
+
 }  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_SEALING_H_
