@@ -48,7 +48,7 @@ say_how_to_use() {
   stop="kill \$(cat $kept/pid)"
   echo "A coppiced runs, for this machine alone:"
   echo
-  if [[ "$(sed -n 's/.* http listen=.* console=\(.*\) port=.*/\1/p' "$kept/daemon.log" | tail -n 1)" == none ]]; then
+  if [[ "$(sed -n 's/.* http listen=.* console=\(.*\) site=.*/\1/p' "$kept/daemon.log" | tail -n 1)" == none ]]; then
     console=""
     echo "  no console  it is built where Node 18 and npm are (on Debian: apt-get install nodejs npm); by curl instead:"
     echo "              curl --cacert $kept/certs/ca.crt --header @$kept/token.header --json '{}' \\"
