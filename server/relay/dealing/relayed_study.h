@@ -159,6 +159,7 @@ class RelayedStudy {
   // Removes it from the disk and answers kClosed for it from now on.
   void Erase(const std::shared_ptr<Epoch>& epoch);
   absl::Status Collect(absl::Time now);
+  absl::Status RemoveUnopened();
   absl::Status CheckRoom() const;
   absl::Status OpenPool(absl::Time now);
   absl::StatusOr<absl::Time> FreezeAt(int64_t expires, absl::Time now) const;
@@ -180,6 +181,8 @@ class RelayedStudy {
   CuratorTrust trust_;
   std::optional<PoolBuilder> builder_;
   bool refused_ = false;  // the study itself takes no more deals
+  // The folder of a pool that could not be opened: nobody was dealt a ticket of it.
+  std::string unopened_;
   GrowingPause reopening_, freezing_, delivering_, opening_;
   // Of a deal whose disk has failed, until it is opened again.
   std::shared_ptr<const DealDocuments> closed_;

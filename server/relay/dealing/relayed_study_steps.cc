@@ -281,6 +281,7 @@ absl::Status RelayedStudy::Collect(absl::Time now) {
   if (!builder_.has_value()) {
     builder_.emplace(study_, options_.tickets, options_.min_batch, trust_);
   }
+  COPPICE_RETURN_IF_ERROR(RemoveUnopened());
   COPPICE_RETURN_IF_ERROR(CheckRoom());
   const absl::StatusOr<v1::GetOfferResponse> offer = curator_.GetOffer(builder_->NextRequest());
   // Whoever never saw the study may only be misconfigured.
@@ -293,6 +294,15 @@ absl::Status RelayedStudy::Collect(absl::Time now) {
   }
   if (!added.ok()) builder_.reset();
   return OfServer(added);
+}
+
+// It may be there as a whole where the disk failed after that. Beside the next deal it would look
+// as if a backup had been put back.
+absl::Status RelayedStudy::RemoveUnopened() {
+  if (unopened_.empty()) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(Epoch::Remove(unopened_, *seams_.disk));
+  unopened_.clear();
+  return absl::OkStatus();
 }
 
 absl::Status RelayedStudy::CheckRoom() const {
@@ -346,8 +356,10 @@ absl::Status RelayedStudy::OpenPool(absl::Time now) {
                            .ciphertext_bytes = pool->ciphertext_bytes},
                  .tickets = std::move(pool->tickets),
                  .documents = pool->documents.Pack()};
+  unopened_ = FolderOf(promise.epoch);
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Epoch> epoch,
-                           Epoch::Create(FolderOf(promise.epoch), std::move(spec), *seams_.disk));
+                           Epoch::Create(unopened_, std::move(spec), *seams_.disk));
+  unopened_.clear();
   Say(Severity::kInfo, absl::StrCat("a deal of ", promise.tickets, " tickets is open until ",
                                     TimeText(promise.freeze_at_unix_seconds)));
   MutexLock lock(mutex_);

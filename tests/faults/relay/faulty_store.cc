@@ -26,6 +26,12 @@ bool Counts(const storage::StoreBatch& batch) {
   return !batch.deleted_keys().empty() && absl::StartsWith(batch.deleted_keys()[0], "spool/");
 }
 
+// Of a part that has come.
+bool Receives(const storage::StoreBatch& batch) {
+  return batch.deleted_keys().empty() && !batch.puts().empty() &&
+         absl::StartsWith(batch.puts()[0].first, "spool/");
+}
+
 // Without what begins so.
 storage::StoreBatch Without(const storage::StoreBatch& batch, absl::string_view prefix) {
   storage::StoreBatch rest;
@@ -196,8 +202,11 @@ absl::Status FaultyStore::Write(const storage::StoreBatch& batch) {
   if (bug_ == Bug::kKeptSpool && Counts(batch)) return disk_.Apply(Without(batch, "spool/"));
   if (bug_ == Bug::kForgottenCounts && Counts(batch)) return disk_.Apply(Without(batch, "count/"));
   if (bug_ != Bug::kEarlyAnswer) return disk_.Apply(batch);
-  const std::optional<storage::StoreBatch> before = std::exchange(late_, batch);
-  return before.has_value() ? disk_.Apply(*before) : absl::OkStatus();
+  const std::optional<storage::StoreBatch> before = std::exchange(late_, std::nullopt);
+  if (before.has_value()) disk_.Apply(*before).IgnoreError();
+  if (!Receives(batch)) return disk_.Apply(batch);
+  late_ = batch;
+  return absl::OkStatus();
 }
 
 absl::Status FaultyStore::Scan(

@@ -15,7 +15,7 @@ namespace coppice::relay_faults {
 enum class Bug : uint8_t {
   kNone,
   kLyingDisk,         // syncs of the relay's disk do nothing
-  kEarlyAnswer,       // the curator's store says OK and writes with the next batch
+  kEarlyAnswer,       // the store says OK to a part of a batch, and writes it with the next one
   kTornWrite,         // a write that was cut off is there by half
   kForgottenTickets,  // the tickets that a part spends are not written
   kKeptSpool,         // a part that is counted stays in the spool

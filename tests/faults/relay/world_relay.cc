@@ -112,13 +112,13 @@ void World::RunTwin() {
   if (image_ == nullptr) return;
   auto disk = image_->Copy(++disks_, /*of_files_alone=*/false);
   disk->CutPower();
-  Expect(disk->RenameFolder(absl::StrCat(folder_, "/relay"), absl::StrCat(folder_, "/twin")),
-         "the twin");
+  const std::string relay = absl::StrCat(folder_, "/relay");
+  const std::string other = absl::StrCat(folder_, "/twin");
+  if (!disk->RenameFolder(relay, other).ok()) return;
   book_.ImagePutBack(/*of_files_alone=*/false);
   ++tally_.images;
   const int64_t ahead = absl::ToInt64Seconds(kCollectFor) + 1;
-  RelayProcess twin(PartsOfRelay(absl::StrCat(folder_, "/twin"), ahead, /*is_twin=*/true),
-                    std::move(disk));
+  RelayProcess twin(PartsOfRelay(other, ahead, /*is_twin=*/true), std::move(disk));
   if (twin.Start().ok()) twin.Work();
 }
 

@@ -189,6 +189,26 @@ TEST_F(DealCrashTest, ADealIsFrozenAfterItsDiskFailedAtThat) {
   }
 }
 
+TEST_F(DealCrashTest, APoolThatCouldNotBeOpenedIsNotThereBesideTheNext) {
+  bool stopped = true;
+  for (uint64_t changes = 0; stopped; ++changes) {
+    SimulatedDisk disk(changes);
+    BeginOn(disk);
+    Open();
+    disk.StopAfter(changes);
+    Work();
+    stopped = disk.stopped();
+    disk.Kill();
+    Advance(absl::Minutes(10));
+    Work();
+    EXPECT_OK(relay_->Ready()) << changes;
+    const std::string epoch = OpenEpoch();
+    ASSERT_OK(TryOpen()) << changes;
+    EXPECT_EQ(OpenEpoch(), epoch);
+    relay_.reset();
+  }
+}
+
 // Who looks for the reports must find why none of them came.
 TEST_F(DealCrashTest, ADealThatWasTooSmallIsSaidWhereverTheRelayDies) {
   bool stopped = true;
