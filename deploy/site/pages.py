@@ -1,6 +1,7 @@
 """What Sphinx needs besides MyST to show pages as a code host does: links and anchors, formulas, and tables that scroll.
 
-Links are followed as in the repository. One that leads nowhere is a warning, which fails the build.
+Links are followed as in the repository. One that leads nowhere is a warning, which fails the build. One whose text is the
+name of a page's file shows the page's title instead. A table of sentences becomes one of blocks on a phone.
 """
 
 import json
@@ -13,6 +14,7 @@ import unicodedata
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.writers.html5 import HTML5Translator
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -95,9 +97,25 @@ def read_math_fences(doctree):
             node.children = [nodes.Text(text[1:-1])]
 
 
+LEAST_SENTENCE = 16  # characters of a cell, on average, from which on a table has words rather than figures
+
+
+def label_cells(table):
+    """Gives each cell of a table of sentences the head of its column, for where rows are shown as blocks."""
+    rows = [[entry.astext() for entry in row.findall(nodes.entry)] for row in table.findall(nodes.row)]
+    cells = [cell for row in rows[1:] for cell in row]
+    if sum(map(len, cells)) < LEAST_SENTENCE * len(cells):
+        return False
+    for row in list(table.findall(nodes.row))[1:]:
+        for column, entry in enumerate(row.findall(nodes.entry)):
+            if 0 < column and len(rows[0]) > 2:
+                entry["label"] = rows[0][column]
+    return True
+
+
 def box_tables(doctree):
     for table in list(doctree.findall(nodes.table)):
-        box = ScrollBox()
+        box = ScrollBox(sentences=label_cells(table))
         table.replace_self(box)
         box += table
 
@@ -117,6 +135,8 @@ class ResolveLinks(SphinxPostTransform):
             docname, anchor = link["docname"], link["anchor"]
             if anchor and anchor not in self.env.coppice_anchors.get(docname, ()):
                 warn(self.env, link, self.env.docname, f"{link['shown']} has no #{anchor}")
+            if link["shown"].endswith((".md", ".ipynb")) and link.astext() in (link["shown"], posixpath.basename(link["shown"])):
+                link.children = [nodes.Text(self.env.titles[docname].astext())]
             uri = "" if docname == self.env.docname and anchor else self.app.builder.get_relative_uri(self.env.docname, docname)
             reference = nodes.reference("", "", *link.children, internal=True, refuri=uri + (f"#{anchor}" if anchor else ""))
             link.replace_self(reference)
@@ -178,14 +198,24 @@ def visit_math_block(translator, node):
 
 
 def visit_box(translator, node):
-    translator.body.append('<div class="scroll">')
+    translator.body.append('<div class="scroll sentences">' if node["sentences"] else '<div class="scroll">')
 
 
 def depart_box(translator, node):
     translator.body.append("</div>\n")
 
 
+class Translator(HTML5Translator):
+    def visit_entry(self, node):
+        first = len(self.body)
+        super().visit_entry(node)
+        added = f' data-label="{self.attval(node["label"])}"' if node.get("label") else ""
+        added += " data-empty" if not node.astext() and not list(node.findall(nodes.image)) else ""
+        self.body[first] = self.body[first].replace("<td", "<td" + added, 1)
+
+
 def setup(app):
+    app.set_translator("html", Translator)
     app.add_node(ScrollBox, html=(visit_box, depart_box))
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.connect("builder-inited", read_site)

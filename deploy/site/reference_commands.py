@@ -61,7 +61,7 @@ class Manual:
             items.append(["text", [text]])
 
     def markdown(self, program):
-        out = []
+        out, shown = [], []
         for level, heading, items in self.sections:
             if heading in ("NAME", "SYNOPSIS"):
                 continue
@@ -77,7 +77,8 @@ class Manual:
                 rows = []
                 if item[0] == "text":
                     out.append(escape(" ".join(item[1])))
-                elif item[0] == "code":
+                elif item[0] == "code" and item[1] not in shown:  # a command without examples prints its program's
+                    shown.append(item[1])
                     body = [line for line in item[1] if line.strip() not in ("Example:", "Examples:")]
                     shift = min((len(line) - len(line.lstrip()) for line in body if line.strip()), default=0)
                     out.append("```sh\n" + "\n".join(line[shift:] for line in body).strip("\n") + "\n```")
@@ -97,19 +98,20 @@ def read_manuals(bin_dir):
 
 def settings_in(text):
     """(section, [(name, value, is_set, comment)]) of a sample configuration."""
-    section, comment, sections = "", [], []
+    comment, before, sections = [], [], []
     for line in text.split("\n"):
         heading, setting = re.match(r"## (.*)", line), re.match(r"(# )?([a-z][a-z0-9-]*) = (.*)$", line)
         if heading:
             sections.append((heading[1], []))
             comment = []
         elif setting and sections:
+            before = comment = comment or before  # settings below one comment share it
             sections[-1][1].append((setting[2], setting[3], setting[1] is None, " ".join(comment)))
             comment = []
         elif line.startswith("# "):
             comment.append(line[2:])
         elif not line.strip():
-            comment = []
+            comment, before = [], []
     return sections
 
 

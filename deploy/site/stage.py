@@ -72,7 +72,8 @@ class Stage:
     def add_documents(self):
         paths = [*ROOT_PAGES, *(path.relative_to(self.root).as_posix() for path in sorted((self.root / "docs").rglob("*.md")))]
         for path in [path for path in paths if "node_modules" not in path]:
-            self.add(docname_of(path), path, (self.root / path).read_text(encoding="utf-8"))
+            text = (self.root / path).read_text(encoding="utf-8")
+            self.add(docname_of(path), path, re.sub(r"^# Coppice\n", "# Overview\n", text) if path == "README.md" else text)
         for path in sorted((self.root / "docs").rglob("*.ipynb")):
             name = path.relative_to(self.root).as_posix()
             if ".ipynb_checkpoints" not in name:

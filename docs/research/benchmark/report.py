@@ -169,7 +169,7 @@ def tables_text(results: Results) -> str:
              "than two standard errors of the difference.\n"
              "With a δ, systems of pure ε keep their figures, which count for the bold as well; they stand in the pure tables.\n"]
     for delta, title in TITLES.items():
-        parts.append(f"\n## {title[0].upper()}{title[1:]}\n")
+        parts.append(f"\n## {title[0].upper() if title[0].isascii() else title[0]}{title[1:]}\n")
         for epsilon in epsilons_of(results):
             parts.append(f"\n### ε = {epsilon}, {title}\n")
             parts += ["\n" + text for metric in METRICS if (text := cells_table(results, epsilon, delta, metric))]
