@@ -118,6 +118,11 @@ class SiteTest(unittest.TestCase):
             self.skipTest("COPPICE_BIN_DIR has no coppice")
         self.assertIn("study-create", references(SITE / "reference/commands/coppice.html").ids)
         self.assertIn("--min-batch", self.page("reference/commands/coppice.html"))
+        self.assertEqual(re.sub(r"<[^>]+>", "", self.page("reference/commands/coppiced.html")).count("A first try, on this machine only"), 1)
+
+    def test_settings_below_one_comment_share_it(self):
+        page = self.page("reference/settings-coppiced.html")
+        self.assertEqual(page.count("Report streams that may be open"), 2)
 
     def test_nothing_comes_from_another_host_and_nothing_is_inline(self):
         self.assertGreater(len(self.pages), 60)
@@ -175,6 +180,18 @@ class BuildTest(unittest.TestCase):
         for link in ("other.html", "other.html#a-section", "#page", "https://example.com"):
             self.assertIn(f'href="{link}"', page)
         self.assertIn(", e<", page)  # a folder is named, and not shown
+
+    def test_names_of_files_become_titles(self):
+        code, said, page = self.convert("# Page\n\n[other.md](other.md), [`docs/other.md`](other.md#a-section), [more](other.md)\n")
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(re.findall(r'href="other.html[^"]*">(.*?)</a>', page.partition("<main")[2].partition("</main>")[0])[:3], ["Other", "Other", "more"])
+
+    def test_cells_of_sentences_have_the_heads_of_their_columns(self):
+        words, figures = "| a table of words | b | a \"c\" |\n|---|---|---|\n| {0} | | {0} |\n", "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n"
+        code, said, page = self.convert("# Page\n\n" + words.format("a whole sentence, which is long") + "\n" + figures)
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(re.findall(r'data-label="([^"]*)"', page), ["b", "a &quot;c&quot;"])
+        self.assertEqual((page.count("<td data-label=\"b\" data-empty"), page.count('class="scroll sentences"'), page.count('class="scroll"')), (1, 1, 1))
 
     def test_dead_links_and_anchors_fail(self):
         for link, why in (("gone.md", "there is no docs/gone.md"), ("other.md#gone", "docs/other.md has no #gone"),
