@@ -130,7 +130,15 @@ class Stage:
     """A folder with rows, certificates and a daemon, as a reader has them who followed the tutorial."""
 
     def __enter__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
+        try:
+            self.set_up()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def set_up(self):
+        self.folder, self.daemon = pathlib.Path(tempfile.mkdtemp()), None
         for name in ("deploy", "docs"):
             (self.folder / name).symlink_to(ROOT / name)
         (self.folder / "build").mkdir()
@@ -154,11 +162,11 @@ class Stage:
         self.environment["COPPICE_CA"] = str(self.folder / "certs/ca.crt")
         self.run(SET_UP)
         self.environment["RELAY_PIN"] = (self.folder / "pin").read_text(encoding="utf-8").split()[0]
-        return self
 
     def __exit__(self, *_):
-        self.daemon.terminate()
-        self.daemon.wait(timeout=60)
+        if self.daemon is not None:
+            self.daemon.terminate()
+            self.daemon.wait(timeout=60)
         shutil.rmtree(self.folder)
 
     def run(self, script):
