@@ -328,8 +328,9 @@ absl::Status SimulatedDisk::SyncFolder(const std::string& path) {
   MutexLock lock(mutex_);
   const std::shared_ptr<Node> node = Find(path);
   if (node == nullptr) return Missing(path);
+  const bool lies = lies_;
   return ChangeNames([&] {
-    if (!lies_) node->synced_names = node->live_names;
+    if (!lies) node->synced_names = node->live_names;
   });
 }
 
