@@ -149,7 +149,7 @@ class World {
   uint32_t disks_ = 0;
   uint64_t said_short_ = 0;  // deals that the relay's log says were too small
 
-  uint64_t checked_writes_ = ~uint64_t{0};
+  std::optional<uint64_t> checked_writes_;  // of the curator's process
 
   struct Gateway {
     std::unique_ptr<Journal> journal;
