@@ -266,7 +266,12 @@ TEST_F(HttpTest, BadTokensOfBothTransportsShareOneLimit) {
     limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
   }
   EXPECT_TRUE(limited);
-  EXPECT_EQ(Call(kStudies, {"Bearer guess"}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // On a slow machine a guess or two are free again meanwhile; with a limit of its own dozens were.
+  bool shared = false;
+  for (int i = 0; i < 20 && !shared; ++i) {
+    shared = Call(kStudies, {"Bearer guess"}).error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  }
+  EXPECT_TRUE(shared);
   EXPECT_EQ(List(http_client()).status, 200);
 }
 
