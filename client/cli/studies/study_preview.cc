@@ -181,7 +181,7 @@ bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
                      [](const v1::Outlook& one) { return one.relay_epsilon_nanos() > 0; });
 }
 
-// Of a study that exists, whose settings `study show` has.
+// The forecast of a study that exists; `study show` has its settings.
 void NoteRelayOfStudy(const std::string& study) {
   Note(absl::StrCat(
       "relay_epsilon is towards the curator, if as many reports of each batch are honest as the "

@@ -18,7 +18,7 @@
 
 namespace coppice::curator {
 
-// Of the sealed reports of batches that have begun and are not counted yet.
+// Limits the sealed reports of batches that have begun and are not counted yet.
 struct SpoolLimits {
   uint64_t bytes = uint64_t{64} << 30;            // of all relays
   uint64_t bytes_per_relay = uint64_t{16} << 30;  // of one key, over all studies that name it
