@@ -248,9 +248,10 @@ absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::stri
   return entry;
 }
 
-// False at the end. A line that is too long to be one of ours is cut there, and then refused.
+// False at the end. A line that is too long to be one of ours is cut there, and then refused; so
+// no line nests deeper than the stack is.
 bool ReadLine(std::istream& file, std::string& line) {
-  constexpr size_t kMaxLine = size_t{1} << 20;
+  constexpr size_t kMaxLine = size_t{1} << 14;
   line.clear();
   for (char byte = 0; line.size() < kMaxLine && file.get(byte) && byte != '\n';) line += byte;
   return file.good() || !line.empty();

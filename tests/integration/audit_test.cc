@@ -315,6 +315,9 @@ TEST_F(AuditTest, PrintedLinesAreVerifiedWithoutTheCurator) {
               HasSubstr("stands after the end of the log"));
   EXPECT_THAT(verify("{}\n").err, HasSubstr("audit.jsonl:1: is no line"));
   EXPECT_THAT(verify(R"({"sequence":"0"})").err, HasSubstr("is no line"));
+  EXPECT_THAT(
+      verify("{\"head\":" + std::string(1 << 19, '[') + std::string(1 << 19, ']') + "}").err,
+      HasSubstr("is no line"));
   EXPECT_THAT(verify("").err, HasSubstr("no signed head"));
   EXPECT_EQ(
       RunProgram({BinaryPath("coppice"), "admin", "audit", "--file", file, "--json"}).exit_code, 2);

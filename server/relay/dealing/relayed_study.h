@@ -154,7 +154,7 @@ class RelayedStudy {
   absl::Time ReadingFailed(absl::Time now, const absl::Status& error);
   static bool IsRefusedForGood(WaitingBatch& batch, const absl::Status& error);
   void DropFirstWaiting();
-  // Of a deal that ended with fewer reports than its smallest batch.
+  // Logs that a deal ended with fewer reports than its smallest batch.
   void SayTooSmall(uint64_t min_batch);
   // Removes it from the disk and answers kClosed for it from now on.
   void Erase(const std::shared_ptr<Epoch>& epoch);

@@ -22,7 +22,7 @@ struct Answer {
   std::string out, err;
 };
 
-// Of a program with the flag --path and the command `token`.
+// Runs RunReference() of a program with the flag --path and the command `token`.
 Answer Ask(const std::vector<const char*>& words) {
   std::vector<const char*> argv = {"gate"};
   argv.insert(argv.end(), words.begin(), words.end());

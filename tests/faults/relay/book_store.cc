@@ -83,7 +83,7 @@ void Book::CheckRecord(const Batch& batch, const v1::BatchRecord& record) {
   }
 }
 
-// Of the batches that came as a whole every report counts, once.
+// Every report of a batch that came as a whole counts, once.
 void Book::CheckTaken(const Batch& batch, const v1::BatchRecord& record) {
   if (!HasCome(record)) return;
   if (batch.facts.reports() < min_batch_ || batch.facts.min_batch() < min_batch_) {

@@ -21,12 +21,12 @@ std::string BatchOf(absl::string_view spool_key) {
   return absl::StrCat("batch", absl::StripPrefix(batch, "spool"));
 }
 
-// Of a part that is counted, which is taken out of the spool.
+// Whether it counts a part, which it takes out of the spool.
 bool Counts(const storage::StoreBatch& batch) {
   return !batch.deleted_keys().empty() && absl::StartsWith(batch.deleted_keys()[0], "spool/");
 }
 
-// Of a part that has come.
+// Whether it stores a part that has come.
 bool Receives(const storage::StoreBatch& batch) {
   return batch.deleted_keys().empty() && !batch.puts().empty() &&
          absl::StartsWith(batch.puts()[0].first, "spool/");

@@ -109,7 +109,7 @@ class Maker {
     return step;
   }
 
-  // Whoever is down for long shows little.
+  // A process that is down for long shows little.
   void AddFaults(uint32_t most) {
     for (uint32_t left = Below(most + 1); left > 0; --left) {
       schedule_.push_back(Number(static_cast<StepKind>(kinds_(random_))));
