@@ -140,8 +140,9 @@ class UnaryHttpCall final : public CallBase,
   }
   void Cancel(const absl::Status& why) override {
     unwanted_.store(true);
+    const bool won = Win();  // first, or the call that was sent on says that it was cancelled
     if (cancel_ != nullptr) cancel_();
-    if (!Win()) return;
+    if (!won) return;
     if (absl::IsDeadlineExceeded(why)) return Send(why, {}, {});
     EndRecord(why);
   }

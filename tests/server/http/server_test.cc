@@ -162,5 +162,42 @@ TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
   EXPECT_THAT(client.ReadToEnd(), HasSubstr("HTTP/1.1 504 "));
 }
 
+// Calls that are sent on, and end when they are cancelled, before the canceller goes on.
+class NeverAnswers final : public CallSender {
+ public:
+  std::function<void()> Send(const SentCall&, const google::protobuf::Message&,
+                             std::shared_ptr<service::UnaryExchange> exchange) override {
+    return [waiting = std::weak_ptr(exchange)] {
+      if (const auto call = waiting.lock()) call->Fail(absl::CancelledError("cancelled"));
+    };
+  }
+  absl::StatusOr<service::StreamHandlerPtr> SendStream(const SentCall&,
+                                                       const google::protobuf::Message&,
+                                                       service::StreamCall&) override {
+    return absl::UnimplementedError("");
+  }
+};
+
+TEST(HttpServerOfAFrontTest, ACallThatWasSentOnAndIsLateIsNotCalledCancelled) {
+  const service::ResourceGuard guard{
+      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
+  Handlers handlers;
+  service::HandlerRegistry registry{guard};
+  registry.Add(handlers, &Handlers::List);
+  calls::AccessGate gate{nullptr};
+  calls::ByteLoad answers{1 << 26};
+  NeverAnswers sender;
+  const std::unique_ptr<Server> server =
+      *Server::Start({.listen = "127.0.0.1:0"}, {.methods = registry.methods(),
+                                                 .lanes = std::nullopt,
+                                                 .gate = gate,
+                                                 .answers = answers,
+                                                 .sender = &sender});
+  testing::HttpClient client(server->port(), nullptr);
+  const testing::HttpResponse late = client.Send(
+      "POST", kList, {{"Content-Type", "application/json"}, {"Connect-Timeout-Ms", "50"}}, "{}");
+  EXPECT_EQ(late.status, 504) << late.body;
+}
+
 }  // namespace
 }  // namespace coppice::http
