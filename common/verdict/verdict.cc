@@ -19,6 +19,7 @@
 #include "common/study/relay_promise.h"
 #include "common/tree/certificate.h"
 #include "common/tree/model.h"
+#include "common/verdict/shuffled_promise.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "common/wire/model_signature.h"
@@ -30,85 +31,6 @@ using Json = nlohmann::ordered_json;
 
 double OfNanos(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
 double OfAtto(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
-
-// ---- The promise towards a curator that does not collude with the relay
-
-absl::Status RelayError(absl::string_view problem) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the certificate's promise towards the curator: ", problem));
-}
-
-// What the numbers of the promise say of one another and of the rest of the model.
-absl::Status CheckRelayNumbers(const Model& model) {
-  const Certificate& certificate = model.certificate();
-  const RelayBound& relay = certificate.relay;
-  if (!absl::EndsWith(certificate.neighbouring, "(local)") ||
-      !model.schema().public_features().empty()) {
-    return RelayError("none can be made where rows, or features of them, are shown to the curator");
-  }
-  if (relay.relay_key.size() != std::tuple_size_v<KeyId>) {
-    return RelayError("it does not say which relay's");
-  }
-  if (relay.batches == 0 || relay.least_accepted > kMaxEpochTickets ||
-      relay.least_accepted > certificate.reports / relay.batches) {
-    return RelayError(absl::StrCat(relay.batches, " batches of ", relay.least_accepted,
-                                   " reports or more are not what ", certificate.reports,
-                                   " reports came in"));
-  }
-  const uint64_t most_delta = LargestBatchDelta(relay.least_accepted);
-  if (relay.delta_atto > most_delta) {
-    return RelayError(
-        absl::StrFormat("it may fail with delta %g, and among %d reports that must be at most %g, "
-                        "a tenth of one in "
-                        "them",
-                        OfAtto(relay.delta_atto), relay.least_accepted, OfAtto(most_delta)));
-  }
-  const uint64_t honest = HonestReports(relay.least_accepted, relay.dishonest_millionths);
-  if (relay.honest_reports <= honest) return absl::OkStatus();
-  return RelayError(absl::StrCat("of the smallest batch's ", relay.least_accepted, " reports ",
-                                 honest, " are assumed to be honest, and it rests on ",
-                                 relay.honest_reports));
-}
-
-// What the promise's epsilon must be at least, from everything else that the model says. Its trees
-// may have been pruned: what is promised then takes the larger mass of both.
-absl::StatusOr<Budget> RelayEpsilon(const Model& model) {
-  const Certificate& certificate = model.certificate();
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(certificate.mechanism));
-  COPPICE_ASSIGN_OR_RETURN(const Budget local, Budget::FromNanos(certificate.epsilon_nanos));
-  std::vector<uint32_t> leaves;
-  for (const Tree& tree : model.forest()) leaves.push_back(tree.num_leaves());
-  COPPICE_ASSIGN_OR_RETURN(const double mass,
-                           LargestTwoSidedMass(kind, local, leaves, model.schema().num_outputs()));
-  const RelayBound& relay = certificate.relay;
-  return EpsilonBound({relay.honest_reports, local, mass}, relay.delta_atto);
-}
-
-// Says what is promised. Returns why the model is refused because of that.
-absl::Status AddRelayBound(const Model& model, Json& json) {
-  const RelayBound& relay = model.certificate().relay;
-  if (relay.epsilon_nanos == 0) return absl::OkStatus();
-  json["relay"] = {{"epsilon", OfNanos(relay.epsilon_nanos)},
-                   {"delta", OfAtto(relay.delta_atto)},
-                   {"honest_reports", relay.honest_reports},
-                   {"dishonest", relay.dishonest_millionths / 1e6},
-                   {"batches", relay.batches},
-                   {"least_accepted", relay.least_accepted},
-                   {"relay_key_id", absl::BytesToHexString(relay.relay_key)}};
-  COPPICE_RETURN_IF_ERROR(CheckRelayNumbers(model));
-  const absl::StatusOr<Budget> epsilon = RelayEpsilon(model);
-  if (!epsilon.ok()) return RelayError(Printable(epsilon.status().message()));
-  json["relay"]["epsilon_recomputed"] = epsilon->epsilon();
-  if (epsilon->nanos() <= relay.epsilon_nanos &&
-      relay.epsilon_nanos < model.certificate().epsilon_nanos) {
-    return absl::OkStatus();
-  }
-  return RelayError(absl::StrFormat(
-      "it says epsilon %.9f, and %d honest reports of epsilon %.9f by %s give %s at delta %g",
-      OfNanos(relay.epsilon_nanos), relay.honest_reports,
-      OfNanos(model.certificate().epsilon_nanos), model.certificate().mechanism,
-      epsilon->ToString(), OfAtto(relay.delta_atto)));
-}
 
 // One word for scripts.
 const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
@@ -172,8 +94,8 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
   Verdict verdict;
   const absl::StatusOr<Model> read = FromProto(model);
   verdict.status = cost.ok() ? read.status() : cost.status();
-  Json relay = Json::object();
-  if (verdict.status.ok()) verdict.status = AddRelayBound(*read, relay);
+  Json promises = Json::object();
+  if (verdict.status.ok()) verdict.status = CheckShuffledPromises(*read, promises);
   verdict.json = {{"model", model.name().substr(model.name().rfind('/') + 1)},
                   {"verified", verdict.status.ok()},
                   {"consistent", verdict.status.ok()},
@@ -181,7 +103,7 @@ Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& cura
                   {"epsilon_of_releases", cost.ok() ? Json(OfNanos(*cost)) : Json()}};
   if (certificate.delta_atto > 0) verdict.json["delta"] = OfAtto(certificate.delta_atto);
   verdict.json["neighbouring"] = certificate.neighbouring;
-  verdict.json.update(relay);
+  verdict.json.update(promises);
   verdict.json["releases"] = Json::array();
   for (const v1::Release& release : model.certificate().releases()) {
     verdict.json["releases"].push_back(DescribeRelease(release));

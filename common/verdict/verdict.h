@@ -23,10 +23,10 @@ struct Verdict {
   absl::Status status;    // FailedPrecondition if the model is to be refused
 };
 
-// Adds the releases up anew, computes the promise towards a curator that does not collude with the
-// relay anew, and checks all else that makes a model valid. A signature must check;
-// with a `curator_key` there must be one, by that key or one that it leads to: else whoever changed
-// a model could take its signature away.
+// Adds the releases up anew, computes the promises towards readers and towards a curator that does
+// not collude with the relay anew (shuffled_promise.h), and checks all else that makes a model
+// valid. A signature must check; with a `curator_key` there must be one, by that key or one that it
+// leads to, because an attacker who changes a model could also take its signature away.
 Verdict VerifyModel(const v1::Model& model,
                     const std::optional<PublicKey>& curator_key = std::nullopt);
 

@@ -21,14 +21,15 @@ namespace coppice::curator {
 //            Neighbours: any value of one device's row for any other.
 // Units      `two_sided_mass` is the largest of all trees. Nothing is promised (epsilon 0) where
 //            devices show public features, whose reports cannot stand for one another, for no
-//            honest report, and where it would be no less than `local`.
+//            honest report, and where it would be less than a hundredth below `local`
+//            (PromisedEpsilon()).
 inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
                                     double two_sided_mass, uint64_t reports) {
   if (!schema.public_features().empty()) return {};
   const uint64_t honest =
       std::min(HonestReports(reports, kDefaultDishonestMillionths), kMaxShuffledReports);
   const uint64_t delta = DefaultShuffleDelta(reports);
-  const absl::StatusOr<Budget> bound = EpsilonBound({honest, local, two_sided_mass}, delta);
+  const absl::StatusOr<Budget> bound = PromisedEpsilon({honest, local, two_sided_mass}, delta);
   if (!bound.ok() || *bound >= local) return {};
   return {.epsilon_nanos = bound->nanos(),
           .delta_atto = delta,
@@ -46,7 +47,7 @@ struct BatchBound {
 //            Neighbours as above.
 // Units      `reports` of the smallest batch; `delta_atto` in 1e-18; `two_sided_mass` is the
 //            largest of all trees. Nothing is promised for no honest report, and where it would be
-//            less than a hundredth below `local` (PromisedEpsilon()).
+//            less than a hundredth below `local`.
 inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, uint64_t reports,
                                   uint32_t dishonest_millionths, uint64_t delta_atto) {
   const uint64_t honest =

@@ -1,4 +1,4 @@
-// What a study's model cost and assumed: MakeCertificate() and SetRelayBound().
+// What a study's model cost and assumed: MakeCertificate() and SetPromises().
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/signature.h"
 #include "server/curator/estimation/readers_bound.h"
@@ -60,22 +62,29 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
   return inputs;
 }
 
-double LargestMass(const StudyDefinition& definition) {
-  double mass = 0;
+// The mass of the study's trees or of the model's, whichever is larger: pruning changes the number
+// of leaves.
+absl::StatusOr<double> LargestMass(const StudyDefinition& definition, const Forest& forest) {
+  const Terms& terms = *definition.terms;
+  std::vector<uint32_t> leaves;
+  for (const Tree& tree : forest) leaves.push_back(tree.num_leaves());
+  COPPICE_ASSIGN_OR_RETURN(double mass, LargestTwoSidedMass(terms.mechanism, terms.epsilon, leaves,
+                                                            terms.schema->num_outputs()));
   for (const auto& mechanism : definition.mechanisms) {
     mass = std::max(mass, mechanism->TwoSidedMass());
   }
   return mass;
 }
 
-// Models of an open study show, beside later ones, which reports came between.
-ReadersBound ReadersOf(const StudyDefinition& definition, uint64_t reports, StudyState state) {
-  if (state == StudyState::kOpen) return {};
-  return BoundForReaders(*definition.terms->schema, definition.terms->epsilon,
-                         LargestMass(definition), reports);
+// What the promise to readers rests on; SetPromises() adds what it comes to. Models of an open
+// study make none: beside later models they show which reports came between. Nor is there one where
+// public features tell reports apart.
+ReadersBound ReadersFacts(const Schema& schema, StudyState state) {
+  if (state == StudyState::kOpen || !schema.public_features().empty()) return {};
+  return {.dishonest_millionths = kDefaultDishonestMillionths};
 }
 
-// What the promise rests on; SetRelayBound() adds what it comes to.
+// The same of the promise towards the curator.
 RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& batches) {
   const std::optional<RelaySettings>& relay = definition.settings.relay;
   if (!relay.has_value() || batches.counted == 0) return {};
@@ -111,24 +120,24 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = "",
-          .readers = ReadersOf(definition, reports, state),
+          .readers = ReadersFacts(*definition.terms->schema, state),
           .relay = RelayFacts(definition, batches)};
 }
 
-void SetRelayBound(const StudyDefinition& definition, const Forest& forest,
-                   Certificate& certificate) {
+void SetPromises(const StudyDefinition& definition, const Forest& forest,
+                 Certificate& certificate) {
+  const Terms& terms = *definition.terms;
+  const absl::StatusOr<double> mass = LargestMass(definition, forest);
+  if (certificate.readers.dishonest_millionths > 0) {
+    certificate.readers =
+        mass.ok() ? BoundForReaders(*terms.schema, terms.epsilon, *mass, certificate.reports)
+                  : ReadersBound();
+  }
   RelayBound& relay = certificate.relay;
   if (relay.batches == 0) return;
-  const Terms& terms = *definition.terms;
-  std::vector<uint32_t> leaves;
-  for (const Tree& tree : forest) leaves.push_back(tree.num_leaves());
-  const absl::StatusOr<double> mass =
-      LargestTwoSidedMass(terms.mechanism, terms.epsilon, leaves, terms.schema->num_outputs());
-  const BatchBound bound =
-      mass.ok()
-          ? BoundForBatches(terms.epsilon, std::max(*mass, LargestMass(definition)),
-                            relay.least_accepted, relay.dishonest_millionths, relay.delta_atto)
-          : BatchBound();
+  const BatchBound bound = mass.ok() ? BoundForBatches(terms.epsilon, *mass, relay.least_accepted,
+                                                       relay.dishonest_millionths, relay.delta_atto)
+                                     : BatchBound();
   if (bound.epsilon_nanos == 0) {
     relay = {};
     return;

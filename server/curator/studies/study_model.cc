@@ -141,7 +141,7 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
     forest.push_back(std::move(pruned.tree));
     leaves.push_back(std::move(pruned.leaves));
   }
-  SetRelayBound(definition, forest, certificate);
+  SetPromises(definition, forest, certificate);
   return Model::Create(*definition.terms->schema, std::move(forest), std::move(leaves),
                        std::move(certificate));
 }
@@ -183,7 +183,7 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
-  SetRelayBound(definition, forest, certificate);
+  SetPromises(definition, forest, certificate);
   return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
 }
 

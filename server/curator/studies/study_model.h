@@ -37,15 +37,14 @@ absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                             const EstimatorOptions& options);
 
 // The certificate of a model that rests on `reports` of the study, in `state`, and on its relay's
-// `batches` if there are any. The estimator's diagnosis, and SetRelayBound(), are left out.
+// `batches` if there are any. The estimator's diagnosis, and SetPromises(), are left out.
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports, StudyState state, const BatchSummary& batches);
 
-// Adds what is promised towards a curator that does not collude with the relay, or takes out what
-// it would rest on if that is nothing. `forest` is the model's, by which whoever verifies it
-// computes the promise anew; pruning may have taken leaves of those that devices answered in.
-void SetRelayBound(const StudyDefinition& definition, const Forest& forest,
-                   Certificate& certificate);
+// Adds what is promised to readers, and towards a curator that does not collude with the relay, or
+// takes out what a promise would rest on if it comes to nothing. `forest` is the model's, by which
+// a reader verifies the promises; pruning may have taken leaves of those that devices answered in.
+void SetPromises(const StudyDefinition& definition, const Forest& forest, Certificate& certificate);
 
 // Estimates `study` from its current sums, with the certificate that says what the model cost and
 // assumed. Only kSmooth needs `basis`, that of the study's model forest and public rows. Asks

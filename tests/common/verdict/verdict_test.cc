@@ -20,7 +20,9 @@ using ::testing::HasSubstr;
 v1::Model SampleModel() {
   v1::Model model = ToProto(testing::MakeModel());
   model.set_name("models/m1");
-  model.mutable_certificate()->clear_relay();  // which cannot be promised of these releases
+  // Neither can be promised of these releases.
+  model.mutable_certificate()->clear_readers();
+  model.mutable_certificate()->clear_relay();
   return model;
 }
 
@@ -125,6 +127,59 @@ TEST(VerifyRelayTest, AcceptsExactlyWhatTheNumbersComeTo) {
     EXPECT_EQ(smaller.json["consistent"], false);
     EXPECT_TRUE(smaller.json["words"].empty());
   }
+}
+
+// The same study without a relay, once it is sealed.
+v1::Model SealedModel() {
+  v1::Model model = RelayedModel();
+  v1::Certificate& certificate = *model.mutable_certificate();
+  certificate.clear_relay();
+  v1::ReadersBound& readers = *certificate.mutable_readers();
+  readers.set_delta_atto(DefaultShuffleDelta(certificate.reports()));
+  readers.set_dishonest_millionths(kDefaultDishonestMillionths);
+  readers.set_honest_reports(22'500);
+  const Budget local = *Budget::FromNanos(certificate.epsilon_nanos());
+  const uint32_t leaves[] = {4};
+  const double mass = *LargestTwoSidedMass(MechanismKind::kDirect, local, leaves, 2);
+  readers.set_epsilon_nanos(EpsilonBound({22'500, local, mass}, readers.delta_atto())->nanos());
+  return model;
+}
+
+TEST(VerifyReadersTest, AcceptsExactlyWhatTheNumbersComeTo) {
+  v1::Model model = SealedModel();
+  const uint64_t epsilon = model.certificate().readers().epsilon_nanos();
+  const Verdict verdict = VerifyModel(model);
+  EXPECT_OK(verdict.status);
+  EXPECT_EQ(verdict.json["readers"]["epsilon"], static_cast<double>(epsilon) / 1e9);
+  EXPECT_EQ(verdict.json["readers"]["epsilon_recomputed"], verdict.json["readers"]["epsilon"]);
+  EXPECT_FALSE(verdict.json.contains("relay"));
+  model.mutable_certificate()->mutable_readers()->set_epsilon_nanos(epsilon + 1);
+  EXPECT_OK(VerifyModel(model).status) << "less than could be promised";
+  model.mutable_certificate()->mutable_readers()->set_epsilon_nanos(epsilon - 1);
+  const Verdict smaller = VerifyModel(model);
+  EXPECT_THAT(smaller.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                       AllOf(HasSubstr("do not use"), HasSubstr("22500 honest"))));
+  EXPECT_EQ(smaller.json["consistent"], false);
+  EXPECT_TRUE(smaller.json["words"].empty());
+}
+
+TEST(VerifyReadersTest, RefusesNumbersThatDoNotBelongTogether) {
+  const auto refused = [](const std::function<void(v1::Certificate&)>& change) {
+    v1::Model model = SealedModel();
+    change(*model.mutable_certificate());
+    EXPECT_THAT(VerifyModel(model).status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                    HasSubstr("promise towards readers")));
+  };
+  refused([](auto& c) { c.mutable_readers()->set_honest_reports(22'501); });
+  refused([](auto& c) { c.mutable_readers()->set_honest_reports(0); });
+  refused([](auto& c) { c.mutable_readers()->set_dishonest_millionths(100'001); });
+  refused([](auto& c) { c.set_reports(24'999); });
+  refused([](auto& c) { c.mutable_readers()->set_delta_atto(0); });
+  // Above a tenth of one in 25,000 reports.
+  refused([](auto& c) { c.mutable_readers()->set_delta_atto(4'000'000'000'001); });
+  refused([](auto& c) { c.mutable_readers()->set_epsilon_nanos(c.epsilon_nanos()); });
+  refused([](auto& c) { c.set_mechanism("hearsay"); });
+  refused([](auto& c) { c.set_neighbouring("one row more or less"); });
 }
 
 // No certificate promises so little any more, and those that did said what is true.

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "common/verdict/verdict.h"
+#include "common/wire/convert.h"
 #include "server/curator/studies/study_model.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
@@ -71,6 +73,26 @@ TEST_F(EstimateModelTest, OnlyModelsOfASealedStudyPromiseReadersMore) {
   EXPECT_GT(readers.epsilon_nanos, 0);
   EXPECT_LT(readers.epsilon_nanos, sealed.model->certificate().epsilon_nanos / 2);
   EXPECT_OK(CheckCertificate(sealed.model->certificate())) << "the releases cost what they did";
+}
+
+// By a mechanism whose two-sided mass grows as leaves go.
+TEST_F(EstimateModelTest, PrunedTreesPromiseReadersNoMoreThanTheyBear) {
+  StudySpec spec = Spec("direct");
+  spec.mechanism = MechanismKind::kDirect;
+  ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies_->Create(std::move(spec)));
+  ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 1000)));
+  ASSERT_OK(studies_->Seal("direct"));
+  const auto build = [&](const char* model, EstimatorKind kind) {
+    const auto built = studies_->BuildModel("direct", model, {.kind = kind});
+    EXPECT_OK(built);
+    EXPECT_OK(VerifyModel(ToProto(*built->model)).status);
+    return *built;
+  };
+  const models::ModelInfo whole = build("whole", EstimatorKind::kWeighted);
+  const models::ModelInfo pruned = build("pruned", EstimatorKind::kPrune);
+  ASSERT_LT(pruned.model->forest()[0].num_leaves(), whole.model->forest()[0].num_leaves());
+  EXPECT_GT(pruned.model->certificate().readers.epsilon_nanos,
+            whole.model->certificate().readers.epsilon_nanos);
 }
 
 TEST_F(EstimateModelTest, HasAnEstimateForEveryLeafOfEveryTree) {

@@ -43,6 +43,13 @@ TEST(ReadersBoundTest, NoHonestReportLeavesNoClaim) {
   EXPECT_EQ(BoundOf(false, 1), ReadersBound());
 }
 
+// 1.999999991 is no promise.
+TEST(ReadersBoundTest, WhatHardlyGainsIsNotPromised) {
+  const ShuffledReports honest = {30, *Budget::FromNanos(kLocalNanos), kAnyMass};
+  EXPECT_LT(EpsilonBound(honest, DefaultShuffleDelta(34))->nanos(), kLocalNanos);
+  EXPECT_EQ(BoundOf(false, 34), ReadersBound());
+}
+
 TEST(ReadersBoundTest, MoreReportsThanAreComputedCountAsThose) {
   const ReadersBound bound = BoundOf(false, 20'000'000'000);
   EXPECT_EQ(bound.honest_reports, kMaxShuffledReports);
