@@ -1,10 +1,8 @@
 // A schedule: what happens to a small world of devices, a network, a curator and its disk, step by
 // step. world.h says what each step does.
 //
-// Text       steps with their numbers, separated by commas: "offer 3, send_unheard 3, kill 2,
-//            start". What is printed can be parsed, so one line is enough to see a failure again.
-// Seeds      the same seed makes the same schedule. Each leaves out half of the kinds of faults, at
-//            random, so that the others are tried together more often.
+// Text       as tests/support/schedule.h says.
+// Seeds      the same seed makes the same schedule.
 
 #ifndef COPPICE_TESTS_FAULTS_SCHEDULE_H_
 #define COPPICE_TESTS_FAULTS_SCHEDULE_H_
@@ -15,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tests/support/schedule.h"
 
 namespace coppice::testing {
 
@@ -71,12 +69,7 @@ enum class StepKind : uint8_t {
 };
 inline constexpr size_t kNumStepKinds = 39;
 
-struct Step {
-  StepKind kind = StepKind::kOffer;
-  std::array<uint32_t, 3> numbers{};
-
-  friend bool operator==(const Step&, const Step&) = default;
-};
+using Step = ScheduledStep<StepKind, 3>;
 using Schedule = std::vector<Step>;
 
 Schedule MakeSchedule(uint64_t seed);
@@ -85,11 +78,6 @@ std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
 // InvalidArgument that names the step.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
-
-// Takes out steps and lowers numbers for as long as `fails` holds of what is left. `fails` must
-// hold of `schedule`. Asks at most `tries` times.
-Schedule Shrink(Schedule schedule, size_t tries,
-                absl::FunctionRef<bool(absl::Span<const Step>)> fails);
 
 }  // namespace coppice::testing
 

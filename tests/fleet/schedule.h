@@ -1,9 +1,7 @@
 // A schedule of faults for a fleet of real processes, step by step. world.h says what a step does.
 //
-// Text       steps with their numbers, separated by commas: "kill 3 2 5, cut_db 0 1 8 3". What is
-//            printed can be parsed, so one line is enough to try a failure again.
+// Text       as tests/support/schedule.h says: "kill 3 2 5, cut_db 0 1 8 3".
 // Seeds      the same seed makes the same schedule. Times are real, so a run is not the same again.
-//            Each leaves out half of the kinds of faults, so that the others meet more often.
 // Units      lengths and pauses in ticks of 250 ms, a quarter of the shortest lease.
 
 #ifndef COPPICE_TESTS_FLEET_SCHEDULE_H_
@@ -15,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "tests/support/schedule.h"
 
 namespace coppice::fleet_faults {
 
@@ -48,12 +46,7 @@ enum class StepKind : uint8_t {
 inline constexpr size_t kNumStepKinds = 13;
 inline constexpr size_t kMostNumbers = 5;
 
-struct Step {
-  StepKind kind = StepKind::kRest;
-  std::array<uint32_t, kMostNumbers> numbers{};
-
-  friend bool operator==(const Step&, const Step&) = default;
-};
+using Step = testing::ScheduledStep<StepKind, kMostNumbers>;
 using Schedule = std::vector<Step>;
 
 struct ScheduleOptions {
@@ -68,10 +61,6 @@ std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
 // InvalidArgument that names the step.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
-
-// Takes out steps for as long as `fails` holds of what is left, asking at most `tries` times.
-Schedule Shrink(Schedule schedule, size_t tries,
-                absl::FunctionRef<bool(absl::Span<const Step>)> fails);
 
 }  // namespace coppice::fleet_faults
 

@@ -1,12 +1,9 @@
 // A schedule: what happens to a relay, its devices, its curator and the links between them, step by
 // step. world.h says what each step does.
 //
-// Text       as in tests/faults/schedule.h: "crowd_take 2, relay_kill 3 0, crowd_send 0".
+// Text       as tests/support/schedule.h says: "crowd_take 2, relay_kill 3 0, crowd_send 0".
 // Seeds      the same seed makes the same schedule: one to three deals, each with a crowd that
-// fills
-//            its batch or is too small for one, and faults at random places of it. Each schedule
-//            leaves out half of the kinds of faults, so that the others are tried together more
-//            often.
+//            fills its batch or is too small for one, and faults at random places of it.
 
 #ifndef COPPICE_TESTS_FAULTS_RELAY_SCHEDULE_H_
 #define COPPICE_TESTS_FAULTS_RELAY_SCHEDULE_H_
@@ -17,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tests/support/schedule.h"
 
 namespace coppice::relay_faults {
 
@@ -80,12 +77,7 @@ enum class StepKind : uint8_t {
 };
 inline constexpr size_t kNumStepKinds = 48;
 
-struct Step {
-  StepKind kind = StepKind::kWork;
-  std::array<uint32_t, 2> numbers{};
-
-  friend bool operator==(const Step&, const Step&) = default;
-};
+using Step = testing::ScheduledStep<StepKind, 2>;
 using Schedule = std::vector<Step>;
 
 Schedule MakeSchedule(uint64_t seed);
@@ -97,11 +89,6 @@ std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
 // InvalidArgument that names the step.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
-
-// Takes out steps and lowers numbers for as long as `fails` holds of what is left. `fails` must
-// hold of `schedule`. Asks at most `tries` times.
-Schedule Shrink(Schedule schedule, size_t tries,
-                absl::FunctionRef<bool(absl::Span<const Step>)> fails);
 
 }  // namespace coppice::relay_faults
 

@@ -8,23 +8,21 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "coppice/v1/study.pb.h"
-#include "server/http/server.h"
-#include "server/service/calls/resource_guard.h"
-#include "tests/support/http_client.h"
+#include "tests/server/http/http_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice::http {
 namespace {
 
+using ::coppice::testing::FilesFolder;
 using ::coppice::testing::HttpClient;
+using ::coppice::testing::HttpHandlersTest;
 using ::coppice::testing::HttpHeaders;
 using ::coppice::testing::HttpResponse;
 using ::coppice::testing::StatusIs;
@@ -38,30 +36,15 @@ using ::testing::Pair;
 constexpr char kIndex[] = "<!doctype html>";
 
 // A folder as the console's build leaves it.
-class ConsoleFolder {
+class ConsoleFolder : public FilesFolder {
  public:
-  ConsoleFolder() {
+  ConsoleFolder() : FilesFolder(ReadConsoleFiles) {
     std::filesystem::create_directory(path("assets"));
     Write("index.html", kIndex);
     Write("assets/main-1a.js", std::string(100000, 'j'));
     Write("assets/main-1a.js.gz", "zipped");
     Write("assets/style-2b.css", "p{}");
   }
-  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
-  void Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  absl::StatusOr<ServedFiles> Read() const { return ReadConsoleFiles(folder_.path()); }
-  // What the file of this name is refused with.
-  absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
-    Write(name, bytes);
-    const absl::Status status = Read().status();
-    std::filesystem::remove(path(name));
-    return status;
-  }
-
- private:
-  const testing::TempDir folder_;
 };
 
 auto IsWrong(const std::string& words) {
@@ -168,28 +151,16 @@ struct Lister {
   }
 };
 
-class ConsoleServerTest : public ::testing::Test {
+class ConsoleServerTest : public HttpHandlersTest {
  protected:
   ConsoleServerTest() {
     registry_.Add(lister_, &Lister::List);
-    const auto console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE");
-    server_ = *Server::Start(
-        {.listen = "127.0.0.1:0", .allowed_origins = {"https://lab.example"}, .console = console},
-        {.methods = registry_.methods(),
-         .lanes = service::Lanes{pool_, pool_, pool_},
-         .gate = gate_,
-         .observers = {},
-         .answers = answers_});
-    host_ = absl::StrCat("localhost:", server_->port());
-    client_ = std::make_unique<HttpClient>(server_->port(), nullptr);
+    Start({.listen = "127.0.0.1:0",
+           .allowed_origins = {"https://lab.example"},
+           .console = std::make_shared<const Console>(*folder_.Read(), "sha256-STYLE")},
+          Served());
   }
 
-  HttpResponse Get(const std::string& target, const HttpHeaders& headers = {},
-                   const std::string& method = "GET") {
-    std::string bytes = absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", host_, "\r\n");
-    for (const auto& [name, value] : headers) absl::StrAppend(&bytes, name, ": ", value, "\r\n");
-    return client_->SendBytes(bytes + "\r\n", method == "HEAD");
-  }
   HttpResponse Call(const std::string& host, const std::string& origin) {
     return client_->SendBytes(absl::StrCat(
         "POST /coppice.v1.StudyService/ListStudies HTTP/1.1\r\nHost: ", host, "\r\nOrigin: ",
@@ -198,15 +169,6 @@ class ConsoleServerTest : public ::testing::Test {
 
   const ConsoleFolder folder_;
   Lister lister_;
-  const service::ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
-  service::HandlerRegistry registry_{guard_};
-  calls::AccessGate gate_{nullptr};
-  calls::ByteLoad answers_{1 << 20};
-  service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
-  std::unique_ptr<Server> server_;
-  std::string host_;
-  std::unique_ptr<HttpClient> client_;
 };
 
 TEST_F(ConsoleServerTest, ServesThePageAndItsAssetsOnOneConnection) {

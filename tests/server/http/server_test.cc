@@ -13,8 +13,7 @@
 #include "absl/time/clock.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/service/calls/resource_guard.h"
-#include "tests/support/http_client.h"
+#include "tests/server/http/http_fixture.h"
 
 namespace coppice::http {
 namespace {
@@ -61,22 +60,18 @@ struct Handlers {
   std::atomic<bool> began{false}, ended{false};
 };
 
-class HttpServerTest : public ::testing::Test {
+class HttpServerTest : public testing::HttpHandlersTest {
  protected:
   HttpServerTest() {
     registry_.Add(handlers_, &Handlers::List);
     registry_.Add(handlers_, &Handlers::Preview);
     registry_.Add(handlers_, &Handlers::Watch);
-    server_ = *Server::Start({.listen = "127.0.0.1:0"},
-                             {.methods = registry_.methods(),
-                              .lanes = service::Lanes{pool_, pool_, pool_},
-                              .gate = gate_,
-                              .observers = {},
-                              .answers = answers_,
-                              .may_answer = [this]() -> absl::Status {
-                                if (may_answer_) return absl::OkStatus();
-                                return absl::UnavailableError("another curator leads");
-                              }});
+    ServedCalls served = Served();
+    served.may_answer = [this]() -> absl::Status {
+      if (may_answer_) return absl::OkStatus();
+      return absl::UnavailableError("another curator leads");
+    };
+    Start({.listen = "127.0.0.1:0"}, served);
   }
 
   testing::HttpResponse Send(testing::HttpClient& client, const char* path, const char* type,
@@ -86,13 +81,6 @@ class HttpServerTest : public ::testing::Test {
 
   std::atomic<bool> may_answer_{true};
   Handlers handlers_;
-  const service::ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
-  service::HandlerRegistry registry_{guard_};
-  calls::AccessGate gate_{nullptr};
-  calls::ByteLoad answers_{1 << 26};
-  service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
-  std::unique_ptr<Server> server_;
 };
 
 constexpr char kList[] = "/coppice.v1.StudyService/ListStudies";
@@ -178,25 +166,20 @@ class NeverAnswers final : public CallSender {
   }
 };
 
-TEST(HttpServerOfAFrontTest, ACallThatWasSentOnAndIsLateIsNotCalledCancelled) {
-  const service::ResourceGuard guard{
-      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
+class HttpServerOfAFrontTest : public testing::HttpHandlersTest {};
+
+TEST_F(HttpServerOfAFrontTest, ACallThatWasSentOnAndIsLateIsNotCalledCancelled) {
   Handlers handlers;
-  service::HandlerRegistry registry{guard};
-  registry.Add(handlers, &Handlers::List);
-  calls::AccessGate gate{nullptr};
-  calls::ByteLoad answers{1 << 26};
+  registry_.Add(handlers, &Handlers::List);
   NeverAnswers sender;
-  const std::unique_ptr<Server> server =
-      *Server::Start({.listen = "127.0.0.1:0"}, {.methods = registry.methods(),
-                                                 .lanes = std::nullopt,
-                                                 .gate = gate,
-                                                 .answers = answers,
-                                                 .sender = &sender});
-  testing::HttpClient client(server->port(), nullptr);
-  const testing::HttpResponse late = client.Send(
+  ServedCalls served = Served();
+  served.lanes = std::nullopt;
+  served.sender = &sender;
+  Start({.listen = "127.0.0.1:0"}, served);
+  const testing::HttpResponse late = client_->Send(
       "POST", kList, {{"Content-Type", "application/json"}, {"Connect-Timeout-Ms", "50"}}, "{}");
   EXPECT_EQ(late.status, 504) << late.body;
+  server_.reset();
 }
 
 }  // namespace

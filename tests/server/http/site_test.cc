@@ -14,16 +14,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/http/console.h"
-#include "server/http/server.h"
-#include "server/service/calls/resource_guard.h"
-#include "tests/support/http_client.h"
+#include "tests/server/http/http_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace coppice::http {
 namespace {
 
-using ::coppice::testing::HttpClient;
+using ::coppice::testing::FilesFolder;
+using ::coppice::testing::HttpHandlersTest;
 using ::coppice::testing::HttpHeaders;
 using ::coppice::testing::HttpResponse;
 using ::coppice::testing::StatusIs;
@@ -31,9 +29,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // A folder as deploy/site.sh leaves it.
-class SiteFolder {
+class SiteFolder : public FilesFolder {
  public:
-  SiteFolder() {
+  SiteFolder() : FilesFolder(ReadSiteFiles) {
     std::filesystem::create_directories(path("reference/cpp"));
     std::filesystem::create_directories(path("_static"));
     Write("index.html", "the entry");
@@ -43,21 +41,6 @@ class SiteFolder {
     Write("reference/cpp/client-relay.html", "a page");
     Write("_static/site.css", "p{}");
   }
-  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
-  void Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  absl::StatusOr<ServedFiles> Read() const { return ReadSiteFiles(folder_.path()); }
-  // What the file of this name is refused with.
-  absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
-    Write(name, bytes);
-    const absl::Status status = Read().status();
-    std::filesystem::remove(path(name));
-    return status;
-  }
-
- private:
-  const testing::TempDir folder_;
 };
 
 auto IsNoSite(const std::string& words) {
@@ -109,42 +92,20 @@ TEST(ReadSiteFilesTest, FilesAreBoundedInNumberAndInAllAndFoldersInDepth) {
   EXPECT_THAT(folder.WithFile("more.html"), IsNoSite("the documentation has more than 512 files"));
 }
 
-class SiteServerTest : public ::testing::Test {
+class SiteServerTest : public HttpHandlersTest {
  protected:
-  void Start(std::shared_ptr<const Console> console) {
-    server_ = *Server::Start({.listen = "127.0.0.1:0",
-                              .console = std::move(console),
-                              .site = std::make_shared<const Site>(*folder_.Read())},
-                             {.methods = registry_.methods(),
-                              .lanes = service::Lanes{pool_, pool_, pool_},
-                              .gate = gate_,
-                              .observers = {},
-                              .answers = answers_});
-    host_ = absl::StrCat("localhost:", server_->port());
-    client_ = std::make_unique<HttpClient>(server_->port(), nullptr);
-  }
-
-  HttpResponse Get(const std::string& target, const HttpHeaders& headers = {},
-                   const std::string& method = "GET") {
-    std::string bytes = absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", host_, "\r\n");
-    for (const auto& [name, value] : headers) absl::StrAppend(&bytes, name, ": ", value, "\r\n");
-    return client_->SendBytes(bytes + "\r\n", method == "HEAD");
+  void Serve(std::shared_ptr<const Console> console) {
+    Start({.listen = "127.0.0.1:0",
+           .console = std::move(console),
+           .site = std::make_shared<const Site>(*folder_.Read())},
+          Served());
   }
 
   const SiteFolder folder_;
-  const service::ResourceGuard guard_{
-      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
-  service::HandlerRegistry registry_{guard_};
-  calls::AccessGate gate_{nullptr};
-  calls::ByteLoad answers_{1 << 20};
-  service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
-  std::unique_ptr<Server> server_;
-  std::string host_;
-  std::unique_ptr<HttpClient> client_;
 };
 
 TEST_F(SiteServerTest, ServesPagesBelowDocs) {
-  Start(nullptr);
+  Serve(nullptr);
   EXPECT_EQ(Get("/docs/").body, "the entry");
   EXPECT_EQ(Get("/docs/index.html").body, "the entry");
   EXPECT_EQ(Get("/docs/reference/").body, "references");
@@ -160,7 +121,7 @@ TEST_F(SiteServerTest, ServesPagesBelowDocs) {
 }
 
 TEST_F(SiteServerTest, OtherPathsAndMethodsAreRefused) {
-  Start(nullptr);
+  Serve(nullptr);
   for (const char* path : {"/", "/docs/reference", "/docs/reference/cpp/", "/docs//index.html",
                            "/docs/../docs/", "/docs/searchindex.js.gz", "/docsindex.html",
                            "/index.html", "/docs/%69ndex.html", "/docs/..%2f..%2fetc%2fpasswd"}) {
@@ -173,7 +134,7 @@ TEST_F(SiteServerTest, OtherPathsAndMethodsAreRefused) {
 
 TEST_F(SiteServerTest, NoPageRunsAScriptButTheSearch) {
   folder_.Write("search.html", "<script>");
-  Start(nullptr);
+  Serve(nullptr);
   const auto policy = [](const std::string& scripts) {
     return "default-src 'none'; script-src " + scripts +
            "; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
@@ -191,7 +152,7 @@ TEST_F(SiteServerTest, NoPageRunsAScriptButTheSearch) {
 }
 
 TEST_F(SiteServerTest, OtherSitesGetNothingButLinksToPages) {
-  Start(nullptr);
+  Serve(nullptr);
   const std::string page = "/docs/reference/cpp/client-relay.html";
   const HttpHeaders link = {{"Sec-Fetch-Site", "cross-site"},
                             {"Sec-Fetch-Mode", "navigate"},
@@ -208,7 +169,7 @@ TEST_F(SiteServerTest, OtherSitesGetNothingButLinksToPages) {
 }
 
 TEST_F(SiteServerTest, WithoutAConsoleItsOriginMayNotCall) {
-  Start(nullptr);
+  Serve(nullptr);
   const HttpResponse call = client_->SendBytes(absl::StrCat(
       "POST /coppice.v1.StudyService/ListStudies HTTP/1.1\r\nHost: ", host_, "\r\nOrigin: http://",
       host_, "\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"));
@@ -219,7 +180,7 @@ TEST_F(SiteServerTest, TheConsoleIsToldOfIt) {
   const testing::TempDir console;
   std::filesystem::create_directory(console.path() + "/assets");
   std::ofstream(console.path() + "/index.html") << "<!doctype html>";
-  Start(std::make_shared<const Console>(*ReadConsoleFiles(console.path()), "sha256-STYLE"));
+  Serve(std::make_shared<const Console>(*ReadConsoleFiles(console.path()), "sha256-STYLE"));
   EXPECT_EQ(Get("/").headers["link"], "</docs/>; rel=\"help\"");
   EXPECT_THAT(Get("/docs/").headers, Not(::testing::Contains(::testing::Key("link"))));
 }

@@ -1,0 +1,86 @@
+// A server of HTTP over the handlers of a test, and folders of files that it serves. No TLS.
+
+#ifndef COPPICE_TESTS_SERVER_HTTP_HTTP_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_HTTP_HTTP_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/http/files.h"
+#include "server/http/server.h"
+#include "server/service/calls/resource_guard.h"
+#include "tests/support/http_client.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice::testing {
+
+// Start() it after the test's handlers are in `registry_`. The server ends before members of tests
+// that inherit from this.
+class HttpHandlersTest : public ::testing::Test {
+ protected:
+  void TearDown() override { server_.reset(); }
+
+  http::ServedCalls Served() {
+    return {.methods = registry_.methods(),
+            .lanes = service::Lanes{pool_, pool_, pool_},
+            .gate = gate_,
+            .observers = {},
+            .answers = answers_};
+  }
+  void Start(const http::ServerOptions& options, const http::ServedCalls& served) {
+    server_ = *http::Server::Start(options, served);
+    host_ = absl::StrCat("localhost:", server_->port());
+    client_ = std::make_unique<HttpClient>(server_->port(), nullptr);
+  }
+
+  HttpResponse Get(const std::string& target, const HttpHeaders& headers = {},
+                   const std::string& method = "GET") {
+    std::string bytes = absl::StrCat(method, " ", target, " HTTP/1.1\r\nHost: ", host_, "\r\n");
+    for (const auto& [name, value] : headers) absl::StrAppend(&bytes, name, ": ", value, "\r\n");
+    return client_->SendBytes(bytes + "\r\n", method == "HEAD");
+  }
+
+  const service::ResourceGuard guard_{
+      [](absl::string_view, absl::string_view) { return owners::Resource{}; }};
+  service::HandlerRegistry registry_{guard_};
+  calls::AccessGate gate_{nullptr};
+  calls::ByteLoad answers_{1 << 26};
+  service::WorkerPool pool_{/*threads=*/1, /*max_waiting=*/4};
+  std::unique_ptr<http::Server> server_;
+  std::string host_;
+  std::unique_ptr<HttpClient> client_;
+};
+
+class FilesFolder {
+ public:
+  using Reader = std::function<absl::StatusOr<http::ServedFiles>(const std::string& folder)>;
+  explicit FilesFolder(Reader read) : read_(std::move(read)) {}
+
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+  void Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+  absl::StatusOr<http::ServedFiles> Read() const { return read_(folder_.path()); }
+  // How reading ends while there is a file of this name.
+  absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
+    Write(name, bytes);
+    const absl::Status status = Read().status();
+    std::filesystem::remove(path(name));
+    return status;
+  }
+
+ private:
+  const Reader read_;
+  const TempDir folder_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_HTTP_HTTP_FIXTURE_H_
