@@ -1,5 +1,4 @@
-// A LIBSVM file. Every row that is read fits the schema, and no schema makes a device's file
-// unreadable.
+// A LIBSVM file. Every row that is read fits the schema, and every schema can read a device's file.
 
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_schema.h"
