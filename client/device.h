@@ -19,8 +19,8 @@
 
 namespace coppice {
 
-// Guarantee  What Respondent promises: fetch, read, always answer.
-//            An answer goes to the curator that asked, known by its key, and to nobody else.
+// Guarantee  As Respondent: fetch, read, always answer.
+//            An answer goes only to the curator that asked, known by its key.
 // Errors     those of Respondent and of the link; DataLoss for a link that breaks its contract.
 // Threads    safe to share; Answer() calls must not overlap.
 class Device {

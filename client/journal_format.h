@@ -52,7 +52,7 @@ using FrameDigest = Sha256Digest;
 FrameDigest FirstFrameDigest();
 
 inline constexpr size_t kMaxFrameBody = size_t{1} << 30;
-inline constexpr size_t kFrameOverhead = 16;  // of a frame besides its body
+inline constexpr size_t kFrameOverhead = 16;  // of a frame without its body
 
 struct Frame {
   std::string bytes;

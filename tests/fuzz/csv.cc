@@ -1,4 +1,5 @@
-// A CSV file. Every row that is read fits the schema, and every schema can read a device's file.
+// A CSV file. Every row that is read fits the schema, and no schema makes a device's file
+// unreadable.
 
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_schema.h"

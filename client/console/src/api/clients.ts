@@ -53,7 +53,7 @@ async function tryCall(): Promise<ConnectError | null> {
     return null;
   } catch (error) {
     const failure = ConnectError.from(error);
-    // The token is known but has another role, which may see other pages.
+    // The caller is known, but in another role, which may see other pages.
     return failure.code === Code.PermissionDenied ? null : failure;
   }
 }
