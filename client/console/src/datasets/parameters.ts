@@ -29,7 +29,7 @@ export function problemOf(parameter: Parameter, text: string): string | null {
   return number >= min && number <= max && isWhole ? null : `It must be ${rangeText(parameter)}.`;
 }
 
-/** The settings of a job: values that differ from the defaults. */
+/** The settings of a job: what was typed, without the empty fields, which keep their defaults. */
 export function settingsOf(algorithm: Algorithm, texts: Settings): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const {name} of algorithm.parameters) {

@@ -53,7 +53,7 @@ export function epsilon(nanos: bigint): string {
   return scaled(nanos, 9);
 }
 
-/** 10^-18 as a number: 10n ** 12n → "1e-6"; 0 → "0". */
+/** 10^-18 as a number, with a true minus sign: 10n ** 12n → "1e−6"; 0 → "0". */
 export function delta(atto: bigint): string {
   if (atto === 0n) return '0';
   const value = Number(atto) / 1e18;
