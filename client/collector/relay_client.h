@@ -15,7 +15,7 @@
 namespace coppice {
 
 // Guarantee  As RelayLink. TLS as Collector has it: only the connection tells the relay from others
-//            when a report is sent. TakeOffer() alone sends the token: tickets are counted.
+//            when a report is sent. Only TakeOffer() sends the token: the relay counts tickets.
 // Errors     InvalidArgument: options that Connect() refuses, or no ca_file without `insecure`, as
 //            the signature on the relay's terms says nothing of the line that a ticket comes over.
 //            DataLoss: a malformed answer. From the relay: NotFound, FailedPrecondition (no deal,
