@@ -12,7 +12,7 @@
 namespace coppice {
 namespace {
 
-// A record that the new journal has unless `dropped`. An answer has one of its own.
+// A record of the new journal, unless `dropped`. Each answer is a record of its own.
 struct Kept {
   absl::variant<JournalEntry, SeenManifest, OptOutMark> record;
   bool dropped = false;
@@ -20,16 +20,16 @@ struct Kept {
 
 class Compaction {
  public:
-  // In the order of the file.
+  // Must be called in the order of the file.
   absl::Status Add(JournalRecord record);
-  // After the last record.
+  // Must be called after the last record.
   absl::StatusOr<std::string> Write(uint64_t max_bytes);
 
  private:
   absl::Status AddMark(const DeliveredMark& mark);
   void AddAnswer(JournalEntry entry);
   void AddSeen(SeenManifest seen);
-  // Drops manifests that change no answer of the journal's.
+  // Drops manifests that decide neither a look-up nor an answer's curator.
   void DropOldManifests();
   void ForgetDelivered(uint64_t max_bytes);
 
@@ -40,7 +40,7 @@ class Compaction {
 
   std::vector<Kept> kept_;
   absl::flat_hash_map<std::pair<std::string, std::string>, size_t> answers_;  // subject and study
-  // Positions of the last manifests, and those that an answer came after.
+  // Positions of the last manifests, and (needed_) of all that must stay.
   absl::flat_hash_map<std::string, size_t> of_study_;
   absl::flat_hash_map<std::string, size_t> of_curator_;
   absl::flat_hash_map<PublicKey, size_t> of_root_;

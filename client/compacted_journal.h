@@ -1,4 +1,4 @@
-// A journal written anew, with less in it.
+// Rewrites a journal with less in it.
 
 #ifndef COPPICE_CLIENT_COMPACTED_JOURNAL_H_
 #define COPPICE_CLIENT_COMPACTED_JOURNAL_H_
@@ -11,12 +11,12 @@
 
 namespace coppice {
 
-// Guarantee  Whoever opens the result finds every answer of `bytes` with its subject, study,
-//            epsilon, fingerprint and curator, and whether it was delivered; the same sums; the
-//            same manifests of studies, keys and curators; the same word of the owner. Reports that
-//            wait for delivery are all there. Of delivered ones the oldest are left out, as many as
-//            it takes to come down to `max_bytes`.
-// Errors     DataLoss for bytes that are no journal, or one that is torn.
+// Guarantee  The result has every answer of `bytes` with subject, study, epsilon, fingerprint and
+//            curator, and whether it was delivered; the same sums; the same manifests of studies,
+//            keys and curators; the same opting out; all reports that wait for delivery. It drops
+//            the oldest delivered reports until it has at most `max_bytes` or none is left.
+// Errors     DataLoss: `bytes` are no journal, or torn. FailedPrecondition: a newer version wrote
+//            them.
 // Threads    no state.
 absl::StatusOr<std::string> CompactedJournal(absl::string_view bytes, uint64_t max_bytes);
 

@@ -1,4 +1,4 @@
-// Which answers belong to a curator: asked once per key, however many answers wait.
+// Tells which answers belong to a curator; asks it once per key, however many answers wait.
 
 #ifndef COPPICE_CLIENT_CURATOR_CHECK_H_
 #define COPPICE_CLIENT_CURATOR_CHECK_H_
@@ -14,7 +14,7 @@
 
 namespace coppice {
 
-// Errors     those of `check` except FailedPrecondition, by which it says no. They are not
+// Errors     Those of `check`, except FailedPrecondition, which means no. Errors are not
 //            remembered.
 // Threads    one at a time.
 class CuratorCheck {
@@ -23,8 +23,8 @@ class CuratorCheck {
   explicit CuratorCheck(std::function<absl::Status(const PublicKey& root)> check)
       : check_(std::move(check)) {}
 
-  // Whether the answer is for the curator at hand. False if no curator is known for it, and for one
-  // that goes through a relay: its ticket would tell the curator whose it is.
+  // Returns whether the answer is for the curator at hand. False if no curator is known for it, and
+  // for an answer through a relay: its ticket would tell the curator whose it is.
   absl::StatusOr<bool> Owns(const JournalEntry& entry) {
     if (!entry.curator.has_value() || entry.sealed.has_value()) return false;
     const auto known = known_.find(*entry.curator);

@@ -1,5 +1,5 @@
-// The curator as a device sees it: who makes offers and takes reports. Collector, over gRPC, is
-// one; a program with a transport of its own writes another.
+// The curator as a device sees it: it makes offers and takes reports. Collector implements it over
+// gRPC; a program with a transport of its own writes another.
 
 #ifndef COPPICE_CLIENT_CURATOR_LINK_H_
 #define COPPICE_CLIENT_CURATOR_LINK_H_
@@ -39,16 +39,16 @@ struct DeliveryResult {
 };
 
 // Guarantee  An offer is checked before it is returned: terms against their fingerprint, the tree
-//            against the terms, and both against what the device trusts (trust.h). Reports are sent
-//            as they are, the same bytes at every try.
+//            against the terms, and both against what the device trusts (trust.h). Every try sends
+//            the same bytes of a report.
 // Errors     those of the transport; FailedPrecondition and DataLoss for an offer that is declined.
 // Threads    safe to share.
 class CuratorLink {
  public:
   virtual ~CuratorLink() = default;
 
-  // The study's terms, one ticket, and the tree that it answers in. `submission_token`, 32 bytes,
-  // for a study that asks for one, else empty; the same token has the same ticket.
+  // Fetches the study's terms, one ticket, and the tree that it answers in. `submission_token` is
+  // 32 bytes if the study asks for one, else empty; the same token gets the same ticket.
   virtual absl::StatusOr<Offer> FetchOffer(absl::string_view study,
                                            absl::string_view submission_token) const = 0;
 
@@ -56,8 +56,8 @@ class CuratorLink {
   virtual absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const = 0;
 
-  // FailedPrecondition unless the other end proves to be the curator whose first key was `root`: it
-  // has that key, or the one that a chain of endorsements led to since.
+  // FailedPrecondition unless the other end proves that it is the curator whose first key was
+  // `root`: it holds that key, or the one that a chain of endorsements has led to since.
   virtual absl::Status CheckIs(const PublicKey& root) const = 0;
 };
 

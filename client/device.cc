@@ -10,8 +10,8 @@ namespace coppice {
 
 namespace {
 
-// What of a device's text a study asks for. Where it is joined by an id: the id and the label, and
-// no feature.
+// Encodes the part of a device's text that a study asks for. A study that is joined by an id gets
+// the id and the label, and no feature.
 LabelledRow EncodeFor(const Terms& terms, const TextRow& text) {
   const Schema& schema = *terms.schema;
   if (terms.joined_by.empty()) return schema.EncodeTotally(text);

@@ -19,29 +19,29 @@
 
 namespace coppice {
 
-// Guarantee  What Respondent promises: fetch, read, always answer.
-//            An answer goes to the curator that asked, known by its key, and to nobody else.
+// Guarantee  As Respondent: fetch, read, always answer.
+//            An answer goes only to the curator that asked, known by its key.
 // Errors     those of Respondent and of the link; DataLoss for a link that breaks its contract.
 // Threads    safe to share; Answer() calls must not overlap.
 class Device {
  public:
-  // `subject` is whose row it is. All must outlive the device.
+  // `subject` names whose row it is. The references must outlive the device.
   Device(std::string subject, const Policy& policy, Journal& journal, const CuratorLink& curator)
       : respondent_(std::move(subject), policy, journal), curator_(curator) {}
 
-  // OK when the journal holds this device's answer to `study`, from now or from before. `read` is
-  // called once for a new answer; what it leaves out is missing.
+  // Returns OK once the journal holds this device's answer to `study`, new or old. `read` is called
+  // once for a new answer; values that it leaves out count as missing.
   using ReadText = absl::FunctionRef<TextRow()>;
   absl::Status Answer(absl::string_view study, ReadText read, PrivateRandom& random,
                       absl::string_view submission_token = "") const;
 
   using Deliveries = coppice::Deliveries;
-  // Sends what waits for this curator. May be called at any time: at once, or on a schedule that
-  // does not depend on rows. Call it whether or not Answer() succeeds: a queue drains no other way.
+  // Sends the answers that wait for this curator, at once or on a schedule that does not depend on
+  // rows. Call it whether or not Answer() succeeds: nothing else drains the queue.
   absl::StatusOr<Deliveries> Deliver() const;
 
-  // Ends the waiting of the answer to `study`, which is not delivered then. For studies that were
-  // deleted, and curators that are gone. NotFound if there is no such answer.
+  // Stops trying to deliver the answer to `study`, for studies that were deleted and curators that
+  // are gone. NotFound if there is no such answer.
   absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
 
  private:

@@ -29,7 +29,7 @@ class Index {
   const std::vector<JournalEntry>& entries() const { return entries_; }
   uint64_t undelivered() const { return undelivered_.size(); }
 
-  // Those that are not delivered yet and that `wanted` takes, oldest first.
+  // The entries that are not delivered yet and that `wanted` accepts, oldest first.
   std::vector<JournalEntry> Undelivered(absl::FunctionRef<bool(const JournalEntry&)> wanted) const {
     std::vector<JournalEntry> found;
     for (const size_t position : undelivered_) {
@@ -48,12 +48,12 @@ class Index {
     return found == spent_.end() ? std::nullopt : std::make_optional(found->second);
   }
 
-  // AlreadyExists, or OutOfRange when a subject's sum is no budget any more. Changes nothing.
+  // AlreadyExists, or OutOfRange if a subject's sum is above the largest budget. Changes nothing.
   absl::Status CheckNew(absl::Span<const JournalEntry> entries) const;
   // NotFound if a subject did not answer the study. Changes nothing.
   absl::Status CheckAnswered(const DeliveredMark& mark) const;
 
-  // After the checks above.
+  // Must be called after the checks above.
   void Add(absl::Span<const JournalEntry> entries);
   void Apply(const DeliveredMark& mark);
 
@@ -96,8 +96,8 @@ void Index::Add(absl::Span<const JournalEntry> entries) {
     if (!entry.delivered) undelivered_.insert(entries_.size());
     entries_.push_back(entry);
     const auto [spent, first] = spent_.try_emplace(entry.subject, entry.epsilon);
-    // One batch may hold a subject's answers to several studies; past the largest budget the sum
-    // stays where it is, which is above every policy.
+    // One batch may hold a subject's answers to several studies; a sum above the largest budget
+    // stays as it was.
     if (!first) spent->second = spent->second.Plus(entry.epsilon).value_or(spent->second);
   }
 }
@@ -110,7 +110,7 @@ void Index::Apply(const DeliveredMark& mark) {
   }
 }
 
-// A record is of sealed answers or of others.
+// A record holds sealed answers or unsealed ones, never both.
 absl::Status CheckOneWay(absl::Span<const JournalEntry> entries) {
   for (const JournalEntry& entry : entries) {
     if (entry.sealed.has_value() == entries[0].sealed.has_value()) continue;
@@ -167,19 +167,19 @@ class FileJournal final : public Journal {
   }
 
   std::optional<SeenManifest> OfStudy(absl::string_view study) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
+    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
     absl::MutexLock lock(&mutex_);
     return seen_.OfStudy(study);
   }
 
   std::optional<PublicKey> RootOf(absl::string_view curator) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
+    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
     absl::MutexLock lock(&mutex_);
     return seen_.RootOf(curator);
   }
 
   std::optional<PublicKey> LastKeyOf(const PublicKey& root) const override {
-    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
+    if (!mark_.IsMine()) return std::nullopt;  // Remember() makes Admit() fail then
     absl::MutexLock lock(&mutex_);
     return seen_.LastKeyOf(root);
   }
@@ -240,14 +240,14 @@ class FileJournal final : public Journal {
 
  private:
   absl::Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // With their curators, which follow from the frames before.
+  // Adds them with their curators, which follow from the frames before.
   void AddAnswers(absl::Span<const JournalEntry> entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Replays all frames of `bytes`; returns how many bytes they are, of which a torn one is not.
+  // Replays all frames of `bytes`; returns how many bytes they take, without a torn one.
   absl::StatusOr<size_t> ReplayAll(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Asked before the mutex is touched, which another thread may have held at a fork().
+  // Called before the mutex is touched, as another thread may have held it at a fork().
   absl::Status CheckOwner() const;
 
   const ProcessMark mark_;
@@ -316,7 +316,7 @@ absl::Status FileJournal::Load() {
     return StartFile();  // New, or torn while it was made: nothing was acknowledged.
   }
   COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
-  // Its maker may have been stopped between the file and its name.
+  // The process that made it may have stopped before its name was durable.
   if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
   COPPICE_ASSIGN_OR_RETURN(const size_t whole, ReplayAll(bytes));
   return whole < bytes.size() ? file_.Truncate(whole) : absl::OkStatus();
@@ -328,7 +328,7 @@ absl::StatusOr<size_t> FileJournal::ReplayAll(absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame, ParseFrame(last_, bytes.substr(at)));
     if (frame.torn) return at;
     if (const absl::Status replayed = Replay(frame.body); !replayed.ok()) {
-      if (absl::IsFailedPrecondition(replayed)) return replayed;  // of a newer version
+      if (absl::IsFailedPrecondition(replayed)) return replayed;  // a newer version wrote it
       return absl::DataLossError(absl::StrCat("the journal is corrupt: ", replayed.message()));
     }
     last_ = frame.digest;

@@ -22,10 +22,10 @@
 
 namespace coppice {
 
-// A report that was sealed for the curator: what its relay is sent besides the ticket. The relay
-// can read none of it, and neither can the device any more.
+// A report that was sealed for the curator: what its relay is sent besides the ticket. Neither the
+// relay nor, any longer, the device can read the report.
 struct SealedAnswer {
-  KeyId relay{};  // whose ticket it is: for this relay, and for nobody else
+  KeyId relay{};  // dealt the ticket; the answer goes to this relay alone
   EpochId epoch{};
   std::array<uint8_t, 16> claim{};  // secret: shows the relay whose ticket it is
   std::array<uint8_t, 32> encapsulated{};
@@ -38,32 +38,31 @@ struct JournalEntry {
   std::string subject;
   Budget epsilon;
   PrivateReport report;
-  bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
-  // Delivered, and its report made room for others (MakeRoom()): of `report` the study and the
-  // fingerprint are left.
+  bool delivered = false;  // accepted, a duplicate, refused for good, or given up
+  // Delivered, and MakeRoom() dropped its report: `report` has only the study and the fingerprint.
   bool forgotten = false;
-  // Who the answer is for: the key that trust in the curator began with, by the last manifest of
-  // the study that the journal saw before. Set by the journal; empty if it saw none.
+  // The curator that the answer is for: the key that trust in it began with, by the last manifest
+  // of the study that the journal saw before. Set by the journal; empty if it saw none.
   std::optional<PublicKey> curator = {};
-  // Set: it goes through a relay, and `report` has neither payload nor public values.
+  // Set if the answer goes through a relay: `report` has neither payload nor public values then.
   std::optional<SealedAnswer> sealed = {};
 };
 
-// Answers are kept by subject: whose row it is. A device has one subject, a gateway one for each
-// device that it speaks for.
+// Keeps answers by subject, which names whose row it is. A device has one subject, a gateway one
+// for each device that it speaks for.
 //
 // Guarantee  What Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
 //            torn last record is cut off when the file is opened; it was never acknowledged, so
 //            nothing was sent. Anything else that does not check is DataLoss: the journal is the
-//            memory of what was spent, so it is never guessed at, and making room takes nothing
-//            from it but reports that were delivered. One process at a time holds it (a file lock),
-//            and only the one that opened it: a child after fork() is refused every use.
+//            memory of what was spent, so it is never guessed at, and making room removes nothing
+//            but delivered reports. One process at a time holds it (a file lock), and only the one
+//            that opened it: a child after fork() is refused every use.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
 //            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
-//            (subject and study have an answer), InvalidArgument (some of the entries are sealed
-//            and some are not), ResourceExhausted (disk full), Unavailable. After
-//            an error nothing of the call is in the journal. All: FailedPrecondition in another
-//            process than Open()'s, and for writes to a file that somebody else changed meanwhile.
+//            (subject and study have an answer), InvalidArgument (some entries are sealed and some
+//            are not), OutOfRange (a sum above the largest budget), ResourceExhausted (disk full),
+//            Unavailable; then nothing of the call is in the journal. All: FailedPrecondition in
+//            another process than Open()'s, and for writes to a file that was changed meanwhile.
 // Threads    safe to share.
 class Journal : public ManifestMemory {
  public:
@@ -75,11 +74,11 @@ class Journal : public ManifestMemory {
   // All entries, and those that are not delivered yet, oldest first.
   virtual absl::StatusOr<std::vector<JournalEntry>> Entries() const = 0;
   virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered() const = 0;
-  // One subject's, and how many of all subjects there are.
+  // Those of one subject, and the number of those of all subjects.
   virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered(
       absl::string_view subject) const = 0;
   virtual absl::StatusOr<uint64_t> CountUndelivered() const = 0;
-  // All epsilon that `subject` has spent; empty if none.
+  // The sum of the epsilons that `subject` has spent; empty if none.
   virtual absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const = 0;
 
   // Appends all entries with one sync, or none.
@@ -87,18 +86,18 @@ class Journal : public ManifestMemory {
   virtual absl::Status MarkDelivered(absl::string_view study,
                                      absl::Span<const std::string> subjects) = 0;
 
-  // The file's size, and how large an entry makes it at most.
+  // The file's size, and the most that an entry adds to it.
   virtual absl::StatusOr<uint64_t> SizeBytes() const = 0;
   static uint64_t BytesOf(const JournalEntry& entry);
-  // Writes the file anew without what later records made void and, as far as that takes, without
-  // the reports of the oldest delivered answers, until it has at most `max_bytes`.
-  // ResourceExhausted if it still has more: then answers wait for delivery, or `max_bytes` is too
-  // small to remember what was spent.
+  // Rewrites the file without what later records made void and, as far as needed, without the
+  // reports of the oldest delivered answers, until it has at most `max_bytes`. ResourceExhausted if
+  // it still has more: then answers wait for delivery, or `max_bytes` is too small to remember what
+  // was spent.
   virtual absl::Status MakeRoom(uint64_t max_bytes) = 0;
 
-  // The owner's word, which outlives the process. False at first.
+  // The owner's choice, which outlives the process. False at first.
   virtual absl::StatusOr<bool> OptedOut() const = 0;
-  // FailedPrecondition if the owner did.
+  // FailedPrecondition if the owner opted out.
   absl::Status CheckOptedIn() const;
   virtual absl::Status SetOptedOut(bool opted_out) = 0;
 };

@@ -18,7 +18,7 @@
 namespace coppice {
 namespace {
 
-// Names the file that Replace() writes. The next one writes over what a crash left.
+// Ends the name of the file that Replace() writes. The next call overwrites what a crash left.
 constexpr absl::string_view kNewSuffix = ".new";
 
 absl::Status FileError(absl::string_view doing, const std::string& path, int error) {
@@ -50,7 +50,7 @@ absl::Status Lock(int descriptor, const std::string& path) {
       absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
 }
 
-// Writes at `at`, and sees to it that the bytes are on disk.
+// Writes at `at`, and syncs the bytes to disk.
 absl::Status WriteDurably(int descriptor, const std::string& path, uint64_t at,
                           absl::string_view bytes) {
   while (!bytes.empty()) {
@@ -195,7 +195,7 @@ absl::Status JournalFile::Replace(absl::string_view bytes) {
   descriptor_ = descriptor;
   size_ = bytes.size();
   end_ = EndOf(bytes);
-  // Which of the two a crash leaves does not matter, until more is appended to the new one.
+  // A crash may leave either file, which does not matter until more is appended to the new one.
   const absl::Status synced = SyncDirectory();
   broken_ = !synced.ok();
   return synced;

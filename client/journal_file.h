@@ -1,5 +1,5 @@
-// What a journal rests on: a file that only grows, and a mark that tells a process from the
-// children that it forks.
+// What a journal rests on: a file that grows by durable appends, and a mark that tells a process
+// from the children that it forks.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FILE_H_
 #define COPPICE_CLIENT_JOURNAL_FILE_H_
@@ -31,11 +31,11 @@ class JournalFile {
   ~JournalFile();
 
   uint64_t size() const { return size_; }
-  // All of it. Remembers its end.
+  // Reads all of it, and remembers its end.
   absl::StatusOr<std::string> ReadAll();
   absl::Status Append(absl::string_view bytes);
-  // Puts a file of these bytes in the place of this one, whole or not at all. It is locked before
-  // it takes the name, so no other process ever finds the journal free.
+  // Puts a file of these bytes in the place of this one, whole or not at all. The new file is
+  // locked before it takes the name, so no other process ever finds the journal free.
   absl::Status Replace(absl::string_view bytes);
   // Cuts the file to its first `size` bytes, durably.
   absl::Status Truncate(uint64_t size);
@@ -46,7 +46,7 @@ class JournalFile {
   JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   absl::Status CheckUsable() const;
-  // That the file is still where it was opened, of the size and with the end that it was left with.
+  // Checks that the file is still where it was opened, with the size and the end that it was left.
   absl::Status CheckUntouched() const;
   bool IsWhereItWas() const;
   bool HasOneName() const;
@@ -56,7 +56,7 @@ class JournalFile {
 
   std::string path_;
   int descriptor_;
-  int folder_ = -1;       // that holds the file, whatever the working directory becomes
+  int folder_ = -1;       // holds the file, whatever the working directory becomes
   std::string end_ = {};  // what was appended last, or the last bytes of it
   uint64_t size_ = 0;
   bool broken_ = false;

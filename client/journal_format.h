@@ -43,16 +43,16 @@
 namespace coppice {
 
 std::string JournalHeader();
-// FailedPrecondition unless `bytes` begin with the header of this version, if a newer version made
-// them; else DataLoss.
+// Checks that `bytes` begin with the header of this version. FailedPrecondition if a newer version
+// made them, else DataLoss.
 absl::Status CheckHeader(absl::string_view bytes);
 
-// What frames are chained by.
+// The digest that chains frames.
 using FrameDigest = Sha256Digest;
 FrameDigest FirstFrameDigest();
 
 inline constexpr size_t kMaxFrameBody = size_t{1} << 30;
-inline constexpr size_t kFrameOverhead = 16;  // of a frame besides its body
+inline constexpr size_t kFrameOverhead = 16;  // of a frame without its body
 
 struct Frame {
   std::string bytes;
@@ -85,9 +85,9 @@ struct OptOutMark {
 using JournalRecord =
     absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest, OptOutMark>;
 
-// Of answers whose reports are kept: all of them sealed, or none.
+// Encodes answers whose reports are kept: all of them sealed, or none.
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
-// The same of forgotten ones.
+// Encodes forgotten answers.
 std::string EncodeForgotten(absl::Span<const JournalEntry> entries);
 std::string EncodeDelivered(const DeliveredMark& mark);
 std::string EncodeSeen(const SeenManifest& seen);

@@ -18,7 +18,7 @@
 
 namespace coppice {
 
-// How an answer reaches the curator. A study takes reports by one of the two.
+// How an answer reaches the curator. A study takes reports in one of the two ways.
 enum class Way : uint8_t {
   kDirect,        // from the device itself
   kThroughRelay,  // sealed, in a relay's batch
@@ -36,41 +36,40 @@ struct RelayPolicy {
   PublicKey relay_key{};                // the pin; it must not come from the curator
   uint64_t min_batch = kLeastMinBatch;  // fewest reports among which the curator finds the answer
   uint32_t max_offer_bytes = 1 << 20;   // the longest offer that the device has room for
-  // A sealed answer is sent at a random time, at most this long after its ticket came, which does
-  // not depend on the ticket; 0: at once.
+  // A sealed answer is sent at a random time, which does not depend on its ticket, at most this
+  // long after the ticket came; 0 sends it at once.
   uint32_t max_send_delay_seconds = 60;
 };
 
 // What a device agrees to.
 //
-// Guarantee  Each question is answered by the policy, the offer's terms and what the journal adds
-//            up to, never by the row: the first before an offer is fetched, the second before the
-//            row is read.
+// Guarantee  Decisions depend on the policy, the offer's terms and the journal's sums, never on the
+//            row: AllowsFetch() comes before an offer is fetched, Allows() before the row is read.
 // Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
 //            owner.
 struct Policy {
   Budget max_epsilon;  // per report, also through a relay, which may collude with the curator
-  // Per report that goes to the curator itself, if set: above it only through a relay.
+  // Per report sent to the curator itself, if set; more epsilon goes only through a relay.
   std::optional<Budget> max_epsilon_direct = {};
   std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set
   bool opted_out = false;                        // no offer is fetched
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
-  // The journal's file, if set: the oldest delivered reports make room; where that does not do, no
+  // The journal's size, if set: the oldest delivered reports make room; if that is not enough, no
   // offer is fetched.
   std::optional<uint64_t> max_journal_bytes = {};
-  // What the rows look like by the device's own declaration. If set, studies must agree with it; in
-  // a study that is joined by an id, whose features a device does not have, by the label alone.
+  // The schema that the device declares for its own rows. If set, studies must agree with it; a
+  // study that is joined by an id only on the label, as devices have none of its features.
   std::shared_ptr<const Schema> own_schema = nullptr;
-  // Names of what may be sent in the clear. A study that asks for anything else is declined: its
-  // public features or, where it is joined by an id, the id alone. To list an id is to agree that
-  // the curator joins to the report, by that id, the features that it holds of its owner already.
+  // Names of what may be sent in the clear: a study's public features or, where it is joined by an
+  // id, that id. A study that asks for any other is declined. Listing an id lets the curator join
+  // to the report, by that id, the features that it already holds of the id's owner.
   std::vector<std::string> shows = {};
 
-  // Whether an offer may be fetched while `waiting` answers wait for delivery.
+  // OK if an offer may be fetched while `waiting` answers wait for delivery.
   absl::Status AllowsFetch(uint64_t waiting) const;
 
-  // Whether to answer under `terms` by this way. `spent` is what the subject's answers in the
-  // journal add up to; empty if there are none.
+  // OK if the subject may answer under `terms` this way. `spent` is the sum of the subject's
+  // answers in the journal; empty if there are none.
   absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent,
                       Way way = Way::kDirect) const;
 

@@ -71,7 +71,7 @@ absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRand
 }
 
 absl::Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const {
-  // Before the label is looked at: whether there is an answer may depend on the id alone.
+  // Comes before the label is read: whether there is an answer may depend on the id alone.
   COPPICE_RETURN_IF_ERROR(CheckRowId(row));
   blank.report.public_values = row.id;
   COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
@@ -83,7 +83,7 @@ absl::Status Privatizer::ShowId(const LabelledRow& row, Blank& blank, PrivateRan
 absl::Status Privatizer::ShowValues(const LabelledRow& row, Blank& blank,
                                     PrivateRandom& random) const {
   const Tree& tree = trees_.at(blank.draw.Tree(terms_.trees));
-  // First what is public, and all memory.
+  // Public values and all allocations come first.
   blank.report.public_values = EncodePublicValues(*terms_.schema, tree, row.row);
   const std::vector<uint32_t> leaves = ConsistentLeaves(tree, *terms_.schema, row.row);
   COPPICE_ASSIGN_OR_RETURN(const auto mechanism,

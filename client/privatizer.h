@@ -27,24 +27,24 @@ struct PrivateReport {
   friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
 };
 
-// There is a report for every row: a value that does not fit is missing, and a label that is none
-// of the classes is one of them, drawn uniformly before the mechanism. A number becomes one of the
-// two ends of the terms' range, drawn by where it lies between them, or uniformly where there is
-// none. That is a mixture of epsilon-private answers, so it is epsilon-private. The curator chooses
-// the classes and the tickets: if a device fell silent where a row does not fit, silence would tell
-// the row. Schema::Validate() checks one's own rows. Reports are made in the trees that the
-// privatizer was given: a device has the one that its ticket fixes.
+// Turns every row into a report. A value that does not fit counts as missing, and a label that is
+// none of the classes becomes one of them, drawn uniformly before the mechanism. A number becomes
+// one of the two ends of the terms' range, drawn by where it lies between them; a missing one,
+// either end uniformly. A mixture of epsilon-private answers is epsilon-private. The curator
+// chooses the classes and the tickets, so declining rows that do not fit would leak the row.
+// Schema::Validate() checks one's own rows. Reports are made in the trees that the privatizer was
+// given: a device has its ticket's.
 //
 // Where features are public, the payload is about the leaves that their values allow, and the
 // values travel beside it in the clear. Where a study is joined by an id, the payload is about the
 // label alone, and the id travels in the clear in place of the features, which are not looked at.
 //
-// Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
-//            the row for any other, rows that do not fit the schema included; where features are
-//            public, any value of the private ones and the label: which leaves the payload is
-//            about, and so its mechanism and column, follow from the ticket and the public values;
-//            where a study is joined by an id, any label of that id).
-//            Calls add up, so a row must be randomized once: use Device, or Responder, which keep a
+// Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon. Neighbours are any two
+//            rows, also rows that do not fit the schema; where features are public, rows that
+//            differ in private features and label (the payload's leaves, and so its mechanism and
+//            column, follow from the ticket and the public values); where a study is joined by an
+//            id, any two labels of that id.
+//            Calls add up, so a row must be randomized once: use Device or Responder, which keep a
 //            journal.
 // Errors     Create(): InvalidArgument. BlankFor(), and Privatize() for a ticket:
 //            FailedPrecondition if the ticket's tree is not here. Privatize(): InvalidArgument if
@@ -64,9 +64,9 @@ class Privatizer {
   absl::StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
                                           PrivateRandom& random) const;
 
-  // The same in two steps: all that can be refused, and all memory, comes before there is a row.
-  // Privatize() takes none then, if `row` has a value for each feature; where features are public,
-  // it takes what their values ask for, before it looks at the rest.
+  // The same in two steps. BlankFor() refuses what can be refused and allocates, before there is a
+  // row. Privatize() then allocates nothing if `row` has a value for each feature; where features
+  // are public, it allocates what their values ask for before it looks at the rest.
   struct Blank {
     PrivateReport report;  // says nothing yet
     TicketDraw draw;
@@ -75,7 +75,7 @@ class Privatizer {
   absl::StatusOr<PrivateReport> Privatize(LabelledRow row, Blank blank,
                                           PrivateRandom& random) const;
 
-  // At least as many bytes as a report for `ticket` has of payload and public values, whatever the
+  // An upper bound of the bytes of payload and public values in a report for `ticket`, whatever the
   // row. The ticket's tree must be here.
   uint64_t MaxReportBytes(const Ticket& ticket) const;
   // FailedPrecondition if the tree that `ticket` answers in is not here.
@@ -89,9 +89,9 @@ class Privatizer {
   absl::Status CheckRowId(const LabelledRow& row) const;
   const LocalMechanism& MechanismOf(const TicketDraw& draw) const;
   absl::StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
-  // Fill the report: with the id beside a payload about the label; with public values beside one
-  // about the leaves that they allow; with a payload about all leaves. The row fits the schema
-  // where it is looked at.
+  // Fill the report: with the id and a payload about the label; with public values and a payload
+  // about the leaves that they allow; with a payload about all leaves. What they read of the row
+  // must fit the schema.
   absl::Status ShowId(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
   absl::Status ShowValues(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
   absl::Status ShowNothing(const LabelledRow& row, Blank& blank, PrivateRandom& random) const;
@@ -99,8 +99,8 @@ class Privatizer {
   Terms terms_;
   Fingerprint fingerprint_;
   TreesByIndex trees_;
-  // By tree, null where it is not held: about all its leaves, or about the label alone where the
-  // study is joined by an id.
+  // By tree, null for a tree that is not held. Each is about all leaves of its tree, or about the
+  // label alone where the study is joined by an id.
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
 };
 

@@ -1,6 +1,6 @@
 // One subject's side of a study, without a transport: what may be fetched, what is answered, what
-// is delivered. Device drives it over a CuratorLink; a program whose transport is its own, over
-// bytes.
+// is delivered. Device drives it over a CuratorLink; a program with a transport of its own drives
+// it over bytes.
 
 #ifndef COPPICE_CLIENT_RESPONDENT_H_
 #define COPPICE_CLIENT_RESPONDENT_H_
@@ -29,11 +29,11 @@ struct Deliveries {
   std::vector<std::string> refused;  // for good, and why
 };
 
-// Guarantee  The order is fetch, read, always answer. Opting out, the history and a full queue are
-//            looked at before an offer is fetched; the policy and the room for an answer are before
-//            the row is read; from there on there is an answer whatever it holds (responder.h). So
-//            declining to answer leaks nothing of the row. Where a study is joined by an id, a row
-//            whose id is missing or too long is not answered, which tells of the id alone.
+// Guarantee  The order is fetch, read, always answer. Opting out, past answers and a full queue are
+//            checked before an offer is fetched, the policy and the room for an answer before the
+//            row is read; from there on every row is answered (responder.h). So declining to answer
+//            leaks nothing about the row. Where a study is joined by an id, a row whose id is
+//            missing or too long is not answered, which tells about the id alone.
 // Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
 //            another curator, or nobody vouches for this one. InvalidArgument: the row has no id
 //            that the study could be joined by. ResourceExhausted: the queue is full. DataLoss: the
@@ -41,45 +41,44 @@ struct Deliveries {
 // Threads    safe to share; Answer() calls must not overlap.
 class Respondent {
  public:
-  // `subject` is whose row it is. The others must outlive the respondent.
+  // `subject` names whose row it is. The others must outlive the respondent.
   Respondent(std::string subject, const Policy& policy, Journal& journal)
       : subject_(std::move(subject)), policy_(policy), journal_(journal) {}
 
   const std::string& subject() const { return subject_; }
 
-  // Whether to fetch the offer of `study`: false if it was answered before, an error if nothing may
-  // be fetched.
+  // Returns whether to fetch the offer of `study`: false if it was answered before, an error if
+  // nothing may be fetched.
   absl::StatusOr<bool> MayFetch(absl::string_view study) const;
 
-  // Whether the policy lets a study with these terms be answered, after all that the subject spent.
+  // OK if the subject may answer a study with these terms, after all that it has spent.
   absl::Status CheckTerms(const Terms& terms) const;
 
-  // Answers an offer that the trust in its curator let pass. `read` is called once, when nothing
-  // can decline any more; what it leaves out is missing.
+  // Answers an offer that Trust::Admit() accepted. `read` is called once, when nothing can decline
+  // any more; values that it leaves out count as missing.
   using ReadRow = absl::FunctionRef<LabelledRow(const Terms& terms)>;
   absl::Status Answer(absl::string_view study, Offer offer, ReadRow read,
                       PrivateRandom& random) const;
 
-  // The same through a relay, which deals the ticket in between: all that can decline comes first
-  // (see Responder), with the room for an answer whose ciphertext has so many bytes.
+  // The same through a relay, which deals the ticket between the two calls. The first does all that
+  // can decline (see Responder), and makes room for a ciphertext of this many bytes.
   absl::Status PrepareSealed(const Terms& terms, uint64_t ciphertext_bytes) const;
   absl::Status AnswerSealed(
       const Privatizer& privatizer, const Ticket& ticket, ReadRow read,
       absl::FunctionRef<absl::StatusOr<SealedAnswer>(const PrivateReport&)> seal,
       PrivateRandom& random) const;
 
-  // What waits for delivery to its curator, oldest first, and what waits for this relay.
+  // The answers that wait for their curator, oldest first, and those that wait for this relay.
   absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
   absl::StatusOr<std::vector<JournalEntry>> WaitingForRelay(const KeyId& relay) const;
-  // Notes what became of an answer that was sent.
+  // Records what became of an answer that was sent.
   absl::Status Settle(const JournalEntry& entry, const DeliveryResult& result,
                       Deliveries& deliveries) const;
-  // Ends the waiting of the answer to `study`, which is not delivered then. NotFound if there is
-  // none.
+  // Stops trying to deliver the answer to `study`. NotFound if there is none.
   absl::Status GiveUp(absl::string_view study) const;
 
  private:
-  // `empty` is the answer without the payload, or the ciphertext, of so many bytes.
+  // `empty` is the answer without its payload or ciphertext, which has `report_bytes`.
   absl::Status MakeRoomFor(const JournalEntry& empty, uint64_t report_bytes) const;
   JournalEntry EmptyAnswer(const Terms& terms) const;
 

@@ -1,5 +1,5 @@
 // What a device remembers of the manifests that it accepted: the key of each curator, and what was
-// promised of each study. Public, all of it.
+// promised of each study. All of it is public.
 
 #ifndef COPPICE_CLIENT_SEEN_MANIFESTS_H_
 #define COPPICE_CLIENT_SEEN_MANIFESTS_H_
@@ -26,7 +26,7 @@ struct SeenManifest {
   friend bool operator==(const SeenManifest&, const SeenManifest&) = default;
 };
 
-// Where manifests are kept. Journal is one; InMemory() forgets them at the end of the process.
+// Keeps manifests. Journal keeps them on disk; InMemory() until the process ends.
 //
 // Errors     Remember(): those of Journal::Append(). After an error nothing is remembered.
 // Threads    safe to share.
@@ -35,14 +35,14 @@ class ManifestMemory {
   static std::unique_ptr<ManifestMemory> InMemory();
   virtual ~ManifestMemory() = default;
 
-  // The last one of a study; `curator` is one of the addresses that it came from.
+  // The last manifest of a study; `curator` is one of the addresses that it came from.
   virtual std::optional<SeenManifest> OfStudy(absl::string_view study) const = 0;
-  // Where trust in a curator began, and the key that it led to last.
+  // The key that trust in a curator began with, and the last key that it led to.
   virtual std::optional<PublicKey> RootOf(absl::string_view curator) const = 0;
   virtual std::optional<PublicKey> LastKeyOf(const PublicKey& root) const = 0;
 
-  // Whether remembering this would change none of these answers: a study that is offered at several
-  // addresses is remembered once for each, not at every change between them.
+  // True if remembering this would change none of these answers. So a study that is offered at
+  // several addresses is remembered once for each, not at every change between them.
   bool Knows(const SeenManifest& seen) const;
 
   virtual absl::Status Remember(const SeenManifest& seen) = 0;

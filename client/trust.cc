@@ -90,7 +90,7 @@ absl::Status Trust::CheckPin(absl::string_view study, Way way) const {
 }
 
 absl::Status Trust::CheckPromises(const Manifest& manifest) const {
-  // A clock that was never set is not believed: what is signed was signed before now.
+  // The clock may never have been set, but the manifest was certainly issued before now.
   const int64_t now = std::max(clock_(), manifest.issued_unix_seconds);
   if (manifest.expires_unix_seconds != 0 && now >= manifest.expires_unix_seconds) {
     return Refused(manifest.study, "it has expired; if not, check this device's clock");

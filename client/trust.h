@@ -24,16 +24,16 @@ namespace coppice {
 // Seconds since 1970, by the device's clock.
 int64_t SystemSeconds();
 
-// The key is the pin, if the policy has one; else the key that this curator, or this study, had
-// first (trust on first use). From then on it is the last key that a chain of endorsements led to:
-// an older one, even the pin itself, is refused. Another pin starts anew, and studies keep their
-// promises even so.
+// Trusts the pinned key, if the policy has one; else the first key seen from this curator, or of
+// this study (trust on first use). From then on it trusts the last key that a chain of endorsements
+// led to, and refuses older ones, even the pin itself. Another pin starts anew; studies must keep
+// their promises even then.
 //
-// Guarantee  What Admit() lets pass is signed by that key, or one that it led to; says of the study
-//            what the terms say; takes reports by the way that the device would send its own; has
-//            not expired; and takes nothing back that the device saw before. It is remembered
-//            before Admit() returns. All of it happens before the row is read, and knows nothing of
-//            it. Through a relay, which could put a key of its own in, the pin is a must.
+// Guarantee  A manifest that Admit() accepts is signed by that key, or by one that it led to;
+//            agrees with the terms; takes reports the way that the device would send its own; has
+//            not expired; and takes back nothing that the device saw before. It is remembered
+//            before Admit() returns. All this comes before the row is read and does not depend on
+//            it. Through a relay, which could present a key of its own, a pin is required.
 // Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
 //            oversized, or a signature that does not check. Otherwise as ManifestMemory.
 // Threads    safe to share.
@@ -44,21 +44,21 @@ class Trust {
         std::function<int64_t()> clock = SystemSeconds)
       : policy_(policy), memory_(memory), clock_(std::move(clock)) {}
 
-  // The hash of the last manifest of `study`, if the key that signed it is still the one that
-  // counts at `curator`: the curator may then leave it out.
+  // Returns the hash of the last manifest of `study`, if the key that signed it is still the one
+  // trusted for `curator`: the curator may then leave the manifest out.
   std::optional<Sha256Digest> Known(absl::string_view curator, absl::string_view study) const;
 
-  // Whether to answer a study with these terms. `manifest` is what the curator sent; empty if it
-  // left it out, which it may only if Known() has it. `parse` reads the manifest's bytes once they
-  // are verified. `curator` is the relay's address where the offer came from a relay.
+  // Decides whether to answer a study with these terms. `manifest` is what the curator sent; it may
+  // be empty only if Known() has it. `parse` reads the manifest's bytes once they are verified.
+  // `curator` is the relay's address where the offer came from a relay.
   using Parse = absl::FunctionRef<absl::StatusOr<Manifest>(absl::string_view bytes)>;
   absl::Status Admit(absl::string_view curator, absl::string_view study,
                      const Fingerprint& fingerprint, const Terms* terms,
                      const std::optional<SignedManifest>& manifest, Parse parse,
                      Way way = Way::kDirect);
 
-  // FailedPrecondition unless `key` is where trust that began with `root` has led by now, `chain`
-  // leading on from there.
+  // FailedPrecondition unless `key` is the key that trust which began with `root` has led to by
+  // now, after the endorsements of `chain`.
   absl::Status CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
                           const PublicKey& root) const;
 
@@ -74,7 +74,7 @@ class Trust {
   const OfferPolicy policy_;
   ManifestMemory& memory_;
   const std::function<int64_t()> clock_;
-  absl::Mutex admitting_;  // looking and remembering are one step
+  absl::Mutex admitting_;  // makes looking and remembering one step
 };
 
 // Reads a pin from a file: PEM, or "ed25519:...". InvalidArgument, naming the file.

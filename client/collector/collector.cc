@@ -44,7 +44,7 @@ absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32
   return request;
 }
 
-// A device's: its token, if it has one.
+// A device's request: one ticket, with its submission token if it has one.
 absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study,
                                                  absl::string_view submission_token) {
   const std::string token(submission_token);
@@ -81,7 +81,7 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
   return terms;
 }
 
-// The one tree that came, which must be the ticket's.
+// Reads the one tree that came, which must be the ticket's.
 absl::StatusOr<TreesByIndex> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
                                       const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
@@ -127,7 +127,7 @@ absl::StatusOr<v1::GetOfferResponse> GetOffer(const Line& line, absl::string_vie
   return response;
 }
 
-// Before anything else of the offer is used. `terms` is null if the caller has checked them before.
+// Must come before anything else of the offer is used. `terms` is null if they were checked before.
 absl::Status Admit(const Line& line, const v1::GetOfferResponse& response, absl::string_view study,
                    const Fingerprint& fingerprint, const Terms* terms) {
   std::optional<SignedManifest> manifest;
@@ -163,7 +163,7 @@ absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateR
   return request;
 }
 
-// "stale fingerprint", from the enumeration's own name.
+// The outcome in words, such as "stale fingerprint", from the enumeration's own name.
 std::string InWords(v1::ReportOutcome outcome) {
   if (!v1::ReportOutcome_IsValid(outcome)) {
     return absl::StrCat("outcome ", static_cast<int>(outcome), ", unknown to this version");

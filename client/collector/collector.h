@@ -42,8 +42,8 @@ struct RetryOptions {
   absl::Duration give_up_after = absl::Seconds(60);  // for all tries together
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration max_backoff = absl::Seconds(10);
-  // Asked once, when a call gives up without an answer of the curator: why, in words for people.
-  // OK if it does not know; the error is then gRPC's.
+  // Called once, when a call gives up without an answer from the curator. Returns why, in words for
+  // people, or OK if it does not know; the error is then gRPC's.
   std::function<absl::Status()> diagnose{};
 };
 
@@ -57,7 +57,7 @@ absl::Status CheckConnectOptions(const ConnectOptions& options);
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
 
 // Calls are tried again as collector_call.h says, until `give_up_after`; the error is then the last
-// one, and says how often was tried.
+// one, with the number of tries.
 //
 // Guarantee  The same bytes are sent at every try. Terms are checked against their fingerprint,
 //            every tree against the terms, and both against the manifest that the curator signed,
@@ -69,38 +69,37 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& opt
 // Threads    safe to share.
 class Collector final : public CuratorLink {
  public:
-  // `trust` must outlive the collector, and should rest on the device's journal. Without it keys
-  // and manifests are remembered for as long as the collector lives, and no longer: for tests and
-  // tools.
+  // `trust` must outlive the collector, and should rest on the device's journal. Without it the
+  // collector remembers keys and manifests only as long as it lives: for tests and tools.
   static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
                                           Trust* trust = nullptr);
 
-  // What a device needs. Device fetches it before the row is read, and answers whatever the row is.
+  // Fetches what a device needs. Device calls it before it reads the row, and answers any row.
   absl::StatusOr<Offer> FetchOffer(absl::string_view study,
                                    absl::string_view submission_token = "") const override;
 
   // The same for a device that has the terms already, from an earlier offer or with the program:
-  // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
+  // only the ticket and its tree travel. FailedPrecondition if the study's terms have changed.
   absl::StatusOr<Offer> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
                                    absl::string_view submission_token = "") const;
 
-  // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees. With submission
-  // tokens, one a ticket, in the same order.
+  // Fetches what a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees.
+  // Submission tokens, if given, are one per ticket, in the same order.
   absl::StatusOr<Offer> FetchForest(absl::string_view study, uint32_t tickets,
                                     absl::Span<const std::string> submission_tokens = {}) const;
 
-  // Further tickets for terms and trees that the caller has already.
-  // FailedPrecondition if the study's terms are others by now.
+  // Fetches further tickets for terms and trees that the caller has already. FailedPrecondition if
+  // the study's terms have changed.
   absl::StatusOr<std::vector<Ticket>> FetchTickets(
       absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
       absl::Span<const std::string> submission_tokens = {}) const;
 
-  // At most 1000 reports, in one call.
+  // Delivers at most 1000 reports, in one call.
   absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const override;
 
-  // The curator signs a challenge that is drawn here. A man in the middle could pass it on: that
-  // there is none is what TLS is for.
+  // Has the curator sign a challenge that is drawn here. A man in the middle could pass it on,
+  // which only TLS prevents.
   absl::Status CheckIs(const PublicKey& root) const override;
 
  private:
@@ -112,7 +111,7 @@ class Collector final : public CuratorLink {
   std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
   RetryOptions retry_;
-  std::shared_ptr<ManifestMemory> own_memory_;  // where no trust was given, behind own_trust_
+  std::shared_ptr<ManifestMemory> own_memory_;  // set if no trust was given; own_trust_ uses it
   std::shared_ptr<Trust> own_trust_;
   Trust* trust_;
 };

@@ -21,7 +21,7 @@ namespace {
 constexpr char kRequestId[] = "x-request-id";
 
 // Waits on the channel. A channel that lost its server connects again only while somebody waits on
-// it, and calls do not: they meet its last error and return at once.
+// it; calls do not wait: they meet its last error and return at once.
 class ChannelClock final : public RetryClock {
  public:
   explicit ChannelClock(grpc::Channel& channel) : channel_(channel) {}
@@ -50,9 +50,9 @@ absl::Duration Backoff(const RetryOptions& retry, int tries) {
   return std::min(ceiling, retry.max_backoff) * UnitInterval();
 }
 
-// What the server asked to wait, in addition to the jitter. Nothing if it wants no further try;
-// what is no number counts as that, as in gRPC's own retries. Whoever is too busy asks; if nobody
-// does, what is exhausted stays so.
+// How long the server asked to wait, in addition to the jitter. Empty if it wants no further try; a
+// value that is no number means the same, as in gRPC's own retries. A busy server names a wait, so
+// ResourceExhausted without one is a limit that stays.
 std::optional<absl::Duration> Pushback(const absl::Status& status) {
   const absl::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
   if (!asked.has_value()) {
@@ -87,7 +87,7 @@ absl::Status WithTries(const absl::Status& status, int tries, absl::Duration pas
                    absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
 }
 
-// The id by which the curator's log has this call; none if nobody answered. gRPC has metadata of a
+// Adds the id that this call has in the curator's log, if anybody answered. gRPC has metadata of a
 // call only once it has begun.
 absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
   if (status.ok()) return status;

@@ -1,11 +1,11 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
-// Tried again are Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted of a server that
-// is too busy, which says when to come again; without that it is a limit that the same call meets
-// again. So only calls that may be repeated belong here. The wait before try n+1 is uniform between
-// 0 and min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices that
-// failed together do not come back together. What the server asks to wait (grpc-retry-pushback-ms)
-// comes before that; a server that asks for no further try, by a number below zero, gets none.
+// Unavailable, DeadlineExceeded and Aborted are tried again, and ResourceExhausted of a server that
+// says when to come again; without that it is a limit that the same call meets again. So only calls
+// that may be repeated belong here. The wait before try n+1 is uniform between 0 and
+// min(max_backoff, first_backoff * 2^(n-1)) ("full jitter"), drawn from OpenSSL, so that devices do
+// not come back together. What the server asks to wait (grpc-retry-pushback-ms) comes before that;
+// a server that asks for no further try, by a negative number, gets none.
 //
 // Threads    safe to share.
 
@@ -27,7 +27,7 @@
 
 namespace coppice {
 
-// Time, as a seam.
+// A clock that tests can replace.
 class RetryClock {
  public:
   virtual ~RetryClock() = default;
@@ -35,32 +35,31 @@ class RetryClock {
   virtual void Sleep(absl::Duration duration) = 0;
 };
 
-// Calls `attempt` with the deadline of each try, until it succeeds, fails for good, or
-// `give_up_after` has passed: then its last error, saying how often was tried.
+// Calls `attempt` with the deadline of each try until it succeeds, fails for good, or
+// `give_up_after` has passed; then returns its last error with the number of tries.
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
                            absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
 
-// Whether a call that failed so may succeed when it is repeated, and how long the server asked to
-// wait before that.
+// Whether a call that failed with `status` may be repeated, and how long the server asked to wait
+// before that.
 bool IsRetryable(const absl::Status& status);
 absl::Duration AskedToWait(const absl::Status& status);
 
-// Trailing metadata with which a server that is too busy says when to come again, and the URL of
-// the payload by which an attempt's status hands its value on.
+// Trailing metadata in which a server that is too busy says when to come again, and the URL of the
+// payload in which an attempt's status carries that value.
 inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
-// What a server says goes to terminals and logs: without control characters, and not endlessly.
+// Makes a server's text fit for terminals and logs: no control characters, at most 2,000 bytes.
 std::string OfServer(absl::string_view text);
 absl::Status OfServer(const absl::Status& status);
 
-// The same code. What the server says comes without control characters and is cut to 2,000 bytes.
-// Where the connection is at fault the message says where `server` was looked for and what to
-// check.
+// Keeps the code, and passes the message through OfServer(). If the connection is at fault, the
+// message says where `server` was looked for and what to check.
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
 // The three above together, over the real clock: `call` is one unary call on a stub of `channel`,
 // which it does not cancel. A call that the server cancelled is DeadlineExceeded, and tried again.
-// If a call ends without an answer of the server, `retry.diagnose` may explain it.
+// If a call ends without an answer from the server, `retry.diagnose` may explain it.
 absl::Status CallServer(grpc::Channel& channel, const std::string& server,
                         const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);

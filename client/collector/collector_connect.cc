@@ -63,7 +63,7 @@ bool HasExpired(const CertificatePtr& certificate) {
   return X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0;
 }
 
-// The certificates in `path`, at least one of which is still good.
+// The certificates in `path`, at least one of which has not expired.
 absl::StatusOr<std::string> ReadCertificates(absl::string_view what, const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(what, path));
   const std::vector<CertificatePtr> certificates = CertificatesFromPem(pem).certificates;
@@ -115,8 +115,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
 grpc::ChannelArguments MakeArguments(bool loopback) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  // gRPC looks at the size of an answer before it decompresses it: a megabyte from a hostile
-  // curator would take a gigabyte here. So none is asked for, and one that comes ends the call.
+  // gRPC checks the size of an answer before it decompresses it: a megabyte from a hostile curator
+  // would take a gigabyte. So none is asked for, and a compressed answer ends the call.
   arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   // The channel's own waits stay below ours, or our retries would only meet its last error.
@@ -128,7 +128,7 @@ grpc::ChannelArguments MakeArguments(bool loopback) {
 
 }  // namespace
 
-// gRPC ends the process over a header with other characters.
+// Takes visible ASCII only: gRPC ends the process over a header with other characters.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
   std::string token(absl::StripAsciiWhitespace(text));

@@ -14,13 +14,13 @@
 
 namespace coppice {
 
-// Guarantee  As RelayLink. TLS as Collector has it: the connection is what tells the relay from
-//            others when a report is sent. A token is shown where a ticket is taken, which is what
-//            the relay counts, and in no other call.
-// Errors     InvalidArgument: options that Connect() refuses, or no ca_file, as the signature on
-//            the relay's terms says nothing about the line that a ticket comes over. DataLoss: an
-//            answer that is none. Of the relay: NotFound, FailedPrecondition (no deal, or it is
-//            over), ResourceExhausted (no ticket is left for this device, or at all), Unavailable.
+// Guarantee  As RelayLink. TLS as Collector has it: only the connection tells the relay from others
+//            when a report is sent. Only TakeOffer() sends the token: the relay counts tickets.
+// Errors     InvalidArgument: options that Connect() refuses, or no ca_file without `insecure`, as
+//            the signature on the relay's terms says nothing of the line that a ticket comes over.
+//            DataLoss: a malformed answer. From the relay: NotFound, FailedPrecondition (no deal,
+//            or it is over), ResourceExhausted (no ticket is left for this device, or at all),
+//            Unavailable.
 // Threads    safe to share.
 class RelayClient final : public RelayLink {
  public:

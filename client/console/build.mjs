@@ -1,6 +1,6 @@
 // Builds the console: node build.mjs [--out DIR] | --dev [...] | --generate | --tests
 //
-//   --out DIR    where index.html and assets/ go; default: build/dist. What is there is replaced.
+// --out DIR    where index.html and assets/ go; default: build/dist. Replaces what is there.
 //   --generate   makes the clients from proto/ and stops, for tsc.
 //   --tests      runs the unit tests, src/**/*.test.ts.
 //   --dev        serves a build that follows the sources: see dev.mjs.
@@ -13,14 +13,14 @@ import zlib from 'node:zlib';
 import esbuild from 'esbuild';
 import {build, bundling, console_, facts, generateClients, indexPage, licenses} from './tools.mjs';
 
-const MOST_COMPRESSED_BYTES = 300_000; // of all files together: a console that is slow to load is not opened
+const MOST_COMPRESSED_BYTES = 300_000; // for all files together: nobody opens a console that loads slowly
 
 function flag(name, fallback) {
   const at = process.argv.indexOf(name);
   return at < 0 ? fallback : process.argv[at + 1];
 }
 
-// Writes `bytes` and, beside it, what clients get that accept gzip. Returns the size of that.
+// Writes `bytes` and, next to it, a gzip copy for clients that accept it. Returns the copy's size.
 function writeWithGzip(file, bytes) {
   const compressed = zlib.gzipSync(bytes, {level: 9});
   fs.mkdirSync(path.dirname(file), {recursive: true});

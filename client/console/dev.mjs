@@ -1,7 +1,7 @@
 // Serves the console while it is written: npm run dev -- [--daemon URL] [--port N]
 //
-// It bundles at each load and hands calls on to a daemon, so that pages have one origin and the very
-// headers that the daemon sends. For this machine alone: it listens on 127.0.0.1.
+// It bundles at each load and passes calls on to a daemon, so that pages have one origin and the daemon's
+// own headers. It listens on 127.0.0.1, for this machine alone.
 
 import fs from 'node:fs';
 import http from 'node:http';
@@ -17,7 +17,7 @@ function handOn(request, response, daemon) {
   const {origin, host, ...headers} = request.headers;
   const secure = daemon.protocol === 'https:';
   const call = (secure ? https : http).request(new URL(request.url, daemon), {method: request.method, headers,
-    // The daemon's certificate is made for tests, by an authority that nobody has installed.
+    // The daemon's certificate is a test one, from an authority that nobody has installed.
     ...(secure ? {rejectUnauthorized: false} : {})}, answer => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(response);

@@ -1,5 +1,5 @@
-// What the build and the development server share: where things are, the clients made from proto/, and
-// the index page.
+// What the build and the development server share: paths, the clients generated from proto/, and the index
+// page.
 
 import {execFileSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
@@ -19,7 +19,7 @@ function filesUnder(folder) {
     .sort();
 }
 
-// Runs protoc with protoc-gen-es, unless the clients that are there were made from the same files.
+// Runs protoc with protoc-gen-es, unless the clients there were made from the same files.
 export function generateClients() {
   const protos = filesUnder(path.join(root, 'proto/coppice')).filter(name => name.endsWith('.proto'));
   const hash = createHash('sha256').update(fs.readFileSync(path.join(console_, 'package-lock.json')));
@@ -35,7 +35,7 @@ export function generateClients() {
   fs.writeFileSync(stampFile, stamp);
 }
 
-// What esbuild is told in every mode.
+// esbuild's options in every mode.
 export const bundling = {
   absWorkingDir: console_,
   bundle: true,
@@ -49,7 +49,7 @@ export const bundling = {
   logLevel: 'warning',
 };
 
-// The comment that a source of protobuf begins with: it asks to be handed on, and the package has no file of it.
+// The comment at the start of a source of protobuf: it must be passed on, and the package has no file of it.
 const BSD_SOURCE = 'node_modules/@bufbuild/protobuf/dist/esm/wire/varint.js';
 
 function licenseOf(folder, license) {
@@ -60,7 +60,7 @@ function licenseOf(folder, license) {
   return `Licence: ${license}. The text of Apache-2.0 stands at the end.\n\n${comment}`.trim();
 }
 
-// The licences of the packages whose code browsers get, which ask to be handed on with it.
+// The licences of the packages whose code browsers get; they must be passed on with it.
 export function licenses() {
   const lock = JSON.parse(fs.readFileSync(path.join(console_, 'package-lock.json'), 'utf8'));
   const packages = Object.entries(lock.packages).filter(([folder, {dev}]) => folder !== '' && !dev).sort();
@@ -68,7 +68,7 @@ export function licenses() {
   return [...texts, fs.readFileSync(path.join(root, 'LICENSE'), 'utf8')].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-// What the shell says of itself; `file` is relative to the page.
+// What the shell says about itself; `file` is relative to the page.
 export function facts(file) {
   const {version} = JSON.parse(fs.readFileSync(path.join(console_, 'package.json'), 'utf8'));
   return {CONSOLE_VERSION: JSON.stringify(version), CONSOLE_LICENSES: JSON.stringify(file)};
@@ -80,7 +80,7 @@ export function indexPage(script, style) {
     .replace('SCRIPT', script).replace('STYLE', style);
 }
 
-// The hash of the style sheet that documents of the daemon carry inside.
+// The hash of the style sheet inside the daemon's documents.
 function reportStyleHash() {
   const hash = createHash('sha256');
   for (const name of ['chart.css', 'page.css']) {

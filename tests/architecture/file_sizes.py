@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Fails if a source file is too long to read, or if too many headers serve one file alone.
+"""Fails if a source file is too long to read, or if too many headers have a single includer.
 
     file_sizes.py ROOT
 
-A header that is included by one file besides its own source is often half of a thing that a reader
-expects in one piece. Some are right (what a test looks into, what has a proof of its own); many are
-fragments.
+A header that one file includes, its own source aside, is often half of a thing that a reader expects in one piece.
+Some are right (what a test looks into, what has a proof of its own); many are fragments.
 """
 
 import collections

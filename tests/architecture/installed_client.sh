@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the client component of a build, builds device programs against it and nothing else, and runs them. Fails if
-# server, trainer, gRPC or protobuf code came along with coppice::client.
+# Installs the client component of a build, builds device programs against it alone, and runs them. Fails if server,
+# trainer, gRPC or protobuf code came along with coppice::client.
 set -euo pipefail
 build=$1
 source=$2
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 prefix="$work/prefix"
 fail() { echo "installed_client: $1" >&2; exit 1; }
 
-# The name of every install, and of what it refuses.
+# Installs name their component; an unknown one is refused with the list.
 cmake --install "$build" --component client --prefix "$prefix" > /dev/null
 if cmake --install "$build" --component clients --prefix "$work/none" > /dev/null 2> "$work/refusal"; then
   fail "an unknown component was installed"
@@ -24,7 +24,7 @@ cmake -S "$source" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$ex
 cmake --build "$work/build" > /dev/null
 "$work/build/device"
 
-# A version is taken if its first two numbers are ours.
+# find_package() accepts a version whose first two numbers are ours.
 for wanted in 0.3 1.0 0.1; do
   if cmake -S "$source" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="$wanted" &> "$work/refusal"; then
     fail "find_package(coppice $wanted) takes $("$build/bin/coppice" --version)"
@@ -33,7 +33,7 @@ for wanted in 0.3 1.0 0.1; do
   rm -r "$work/refused"
 done
 
-# The same, found by pkg-config, whose archives are those of coppice::client: they and the device have no symbol beyond it.
+# The same device, found by pkg-config: the archives are those of coppice::client, and nothing has a symbol beyond it.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 read -ra flags <<< "$(pkg-config --cflags --libs coppice)"
 c++ -std=c++20 "$source/device.cc" "${flags[@]}" -o "$work/device"
@@ -50,7 +50,7 @@ fi
 grep -q 'coppice::Privatizer' <<< "$symbols" || fail "the check above checks nothing"
 if ldd "$work/build/device" | grep -E 'grpc|protobuf'; then fail "coppice::client loads gRPC"; fi
 
-# The example, which talks to a curator, with coppice::collector and with pkg-config.
+# The example that talks to a curator, built with coppice::collector and with pkg-config.
 read -ra flags <<< "$(pkg-config --cflags --libs coppice-collector)"
 c++ -std=c++20 "$example" "${flags[@]}" -o "$work/example"
 for program in "$work/example" "$work/build/example"; do

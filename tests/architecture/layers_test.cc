@@ -1,5 +1,5 @@
-// Reads every #include of the tree against cmake/layers.txt. (A link is checked by CMake at
-// configure time; a header needs no link.)
+// Checks every #include of the tree against cmake/layers.txt. (CMake checks links at configure
+// time, but a header needs no link.)
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ Rooms ReadRooms(const fs::path& file) {
   return rooms;
 }
 
-// The room with the longest folder that holds `path`; empty if there is none.
+// Returns the room with the longest folder that holds `path`; empty if there is none.
 std::string RoomOf(const Rooms& rooms, const std::string& path) {
   std::string best;
   for (const auto& [name, room] : rooms) {
@@ -59,8 +59,8 @@ std::string RoomOf(const Rooms& rooms, const std::string& path) {
   return best;
 }
 
-// The outside library a header belongs to, as layers.txt calls it; empty for the standard library
-// and the operating system.
+// Returns the outside library that a header belongs to, as layers.txt calls it; empty for the
+// standard library and the operating system.
 std::string LibraryOf(const std::string& header) {
   static const std::vector<std::pair<std::string, std::string>> kPrefixes = {
       {"absl/", "absl"},
@@ -87,7 +87,7 @@ std::string LibraryOf(const std::string& header) {
   return "";
 }
 
-// The rooms and the libraries that a file needs for including `header`.
+// The rooms and the libraries that a file needs to include `header`.
 struct Need {
   std::string room;
   std::set<std::string> libraries;
@@ -106,7 +106,7 @@ Need NeedOf(const Rooms& rooms, const std::string& header) {
   return {.room = "", .libraries = library.empty() ? std::set<std::string>{} : std::set{library}};
 }
 
-// What is wrong with `file` including `header`; empty if nothing.
+// Says what is wrong with `file` including `header`; empty if nothing.
 std::string Violation(const Rooms& rooms, const std::string& file, const std::string& header) {
   const std::string name = RoomOf(rooms, file);
   if (name.empty()) return file + " belongs to no room";
@@ -162,7 +162,7 @@ TEST_F(LayersTest, EveryIncludeIsAllowed) {
   }
 }
 
-// A line says what its room needs, not what it might.
+// A line lists what its room needs, not what it might need.
 TEST_F(LayersTest, NothingIsAllowedThatIsNotNeeded) {
   std::map<std::string, std::set<std::string>> needed;
   std::map<std::string, std::set<std::string>> included;
@@ -180,7 +180,7 @@ TEST_F(LayersTest, NothingIsAllowedThatIsNotNeeded) {
   }
 }
 
-// So nothing runs in a circle.
+// This order rules out circles.
 TEST_F(LayersTest, ARoomNeedsOnlyRoomsAboveItsLine) {
   for (const auto& [name, room] : rooms_) {
     for (const std::string& needed : room.needs) {
@@ -196,7 +196,7 @@ TEST_F(LayersTest, RoomsAreSmall) {
   for (const auto& [name, count] : files) EXPECT_LE(count, 25) << name;
 }
 
-// The rules that matter most, so that an edit of the table cannot quietly drop them.
+// Repeats the rules that matter most, so that an edit of the table cannot quietly drop them.
 TEST_F(LayersTest, TheTableKeepsThePromises) {
   EXPECT_EQ(rooms_.at("privacy").needs, std::set<std::string>{"base"});
   EXPECT_EQ(rooms_.at("privacy").libraries, (std::set<std::string>{"absl", "openssl"}));
@@ -216,8 +216,8 @@ TEST_F(LayersTest, TheTableKeepsThePromises) {
   }
 }
 
-// It is another party's program than the curator: it has no part of the curator in it, and nothing
-// that could make or read an answer.
+// A relay is a program of another party than the curator: it contains no part of the curator, and
+// nothing that could make or read an answer.
 TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
   int found = 0;
   for (const auto& [name, room] : rooms_) {
@@ -243,8 +243,8 @@ TEST_F(LayersTest, ViolationsAreFound) {
   EXPECT_EQ(Violation(rooms_, "client/collector/collector.cc", "grpcpp/grpcpp.h"), "");
 }
 
-// Privacy randomness has one door, and floating-point distributions none. Public randomness (ties,
-// splits, generated rows) uses a seeded engine in the files named here, and nothing else does.
+// Private randomness has one door, and no floating-point distributions. Public randomness (ties,
+// splits, generated rows) may use a seeded engine only in the files named here.
 TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
   static const std::regex kPrivate(R"re(RAND_(priv_)?bytes)re");
   static const std::regex kPublic(
@@ -273,7 +273,7 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
   }
 }
 
-// What a program can be told is in its --help, where one_noise_source.sh reads it: CLI11 hides the
+// A program's flags are all in its --help, which one_noise_source.sh reads: CLI11 would hide the
 // flags of the group "".
 TEST_F(LayersTest, NoFlagIsHidden) {
   static const std::regex kHidden(R"re([gG]roup\(\s*("{2}|std::string\(\)|\{\}))re");

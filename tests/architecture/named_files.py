@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file or folder of the tree that a document names is there: named_files.py SOURCE_DIR
+"""Checks that every file or folder that a document names exists: named_files.py SOURCE_DIR
 
 Words in capitals, as in common/ldp/NAME.cc, stand for something else.
 """
@@ -18,7 +18,7 @@ def is_literal(path):
 
 
 def exists(path):
-    """A source may be named without its extension, and a test as CTest names it."""
+    """A source may be named without its extension, and a test by its CTest name."""
     return any((ROOT / name).exists() for name in (path, path + ".cc", path + ".h", f"tests/{path}.cc"))
 
 

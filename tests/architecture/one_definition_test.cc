@@ -1,6 +1,6 @@
-// No two files define a type of one name, unless each keeps it to itself in an anonymous namespace.
-// Two such types in one program are undefined behaviour that neither compiler nor linker reports:
-// the linker keeps one of their inline functions, for both.
+// No two files define a type of the same name, unless each keeps it in an anonymous namespace. Two
+// such types in one program are undefined behaviour that neither compiler nor linker reports: the
+// linker keeps one inline function of the two, for both.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The end of the literal or comment that begins at `at`, or `at` if none does.
+// Returns the end of the literal or comment that begins at `at`, or `at` if none does.
 size_t EndOfQuoted(const std::string& text, size_t at) {
   const auto after = [&](const std::string& closing, size_t from) {
     const size_t found = text.find(closing, from);
@@ -42,7 +42,7 @@ size_t EndOfQuoted(const std::string& text, size_t at) {
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Words, "::" and single signs, without comments, literals and the preprocessor's lines.
+// Returns words, "::" and single signs, without comments, literals and preprocessor lines.
 std::vector<std::string> TokensOf(const std::string& text) {
   std::vector<std::string> tokens;
   for (size_t at = 0; at < text.size();) {
@@ -67,13 +67,13 @@ std::vector<std::string> TokensOf(const std::string& text) {
   return tokens;
 }
 
-// What a brace opens: a namespace, a type, or anything else. An anonymous namespace has no name.
+// What a brace opens: a namespace, a type, or something else. An anonymous namespace has no name.
 struct Scope {
   enum { kNamespace, kType, kOther } kind = kOther;
   std::string name;
 };
 
-// `statement` is what stands before the brace.
+// `statement` holds the tokens before the brace.
 Scope ScopeOf(const std::vector<std::string>& statement) {
   static const std::set<std::string> kTypes = {"class", "struct", "union", "enum"};
   Scope scope;
@@ -94,7 +94,7 @@ Scope ScopeOf(const std::vector<std::string>& statement) {
   return scope;
 }
 
-// Names of the types that `text` defines for all of the program.
+// Returns the names of the types that `text` defines for the whole program.
 std::vector<std::string> TypesOf(const std::string& text) {
   std::vector<std::string> types;
   std::vector<Scope> open;
@@ -121,7 +121,7 @@ std::vector<std::string> TypesOf(const std::string& text) {
   return types;
 }
 
-// The files that define each type. A program of tests is its folder's, so its types are its own.
+// Maps each type to the files that define it. Test programs are per folder, so they are left out.
 std::map<std::string, std::vector<std::string>> Definitions(const fs::path& root) {
   std::map<std::string, std::vector<std::string>> files;
   for (const char* folder : {"common", "client", "server", "tests/support"}) {

@@ -4,11 +4,11 @@
 #
 #   one_noise_source.sh BUILD SECOND_SOURCE FIXED_NOISE
 #
-# SECOND_SOURCE is a program that has every fault looked for, and FIXED_NOISE a library that replaces
-# OpenSSL's generator: where these are not noticed, the checks check nothing.
+# SECOND_SOURCE is a program with every fault that the checks look for, and FIXED_NOISE a library that replaces
+# OpenSSL's generator: if these pass unnoticed, the checks check nothing.
 #
-# What stays open is what no program can close: who can load code into a process (LD_PRELOAD, or an
-# OpenSSL engine or provider of one's own, named in openssl.cnf) decides what it does.
+# No program can close what remains: anyone who can load code into a process (LD_PRELOAD, or an OpenSSL engine or
+# provider of their own, named in openssl.cnf) decides what it does.
 set -euo pipefail
 shopt -s inherit_errexit
 build=$1
@@ -23,13 +23,13 @@ fail() {
   exit 1
 }
 
-expect() {  # expect WHAT FOUND LINE...: FOUND is these lines and no others
+expect() {  # expect WHAT FOUND LINE...: FOUND must be exactly these lines
   local found=$2 wanted
   wanted=$(printf '%s\n' "${@:3}" | sort -u)
   diff <(echo "$wanted") <(echo "$found") || fail "$1: expected (<) and there (>)"
 }
 
-# Whatever may make random numbers, and whatever tells OpenSSL from where to take its own.
+# Functions that may make random numbers, and functions that tell OpenSSL where to take its own from.
 generators='(RAND|EVP_RAND|ENGINE|OSSL_PROVIDER|OSSL_LIB_CTX|CONF)_.*|OPENSSL_(config|init).*'
 generators+='|s?rand(om)?(_r)?|[a-z]*(rand|seed|srand|lcong)48(_r)?|(init|set)state(_r)?'
 generators+='|arc4random.*|get(random|entropy)|std::random_device::.*|absl::.*random_internal.*'
@@ -40,7 +40,7 @@ imports() {  # imports NM_ARGUMENT...
     sed -nE "s/^ +[Uw] ($generators)$/imports \1/p" | sort -u
 }
 
-# Its generators, the classes that draw for a PrivateRandom, and the environment variables of ours.
+# Prints a binary's generators, the classes that draw for a PrivateRandom, and our environment variables in it.
 contents() {  # contents BINARY
   local symbols draw='::Geometric\(coppice::GeometricTable const&, [^()]*\)'
   symbols=$(nm -C --defined-only "$1")
@@ -77,7 +77,7 @@ for name in coppice-lab coppice-research; do
 done
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
-# It makes deals, keys and tokens, and no noise.
+# The relay makes deals, keys and tokens, and no noise.
 expect coppice-relay "$(contents "$bin/coppice-relay")" "$ours" "$private" 'imports RAND_bytes'
 for module in "$build"/python/coppice/_core.*.so; do  # where the Python package is built
   [[ -e "$module" ]] || continue
@@ -88,11 +88,11 @@ expect 'the second source' "$(contents "$second_source")" \
   'imports RAND_seed' 'imports rand' 'imports srand' \
   'imports std::random_device' std::mersenne_twister_engine
 
-# On the way of a row to its report nothing but the private generator, in any object.
+# No object on the way from a row to its report uses anything but the private generator.
 path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,ldp/payload/libcoppice_ldp_payload}.a
       "$build"/common/seal/libcoppice_seal.a "$build"/client/{libcoppice_client,relay/libcoppice_client_relay}.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
-# And nothing at all in a trainer: what it draws is handed to it.
+# A trainer uses no generator at all: its draws are passed in.
 trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
@@ -104,8 +104,8 @@ done | sort)" 'coppice data split --seed' 'coppice study create --seed' 'coppice
     'coppice-lab plan --seed' 'coppice-research run --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 
-# Accuracies of twenty repetitions, and how far they scatter: two runs with noise of their own give the
-# same with probability below 1e-6.
+# Prints accuracies of twenty repetitions, and their spread: two runs with noise of their own print the same with
+# probability below 1e-6.
 run() {  # run EPSILON [NAME=VALUE...]
   env "${@:2}" "$bin/coppice-lab" local --synthetic gamma=0.5,private=2000,public=50,test=2000 \
     --epsilon "$1" --paper lpct --depth 5 --repeats 20 --threads 1 --seed 1 --json | grep -o '"accuracy":{[^}]*}'
@@ -125,8 +125,8 @@ same 1 "LD_PRELOAD=$fixed_noise" || fail "there is noise that RAND_priv_bytes di
 if same 1; then fail "two runs had the same noise"; fi
 if same 1 COPPICE_SEED=1 SEED=1 RANDFILE=/dev/null; then fail "a variable fixes the noise"; fi
 
-# OpenSSL's own choices in its configuration: another sound generator is sound, and its generator for
-# tests, which would be predictable, ends the run before it reports anything.
+# OpenSSL's configuration may choose another sound generator; its predictable generator for tests ends the run before it
+# reports anything.
 configure() {
   printf 'openssl_conf = all\n[all]\nrandom = ours\n[ours]\n%s\n' "$1" >"$work/openssl.cnf"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every page in headless Chromium: browser_test.py SAMPLE_PAGES OUTPUT_DIR
+"""Opens every page in headless Chromium: browser_test.py SAMPLE_PAGES OUTPUT_DIR
 
-Each page opens in light and in dark, wide and narrow, without an error on the console or a request besides itself; its
-text stands out from its ground; nothing is wider than the window; a screen reader finds a heading and a main part. The
-certificate prints on one page of A4. Screenshots and PDFs stay in OUTPUT_DIR. Without Chromium: exit code 77.
+Each page opens in light and in dark, wide and narrow, without a console error or a request for anything but itself;
+its text contrasts with its background; nothing is wider than the window; a screen reader finds a heading and a main
+part. The certificate prints on one page of A4. OUTPUT_DIR keeps screenshots and PDFs. Exit code 77 without Chromium.
 """
 
 import base64
@@ -49,7 +49,7 @@ class BrowserTest(unittest.TestCase):
         (OUTPUT / (name + ".png")).write_bytes(base64.b64decode(picture["data"]))
 
     def print_page(self, page):
-        self.show(page, "dark")  # paper is light all the same
+        self.show(page, "dark")  # paper must be light all the same
         pdf = base64.b64decode(self.browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
         (OUTPUT / (page + ".pdf")).write_bytes(pdf)
         return pdf

@@ -1,10 +1,10 @@
-"""Chromium without a window, told what to do over a pipe (the DevTools protocol)."""
+"""Drives headless Chromium over a pipe (the DevTools protocol)."""
 
 import json
 import os
 import subprocess
 
-# The least contrast of a text and what is behind it, by WCAG 2; with the text that has it.
+# The least contrast of a text with its background, by WCAG 2, and that text.
 CONTRAST = r"""
 (() => {
   const parse = text => { const p = text.match(/[\d.]+/g).map(Number); return p.length > 3 ? p : [...p, 1]; };
@@ -31,7 +31,7 @@ CONTRAST = r"""
 
 
 class Browser:
-    """`folder` becomes its profile; `flags` are Chromium's own."""
+    """`folder` becomes its profile; `flags` are passed to Chromium."""
 
     def __init__(self, folder, *flags):
         to_browser, self.commands = os.pipe()
@@ -82,16 +82,16 @@ class Browser:
             self.events.append(message)
 
     def open(self, url):
-        """The events until the page has loaded."""
+        """Opens `url` and returns the events until the page has loaded."""
         self.events = []
         self.call("Page.navigate", url=url)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.message())
-        self.value("document.readyState")  # what the page logs on the way is there before this answer
+        self.value("document.readyState")  # everything logged while loading comes before this answer
         return self.events
 
     def value(self, expression):
-        """What it is, or what its promise comes to."""
+        """Returns the value of `expression`, or of its promise."""
         evaluated = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         return evaluated["result"].get("value")
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The console in headless Chromium, and what other pages can do to it: console_origins_test.py COPPICED
 
-A page that the daemon serves calls it, shows a document of the daemon in a sandboxed frame, and runs no script but its own
-files. A page of another site, one of another port of the same host, and one of a name that was pointed to this machine can
-neither read, frame nor call it, and no call of them is run. Without Chromium: exit code 77.
+A page that the daemon serves calls it, shows a document of the daemon in a sandboxed frame, and runs no script but
+its own files. Pages of another site, of another port of the same host, and of a name that was pointed to this
+machine can neither read, frame nor call it, and none of their calls is run. Exit code 77 without Chromium.
 """
 
 import http.server
@@ -22,10 +22,10 @@ from chromium import Browser
 
 COPPICED = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-REBOUND = "rebound.example"  # Chromium is told that it is this machine
+REBOUND = "rebound.example"  # Chromium resolves it to this machine
 LIST = "/coppice.v1.StudyService/ListStudies"
 
-# A console in a few lines. Its inline script and style must not work.
+# A minimal console. Its inline script and style must not work.
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>console</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="assets/style-1.css">
 <script src="assets/main-1.js" defer></script><script>document.title = 'an inline script ran'</script>
@@ -142,7 +142,7 @@ class ConsoleOrigins(unittest.TestCase):
     def assert_nothing_is_had(self, url):
         before = self.calls()
         for attempt, outcome in self.attack_from(url).items():
-            # A frame that is refused is a page of the browser, of no origin that may be read.
+            # A refused frame shows a page of the browser, whose origin nobody may read.
             self.assertEqual(outcome, "failed", f"{url}: {attempt}")
         self.assertIn(self.browser.value("blind()"), ("opaque", "failed"))
         self.assertEqual(self.calls(), before, "a call was run")
@@ -184,12 +184,12 @@ class ConsoleOrigins(unittest.TestCase):
             try:
                 if self.browser.value("location.origin + typeof call") == self.curator + "function":
                     break
-            except RuntimeError:  # asked amid the navigation, which ends the question
+            except RuntimeError:  # the navigation ended the question
                 pass
             time.sleep(0.1)
         self.assertEqual(self.browser.value("call()"), 200)
 
-    # The page is of the very origin that the name has now: only the daemon can tell.
+    # The page has the very origin that the name now has: only the daemon can tell the difference.
     def test_a_name_that_was_pointed_here_is_refused(self):
         self.browser.open(f"http://{REBOUND}:{self.port}/")
         self.assertIn("the console is not served at this host", self.browser.value("document.body.innerText"))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Pages in headless Chromium that call a daemon over HTTP: origins_test.py COPPICED
 
-A page of an origin that --http-allow-origin names may call, and reads the answer, an error and the request's id. One of
-another origin may not, and no call of it is run: nothing of it is in the daemon's log. Without Chromium: exit code 77.
+A page of an origin that --http-allow-origin names may call, and reads the answer, an error and the request's id. A
+page of another origin may not, and none of its calls is run, as the log shows. Exit code 77 without Chromium.
 """
 
 import html
@@ -21,7 +21,7 @@ import unittest
 COPPICED = sys.argv[1]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-# Calls, and shows what the page could read.
+# Makes calls, and shows what the page could read.
 PAGE = """<!doctype html><meta charset="utf-8"><title>calls</title><pre id="seen">nothing</pre><script>
 const call = async (method, request) => {
   try {

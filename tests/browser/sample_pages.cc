@@ -1,4 +1,4 @@
-// Writes each kind of page into a folder, for browser_test.py to look at: sample_pages DIR
+// Writes each kind of page into a folder, for browser_test.py: sample_pages DIR
 
 #include <cstdio>
 #include <fstream>

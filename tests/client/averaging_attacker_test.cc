@@ -1,5 +1,5 @@
-// The averaging attacker asks a device the same question a thousand times and averages the noise
-// away. He must learn no more than one report's worth.
+// The averaging attacker asks a device the same question a thousand times to average the noise
+// away. He must learn no more than one report tells.
 
 #include <cmath>
 #include <cstdio>
@@ -40,7 +40,7 @@ class Attacker {
   }
 
   void See(const PrivateReport& report) {
-    // The same report again is no news.
+    // The same report again tells nothing new.
     if (seen_.insert(report.ticket.ToBytes() + report.payload).second) {
       payloads_.push_back(report.payload);
     }
@@ -48,8 +48,8 @@ class Attacker {
 
   size_t different_reports() const { return seen_.size(); }
 
-  // How far his belief that the row is in one cell and not in another moves at most: the log ratio
-  // of the probabilities of everything different that he saw.
+  // The most that his belief moves between any two cells of the row: the log ratio of the
+  // probabilities of all the different reports that he saw.
   double Loss(const LocalMechanism& mechanism) const {
     double worst = 0;
     for (uint32_t a = 0; a < 4; ++a) {
@@ -75,7 +75,7 @@ class AveragingAttackerTest : public ::testing::Test {
  protected:
   std::string JournalPath() const { return dir_.path() + "/journal"; }
 
-  // The device starts: what it knows is in its journal.
+  // Restarts the device, which knows only what is in its journal.
   void Restart() {
     journal_.reset();
     ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(JournalPath()));
@@ -104,7 +104,7 @@ TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
   for (int i = 0; i < kQuestions; ++i) {
     if (i % 10 == 9) Restart();
     if (i % 100 == 50) {
-      // The device dies while it appends: half a record is left.
+      // The device dies while it appends, and leaves half a record.
       journal_.reset();
       std::ofstream(JournalPath(), std::ios::binary | std::ios::app) << '\x40';
       Restart();
@@ -117,8 +117,8 @@ TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
   EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
 }
 
-// Neither does a row that fits no study: it is answered like any other, once, and drawing its class
-// anew is not drawing another answer.
+// A row that fits no study is answered once like any other: drawing its class again does not draw
+// another answer.
 TEST_F(AveragingAttackerTest, LearnsNoMoreOfARowThatDoesNotFit) {
   for (const LabelledRow& unfit :
        {LabelledRow{{3}, kUnlabelled}, LabelledRow{{777}, 1}, LabelledRow{{}, 55}}) {
@@ -160,7 +160,7 @@ TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAg
   EXPECT_EQ(answered, 4);  // 4 * 0.5
 }
 
-// What the attack is worth against a device that randomizes anew each time: it must be seen here.
+// Shows that the attack works on a device that randomizes anew each time: the tests would see it.
 TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
   Attacker attacker;
   for (int i = 0; i < kQuestions; ++i) {

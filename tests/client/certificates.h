@@ -24,7 +24,7 @@ inline std::string TakeText(BIO* bio) {
   return text;
 }
 
-// For localhost and 127.0.0.1, its own CA; good from now for `seconds`, or expired if negative.
+// For localhost and 127.0.0.1, its own CA; valid from now for `seconds`, or expired if negative.
 inline Certificate MakeCertificate(long seconds = 3600) {
   EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
   X509* certificate = X509_new();

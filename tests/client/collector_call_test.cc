@@ -15,7 +15,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Time that passes only by sleeping.
+// A clock that only sleeping advances.
 class FakeClock final : public RetryClock {
  public:
   absl::Time Now() override { return now_; }

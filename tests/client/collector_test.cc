@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 
-// Waits are short and there are few of them: they are the collector's own.
+// Waits are real, so they are few and short.
 const RetryOptions kQuick{.deadline = absl::Seconds(30),
                           .give_up_after = absl::Seconds(30),
                           .first_backoff = absl::Microseconds(10),
@@ -120,7 +120,7 @@ TEST(CollectorTest, MissingTicketsAreDataLoss) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 tickets where 1")));
 }
 
-// A curator that answers a device with anything but the tree of its ticket.
+// A curator that answers a device with another tree than its ticket's.
 class HostileTreeTest : public ::testing::Test {
  protected:
   void ExpectDataLoss(std::function<void(v1::GetOfferResponse&)> tamper) {
@@ -179,7 +179,7 @@ TEST_F(HostileTreeTest, ATreeWithAnotherThreshold) {
   });
 }
 
-// Its fingerprint then shows it, so such a curator has to sign terms for each victim.
+// The fingerprint would differ then, so such a curator has to sign terms for each victim.
 TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTermsUnderItsSignature) {
   bool signs = false;
   curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
@@ -338,7 +338,7 @@ TEST_F(TlsTest, AnotherCaIsRefusedWithAHint) {
                        AllOf(HasSubstr("no TLS connection"), HasSubstr("CA certificate"))));
 }
 
-// Notes what every call was authorized by.
+// Records how every call was authorized.
 class NotingProcessor final : public grpc::AuthMetadataProcessor {
  public:
   explicit NotingProcessor(std::string& noted) : noted_(noted) {}
@@ -463,7 +463,7 @@ TEST(CollectorTest, KnowsACuratorByAProofOfItsKey) {
   EXPECT_THAT(collector.CheckIs(FakeKey(2).public_key()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is another one")));
 
-  // Keys are public: anybody can claim one.
+  // Keys are public, so anybody can claim one.
   curator.studies.key = FakeKey(2);
   EXPECT_THAT(collector.CheckIs(FakeKey().public_key()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not prove")));

@@ -1,5 +1,5 @@
-// The whole of a device's work, against a curator that a test scripts: what it does in which order,
-// and that nothing it does depends on what its row holds.
+// All of a device's work, against a scripted curator: the order of its steps, and that none of them
+// depends on what its row holds.
 
 #include "client/device.h"
 
@@ -26,7 +26,7 @@ using ::coppice::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Notes what is asked of it.
+// Records what is asked of it.
 class ScriptedCurator final : public CuratorLink {
  public:
   explicit ScriptedCurator(std::vector<std::string>& events) : events_(events) {}
@@ -60,7 +60,7 @@ class DeviceTest : public ::testing::Test {
     Meet(1);
   }
 
-  // As Trust does when it admits the curator's offer.
+  // Does what Trust does when it admits the curator's offer.
   void Meet(uint8_t key) {
     SeenManifest seen{.curator = "curator:1", .manifest = SampleManifest()};
     seen.key = seen.root = FakeKey(key).public_key();
@@ -68,7 +68,7 @@ class DeviceTest : public ::testing::Test {
     ASSERT_OK(journal_->Remember(seen));
   }
 
-  // Another device, with a journal of its own.
+  // Becomes another device, with a journal of its own.
   void SetUpAnew() {
     journal_.reset();
     events_.clear();
@@ -103,14 +103,14 @@ TEST_F(DeviceTest, FetchesThenReadsThenAnswersOnce) {
   EXPECT_EQ(deliveries.delivered, 1);
   EXPECT_EQ(curator_.taken[0], journal_->Find("me", "sample").value()->report);
 
-  // Asked again it neither fetches nor reads, and there is nothing to deliver.
+  // Asked again, it neither fetches nor reads, and has nothing to deliver.
   events_.clear();
   ASSERT_OK(Answer({{"x", "8"}, {"y", "no"}}));
   ASSERT_OK(Deliver());
   EXPECT_TRUE(events_.empty());
 }
 
-// The attack: a curator chooses classes and types so that some rows cannot be read, and sees who
+// The attack: a curator chooses classes and types so that some rows cannot be read, and watches who
 // falls silent. Every device answers, after the same steps.
 TEST_F(DeviceTest, NoRowMakesItFallSilent) {
   curator_.terms.schema = std::make_shared<const Schema>(
@@ -174,7 +174,7 @@ TEST_F(DeviceTest, APolicyThatDeclinesTheTermsComesBeforeTheRow) {
 }
 
 TEST_F(DeviceTest, AnswersWaitForTheirOwnCurator) {
-  Meet(2);  // the study is another curator's now
+  Meet(2);  // another curator has the study now
   ASSERT_OK(Answer({}));
   events_.clear();
   ASSERT_OK_AND_ASSIGN(const Device::Deliveries deliveries, Deliver());

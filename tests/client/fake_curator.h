@@ -1,4 +1,4 @@
-// A curator in this process that says what a test tells it to.
+// A curator in this process, controlled by the test.
 
 #ifndef COPPICE_TESTS_CLIENT_FAKE_CURATOR_H_
 #define COPPICE_TESTS_CLIENT_FAKE_CURATOR_H_
@@ -23,7 +23,7 @@
 
 namespace coppice::testing {
 
-// x < t + 0.5 in tree t.
+// Tree t splits at x < t + 0.5.
 inline Forest FakeForest() {
   Forest forest;
   for (uint32_t t = 0; t < 9; ++t) {
@@ -40,7 +40,7 @@ inline Terms FakeTerms() {
   return terms;
 }
 
-// What an honest curator says about `terms`.
+// What an honest curator signs about `terms`.
 inline Manifest FakeManifest(const Terms& terms) {
   return {.study = terms.study,
           .fingerprint = FingerprintOf(SerializeTerms(terms)),
@@ -59,7 +59,7 @@ inline SignedManifest Sign(const SigningKey& key, Manifest manifest, KeyChain en
   return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
 }
 
-// Offers FakeTerms() with SampleTicket(0) and so on.
+// Offers FakeTerms(), and the tickets SampleTicket(0) and so on.
 class FakeStudies final : public v1::StudyService::Service {
  public:
   grpc::Status GetOffer(grpc::ServerContext*, const v1::GetOfferRequest* request,
@@ -100,7 +100,7 @@ class FakeStudies final : public v1::StudyService::Service {
   SigningKey key = FakeKey();
   PublicKey claimed = FakeKey().public_key();
 
-  // What a test does to every answer.
+  // Applied to every answer; set by tests.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
   std::vector<std::string> tokens;  // of the last request
   const PackedForest packed = PackForest(FakeForest());
@@ -122,7 +122,7 @@ class FakeReports final : public v1::ReportService::Service {
 
   std::vector<std::string> requests;
   int failures = 0;
-  std::string pushback;  // of a failure, in milliseconds
+  std::string pushback;  // in milliseconds, sent with a failure
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "not now"};
   std::vector<v1::ReportOutcome> outcomes{v1::REPORT_OUTCOME_ACCEPTED};
 };

@@ -1,5 +1,5 @@
-// A study that is joined by an id: the device shows its id and hides its label, and nothing else of
-// it leaves.
+// A study that is joined by an id: the device shows its id, hides its label, and sends nothing else
+// of its row.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::vector<std::string> SampleIds() {
 
 class JoinedLawTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
-  // Of all that a device sends but its ticket, which is drawn before.
+  // The law of all that a device sends except its ticket, which is drawn before.
   Law<std::string> LawOf(const LabelledRow& row, const Ticket& ticket) const {
     return WalkAllBranches<std::string>(
         {}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
@@ -82,8 +82,8 @@ class JoinedLawTest : public ::testing::TestWithParam<MechanismKind> {
   const Privatizer privatizer_ = MakePrivatizer(terms_);
 };
 
-// For every id, label and ticket, by all branches of the code: the report is the id, and a payload
-// with the law of the mechanism of one leaf, which the features of the row do not touch.
+// For every id, label and ticket, by all branches of the code, the report is the id and a payload
+// with the law of the mechanism for one leaf; the row's features do not affect it.
 TEST_P(JoinedLawTest, TheReportIsTheRandomizedLabelOfTheIdAlone) {
   const auto mechanism = *MakeMechanism(terms_, 1);
   for (uint8_t number = 0; number < 4; ++number) {
@@ -154,7 +154,7 @@ TEST(JoinedStudyTest, OneRowWithoutAnIdJournalsNothing) {
   };
   EXPECT_THAT(respond({"1", ""}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("id")));
   EXPECT_TRUE(journal->Entries()->empty());
-  // So they may answer later.
+  // Both may still answer later.
   EXPECT_OK(respond({"1", "2"}));
   EXPECT_EQ((*journal->Entries())[1].report.public_values, "2");
 }
@@ -168,7 +168,7 @@ TEST(JoinedStudyTest, TheJournalKeepsIdsOfAnyBytes) {
   }
 }
 
-// Features are not sent, so to agree to them is neither needed nor enough.
+// Features are not sent, so agreeing to show them is neither needed nor enough.
 TEST(JoinedStudyTest, ADeviceDeclinesAnIdThatItDoesNotShow) {
   const Terms terms = CustomerTerms();
   Policy policy{.max_epsilon = terms.epsilon, .shows = {"income", "debt"}};

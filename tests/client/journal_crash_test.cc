@@ -1,4 +1,4 @@
-// The journal when the disk is full, and when its process is killed.
+// The journal on a full disk, and when its process is killed.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ JournalEntry Entry(int subject, size_t payload_bytes = 100) {
           .study = "s1", .ticket = SampleTicket(1), .payload = std::string(payload_bytes, 'p')}};
 }
 
-// Files cannot grow past `bytes` while this lives; writing there fails instead of killing us.
+// Limits files to `bytes` while this lives; writing past it fails instead of killing the process.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
@@ -50,7 +50,7 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-// A write that stops half-way: the limit lets the first bytes of the record through.
+// A write stops half-way: the limit lets the first bytes of the record through.
 TEST(JournalCrashTest, WriteThatStopsHalfWayLeavesNothingBehind) {
   const TempDir dir;
   const std::string path = dir.path() + "/journal";
@@ -98,7 +98,7 @@ TEST(JournalCrashTest, FailsToOpenWhereThereIsNoRoomAtAll) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("journal")));
 }
 
-// Appends for ever, and says on `pipe` what was acknowledged.
+// Appends for ever, and tells `pipe` what was acknowledged.
 [[noreturn]] void AppendUntilKilled(const std::string& path, int pipe) {
   const auto journal = Journal::Open(path);
   if (!journal.ok()) _exit(1);

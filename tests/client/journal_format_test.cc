@@ -73,7 +73,7 @@ TEST(JournalFormatTest, SealedAnswersComeBackAsTheyWere) {
   EXPECT_FALSE(entries[1].delivered);
 }
 
-// Earlier versions know no such kind, and refuse a kind that they do not know.
+// Earlier versions do not know these kinds, and refuse a kind that they do not know.
 TEST(JournalFormatTest, WhatIsSealedHasKindsOfItsOwn) {
   SeenManifest seen = SampleSeen();
   EXPECT_EQ(EncodeSeen(seen)[0], 3);

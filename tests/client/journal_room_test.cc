@@ -1,4 +1,4 @@
-// A journal with a limit: what makes room for new answers, and what is never given up for it.
+// A journal with a limit: what makes room for new answers, and what is never given up for them.
 
 #include <sys/resource.h>
 
@@ -68,7 +68,7 @@ class JournalRoomTest : public ::testing::Test {
     std::ifstream file(path(), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Three answers of a kilobyte: the first two are delivered.
+  // Appends three answers of a kilobyte; the first two are delivered.
   void AnswerThrice() {
     ASSERT_OK(journal_->Remember(SeenFor("a", "here:1", 1)));
     ASSERT_OK(journal_->Remember(SeenFor("b", "there:1", 2)));
@@ -187,7 +187,7 @@ TEST_F(JournalRoomTest, RemembersThatItsOwnerOptedOut) {
   EXPECT_FALSE(journal_->OptedOut().value());
 }
 
-// A disk without room for the new file leaves the old one, and the journal goes on.
+// A full disk has no room for the new file: the old one stays, and the journal works on.
 TEST_F(JournalRoomTest, AFullDiskLosesNothing) {
   AnswerThrice();
   const std::string before = FileBytes();
@@ -207,7 +207,7 @@ TEST_F(JournalRoomTest, AFullDiskLosesNothing) {
   EXPECT_EQ(journal_->Entries().value().size(), 4u);
 }
 
-// A second name of the old file would be a journal that nobody locks.
+// A second name of the old file would be a journal without a lock.
 TEST_F(JournalRoomTest, AJournalWithSeveralNamesIsNotWrittenAnew) {
   AnswerThrice();
   const std::string before = FileBytes();
@@ -219,7 +219,7 @@ TEST_F(JournalRoomTest, AJournalWithSeveralNamesIsNotWrittenAnew) {
   EXPECT_OK(journal_->MakeRoom(before.size() - 500));
 }
 
-// What a crash left of an earlier try is in nobody's way.
+// A file left by a crash of an earlier try does no harm.
 TEST_F(JournalRoomTest, AHalfWrittenNewFileIsWrittenOver) {
   AnswerThrice();
   std::ofstream(path() + ".new", std::ios::binary) << std::string(100'000, 'x');
@@ -245,8 +245,8 @@ TEST_F(JournalRoomTest, BytesThatAreNoJournalAreNotCompacted) {
   }
 }
 
-// The device's half: the limit is kept by forgetting, and where that does not do, by silence that
-// knows nothing of the row.
+// The device's half: it keeps to the limit by forgetting, and if that is not enough by declining,
+// which does not depend on the row.
 class LimitedRespondentTest : public JournalRoomTest {
  protected:
   absl::Status Answer(const std::string& study) {
@@ -283,7 +283,7 @@ TEST_F(LimitedRespondentTest, AnswersOnWhileItDelivers) {
   }
   EXPECT_GE(rows_read_, 8);
   EXPECT_TRUE(journal_->Find("me", "s0").value()->forgotten);
-  EXPECT_OK(Answer("s0"));  // was answered
+  EXPECT_OK(Answer("s0"));  // it was answered before
   EXPECT_EQ(journal_->Spent("me").value()->nanos(),
             static_cast<uint64_t>(rows_read_) * SampleTerms().epsilon.nanos());
 }

@@ -55,7 +55,7 @@ class JournalTest : public ::testing::Test {
   void WriteFile(const std::string& bytes) const {
     std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // A journal of three records: ann and bob; ann delivered; cy.
+  // Writes a journal of three records: ann and bob; ann delivered; cy.
   void WriteThreeRecords() const {
     ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
     ASSERT_OK(journal->Append({Entry("ann"), Entry("bob")}));
@@ -156,7 +156,7 @@ TEST_F(JournalTest, FolderThatIsNotThereIsNamed) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none/journal")));
 }
 
-// Whatever length a crash leaves behind, the journal opens to the records that were complete, takes
+// Whatever length a crash leaves, the journal opens with the records that were complete, takes
 // further ones, and keeps them.
 TEST_F(JournalTest, EveryLengthReopensToAPrefix) {
   WriteThreeRecords();
@@ -179,7 +179,7 @@ TEST_F(JournalTest, EveryLengthReopensToAPrefix) {
   EXPECT_EQ(seen, 2);
 }
 
-// One of the header's version may make it a newer one.
+// A flipped bit of the header's version may make it a newer one.
 TEST_F(JournalTest, EveryFlippedBitIsRefused) {
   WriteThreeRecords();
   const std::string whole = ReadFile();
@@ -218,8 +218,8 @@ TEST_F(JournalTest, AnotherFileIsNotTakenForAJournal) {
   EXPECT_EQ(ReadFile().substr(0, 3), "age");
 }
 
-// Whether MADV_WIPEONFORK does what it says. QEMU 7.2, which runs the tests for ARM, takes the
-// advice of a process that it emulates and does not follow it.
+// Whether MADV_WIPEONFORK works here. QEMU 7.2, which runs the tests for ARM, accepts the advice
+// from a process that it emulates and ignores it.
 bool WipesOnFork() {
   void* const page =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -234,7 +234,7 @@ bool WipesOnFork() {
   return status == 0;
 }
 
-// Both have the lock: flock() belongs to the open file, which fork() shares.
+// Both hold the lock: flock() belongs to the open file, which fork() shares.
 TEST_F(JournalTest, AChildAfterForkIsRefusedEveryUse) {
   if (!WipesOnFork()) GTEST_SKIP() << "MADV_WIPEONFORK does nothing here: an emulator";
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
@@ -257,7 +257,7 @@ TEST_F(JournalTest, AChildAfterForkIsRefusedEveryUse) {
   EXPECT_OK(journal->Append({Entry("bob")}));
 }
 
-// The child has the mutex as it was, for ever held by a thread that it has not.
+// In the child the mutex stays locked for ever, by a thread that the child does not have.
 TEST_F(JournalTest, AChildOfABusyJournalIsRefusedToo) {
   if (!WipesOnFork()) GTEST_SKIP() << "MADV_WIPEONFORK does nothing here: an emulator";
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
@@ -298,7 +298,7 @@ TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
   std::filesystem::remove(path());
   ASSERT_OK_AND_ASSIGN(journal, Journal::Open(path()));
   {
-    // Of the same size.
+    // Keeps the size.
     std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(-1, std::ios::end);
     file.put('x');
@@ -314,7 +314,7 @@ TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced or removed")));
 }
 
-// Tens of megabytes, which offsets must bear on every machine.
+// Tens of megabytes test the offsets on every machine.
 TEST_F(JournalTest, AGatewaysAnswersAreAllThereAfterARestart) {
   constexpr int kSubjects = 10'000;
   const auto name = [](int i) { return absl::StrCat("subject ", i); };

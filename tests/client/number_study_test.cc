@@ -87,7 +87,7 @@ TEST(NumberStudyTest, ARangeHasAWidthHoweverWideTheBoundsAre) {
   EXPECT_OK(CheckRounding({.low = -8e307, .high = 8e307}, {.min = -8e307, .max = 8e307}));
 }
 
-// Neighbours are any two rows, their ages and wages, and rows whose wage is no number.
+// Neighbours are any two rows: any ages and wages, and rows whose wage is not a number.
 TEST(NumberStudyTest, ReportsOfAnyTwoRowsStayWithinEpsilon) {
   std::vector<Law<std::string>> laws;
   for (const double age : {20.0, 70.0, kMissingValue}) {
@@ -105,7 +105,7 @@ TEST(NumberStudyTest, ReportsOfAnyTwoRowsStayWithinEpsilon) {
   }
 }
 
-// Cell leaf * 2 + end: the estimate of the upper end's row is the place of the number in the range.
+// The cell is leaf * 2 + end: the upper end's estimate is the place of the number in the range.
 TEST(NumberStudyTest, ReportsHaveTheNumberAsTheirMean) {
   const auto mechanism = *MakeMechanism(WageTerms(), 2);
   for (const auto& [wage, place] : {std::pair{-100.0, 0.0},

@@ -1,5 +1,5 @@
-// A report is made in memory that was there before the row: a device that runs out of memory falls
-// silent before it looks at the row, and not because of what it finds there.
+// A report uses memory that was allocated before the row: a device that runs out of memory falls
+// silent before it reads the row, not because of what it finds there.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using ::coppice::testing::FullTree;
 using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::Numeric;
 
-constexpr int kReports = 50;  // of each row, so that rare draws come too
+constexpr int kReports = 50;  // per row, so that rare draws occur too
 
 std::vector<LabelledRow> RowsOfEveryKind() {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -61,7 +61,7 @@ uint64_t TakenBy(const Privatizer& privatizer, LabelledRow row, PrivateRandom& r
   return taken;
 }
 
-// What Privatize() takes for each of the rows.
+// Returns the allocations of Privatize() for each of the rows.
 std::vector<uint64_t> Taken(const Privatizer& privatizer) {
   OpenSslRandom random;
   std::vector<uint64_t> taken;
@@ -85,7 +85,7 @@ class PrivatizerMemoryTest : public ::testing::Test {
 
 TEST_F(PrivatizerMemoryTest, NoRowTakesAny) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
-  // Tails past the table, sets that are sent as bits and as numbers, and long vectors.
+  // These cover tails past the table, sets sent as bits and as numbers, and long vectors.
   for (const MechanismKind kind : AllMechanismKinds()) {
     for (const char* epsilon : {"0.05", "1", "6"}) {
       for (const uint32_t levels : {0u, 3u, 10u}) {
@@ -111,7 +111,7 @@ TEST_F(PrivatizerMemoryTest, NoLabelOfAnIdTakesAny) {
   EXPECT_EQ(Taken(WithLeaves(terms, 5)), Nothing());
 }
 
-// Of these rows two have the same region, and so the same leaves to be about.
+// Two of these rows have the same region, and so the same leaves.
 TEST_F(PrivatizerMemoryTest, PublicValuesTakeSomeAndPrivateOnesNone) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   const Terms terms =
@@ -138,7 +138,7 @@ TEST_F(PrivatizerMemoryTest, PublicValuesTakeSomeAndPrivateOnesNone) {
   }
 }
 
-// The count sees what the same report takes where nothing was set aside for it.
+// The counter sees what the same report allocates where nothing was reserved for it.
 TEST_F(PrivatizerMemoryTest, TheCountSeesAReportThatIsNotPrepared) {
   const Schema schema = *Schema::Create(Features(), "y", {"no", "yes"});
   for (const MechanismKind kind : {MechanismKind::kLaplaceJoint, MechanismKind::kSubsetSelection,

@@ -19,7 +19,7 @@ using ::testing::Not;
 
 constexpr Fingerprint kFingerprint{1, 2, 3};
 
-// A source that is down.
+// A source that always fails.
 class FailingRandom final : public PrivateRandom {
  public:
   absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Down(); }
@@ -64,7 +64,7 @@ TEST(PrivatizerTest, ReportCarriesStudyFingerprintAndTicket) {
   EXPECT_FALSE(report.payload.empty());
 }
 
-// At epsilon 20 the report is the true cell but for odds of about 1 in 5000; 20 cells in 30 leave a
+// At epsilon 20 the report is the true cell with odds of about 5000 to 1; 20 cells in 30 leave a
 // false alarm below 1e-30.
 TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
   const Privatizer privatizer = SamplePrivatizer("sample", 20);
@@ -100,7 +100,7 @@ TEST(PrivatizerTest, TicketFixesTheTree) {
   }
 }
 
-// At epsilon 20 the report is its column's symbol but for odds of 1 in 10^8.
+// At epsilon 20 the report is its column's symbol except with odds of 1 in 10^8.
 TEST(PrivatizerTest, TicketFixesTheColumn) {
   for (const MechanismKind kind : {MechanismKind::kHadamardResponse, MechanismKind::kLocalHashing,
                                    MechanismKind::kSignedHadamard}) {
@@ -122,8 +122,8 @@ TEST(PrivatizerTest, TicketFixesTheColumn) {
   }
 }
 
-// Whatever the row: what is refused for the tree is refused before the row is looked at, and before
-// anything is drawn (a source that is down would say so).
+// A missing tree is refused for any row, before the row is read and before anything is drawn (a
+// failing source would show it).
 TEST(PrivatizerTest, ATicketForATreeThatIsNotHereIsRefused) {
   Terms terms = SampleTerms();
   terms.trees = 2;
@@ -149,8 +149,8 @@ TEST(PrivatizerTest, ATicketForATreeThatIsNotHereIsRefused) {
   EXPECT_GT(refused, 0);
 }
 
-// A report of x = 777 has the law of a missing x, and one of an unknown class that of a class drawn
-// at random: by the draws, as tests/privacy/local_enumeration_test.cc has the laws.
+// A report of x = 777 has the law of a missing x, and one of an unknown class the law of a class
+// drawn at random: tested by the draws, as tests/privacy/local_enumeration_test.cc tests the laws.
 TEST(PrivatizerTest, AnswersForEveryRowThereIs) {
   const Privatizer privatizer = SamplePrivatizer("sample", 2, kFingerprint);
   OpenSslRandom random;

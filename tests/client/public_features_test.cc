@@ -98,8 +98,8 @@ TEST(PublicValuesTest, RefuseWhatNoDeviceSends) {
   }
 }
 
-// The guarantee itself: for every public value and ticket, the laws of the payload of any two rows
-// that share the public value differ by at most exp(epsilon).
+// The guarantee itself: for every public value and ticket, the laws of the payloads of any two rows
+// with that public value differ by at most exp(epsilon).
 TEST(PublicFeaturesTest, PayloadsAreEpsilonPrivateGivenEveryPublicValue) {
   for (const MechanismKind kind :
        {MechanismKind::kSignedHadamard, MechanismKind::kSubsetSelection, MechanismKind::kDirect}) {

@@ -83,7 +83,7 @@ TEST_F(ResponderTest, WhatIsRefusedIsRefusedBeforeAnyRowIsRead) {
   EXPECT_THAT(Respond(MakePrivatizer(4), {Invite("ann", 1)}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
 
-  // The second subject is refused; the first one's row is not read for it.
+  // The second subject is refused, so the first one's row is not read either.
   ASSERT_OK(Respond(MakePrivatizer(2, 1), {Invite("bob", 1)}));
   rows_read_ = 0;
   EXPECT_THAT(Respond(MakePrivatizer(2, 9), {Invite("ann", 1), Invite("bob", 2)}),

@@ -21,7 +21,7 @@ inline Tree SampleTree() {
       SampleSchema());
 }
 
-// Of one tree, SampleTree(), whose root nothing here looks at.
+// Terms of one tree, SampleTree(), whose root the tests ignore.
 inline Terms SampleTerms(const std::string& study = "sample", double epsilon = 2) {
   return Terms{.study = study,
                .schema = std::make_shared<const Schema>(SampleSchema()),
@@ -41,7 +41,7 @@ inline SigningKey FakeKey(uint8_t number = 1) {
   return *SigningKey::FromSeed(seed);
 }
 
-// What a curator says of terms whose fingerprint nobody looks at.
+// What a curator signs about terms whose fingerprint the tests ignore.
 inline Manifest SampleManifest() {
   return {.study = "sample",
           .fingerprint = {1},

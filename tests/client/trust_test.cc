@@ -1,4 +1,4 @@
-// A curator that says another thing about its study than before, or not under its key.
+// A curator that contradicts what it said about its study before, or does not sign it with its key.
 
 #include "client/trust.h"
 
@@ -40,8 +40,8 @@ KeyEndorsement Step(uint8_t from, uint8_t to) {
   return *Endorse(FakeKey(from), Public(to), kNow - 10);
 }
 
-// What stands between the test and the device: the C++ client over gRPC, or the C interface, whose
-// bytes are carried by hand.
+// What lies between the test and the device: the C++ client over gRPC, or the C interface, whose
+// bytes the test carries.
 enum class Interface { kCollector, kC };
 
 class TrustTest : public ::testing::TestWithParam<Interface> {
@@ -53,7 +53,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     journal_ = *Journal::Open(dir_.path() + "/journal");
   }
 
-  // As a device that starts, fetches, and ends.
+  // Acts as a device that starts, fetches, and ends.
   absl::Status Fetch() { return GetParam() == Interface::kC ? FetchInC() : FetchByCollector(); }
 
   absl::Status FetchByCollector() {
@@ -85,7 +85,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     return absl::Status(static_cast<absl::StatusCode>(error.code), error.text);
   }
 
-  // Takes the offer, and is not OK unless its review is asked, which declines.
+  // Takes the offer, and is not OK unless its review is called, which declines.
   void VisitInC(coppice_device* device, coppice_error& error) {
     bool admitted = false;
     coppice_visit_options options;
@@ -113,7 +113,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     if (admitted) error = {};
   }
 
-  // The curator signs what it says with key `number`, after `change`.
+  // The curator signs with key `number` what it says after `change`.
   void Say(const std::function<void(Manifest&)>& change, uint8_t number = 1, KeyChain chain = {}) {
     Manifest manifest = FakeManifest(FakeTerms());
     change(manifest);
@@ -128,7 +128,7 @@ class TrustTest : public ::testing::TestWithParam<Interface> {
     };
   }
 
-  // How many records the journal has.
+  // Returns the number of records in the journal.
   size_t JournalRecords() const {
     std::ifstream file(dir_.path() + "/journal", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -187,7 +187,7 @@ TEST_P(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
     std::swap(curator_, other);
   }
   EXPECT_THAT(records, ElementsAre(1, 2, 2, 2, 2, 2));
-  // What changes is written down, at whichever address it is met.
+  // Changes are written down, at whichever address the study is met.
   Say([](Manifest& m) { m.sequence = 3; });
   EXPECT_OK(Fetch());
   EXPECT_EQ(JournalRecords(), 3u);
@@ -196,7 +196,7 @@ TEST_P(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
   Say([](Manifest& m) { m.sequence = 3; });
   EXPECT_OK(Fetch());
   EXPECT_EQ(JournalRecords(), 3u);
-  // So is another beginning of trust, though the manifest is the same.
+  // So is another root of trust, though the manifest is the same.
   policy_.curator_key = Public(2);
   Say([](Manifest& m) { m.sequence = 3; }, 2);
   EXPECT_OK(Fetch());
@@ -206,7 +206,7 @@ TEST_P(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
 TEST_P(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
   EXPECT_OK(Fetch());
   policy_.demand_pin = true;
-  if (GetParam() == Interface::kC) {  // says so before anything is fetched
+  if (GetParam() == Interface::kC) {  // refuses before anything is fetched
     EXPECT_THAT(Fetch(),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("curator_key must be set")));
   } else {
@@ -221,7 +221,7 @@ TEST_P(TrustTest, AnEndorsedKeyIsAcceptedAndTheOldOneThenRefused) {
   EXPECT_OK(Fetch());
   SignWith(1);
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
-  // Whoever stole an old key leads nobody on who has left it behind.
+  // A stolen old key cannot lead a device that has left it behind.
   SignWith(4, {Step(1, 4)});
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
   SignWith(4, {Step(2, 4)});
@@ -258,7 +258,7 @@ TEST_P(TrustTest, ABadSignatureIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
   Tamper([](v1::SignedManifest& m) { m.mutable_manifest()->back() ^= 1; });
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
-  Tamper([](v1::SignedManifest& m) {  // the pin's key, somebody else's signature
+  Tamper([](v1::SignedManifest& m) {  // with the pin's key and somebody else's signature
     m = ToProto(Sign(FakeKey(2), FakeManifest(FakeTerms())));
     const PublicKey key = Public(1);
     m.mutable_key()->assign(key.begin(), key.end());
@@ -277,7 +277,7 @@ TEST_P(TrustTest, NoManifestIsRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("is missing")));
 }
 
-// Signed, all of them, so that only the parser stands between them and the device.
+// All of them are signed, so that only the parser stands between them and the device.
 TEST_P(TrustTest, AMalformedOrOversizedManifestIsRefused) {
   const std::string good = curator_->studies.manifest.bytes;
   for (const std::string& bytes : {std::string(), std::string("x"), good.substr(0, 50),
@@ -330,7 +330,7 @@ TEST_P(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
 }
 
-// Both talk to the curator itself.
+// Both interfaces talk to the curator directly.
 TEST_P(TrustTest, AStudyThatTakesReportsFromItsRelayIsRefusedInWords) {
   Say([](Manifest& m) {
     m.sealing = ManifestSealing{.suite = 1, .key = {7}, .min_batch = 1000, .payload_bytes = 64};
@@ -363,7 +363,7 @@ TEST_P(TrustTest, WhatTightensIsAcceptedAndIsTheMeasureFromThenOn) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("fewer reports")));
 }
 
-// The same id under other terms, rightly signed: a greater epsilon for who has seen the smaller.
+// The same id with other terms, properly signed: a larger epsilon than the device saw before.
 TEST_P(TrustTest, AStudyThatIsMadeAnewIsRefused) {
   EXPECT_OK(Fetch());
   curator_->studies.tamper = [](v1::GetOfferResponse& response) {
@@ -390,7 +390,7 @@ TEST_P(TrustTest, AManifestThatIsKnownIsNotSentAgain) {
   policy_.curator_key = Public(1);
   EXPECT_OK(Fetch());
   EXPECT_FALSE(sent);
-  policy_.curator_key = Public(2);  // signed by the key before: it has to be shown again
+  policy_.curator_key = Public(2);  // signed by the key before: must be shown again
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
   EXPECT_TRUE(sent);
 }
@@ -405,7 +405,7 @@ TEST_P(TrustTest, WhatWasRefusedIsNotRemembered) {
 
 TEST_P(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
   EXPECT_OK(Fetch());
-  // At another address there is another curator, whom the device knows by a study of its own.
+  // Another address has another curator, which the device knows by a study of its own.
   journal_ = nullptr;
   OpenJournal();
   FakeCurator other;

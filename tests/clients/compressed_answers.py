@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A curator that answers every call with a message of 250 kB that decompresses to 256 MiB. The shipped
-device and command line must refuse it unopened: with an error, and with little memory.
+"""A curator that answers every call with a message of 250 kB that decompresses to 256 MiB. The shipped device and
+command line must refuse it without decompressing it: with an error, and with little memory.
 
     COPPICE_BIN_DIR=build/release/bin tests/clients/compressed_answers.py
 """
@@ -50,7 +50,7 @@ async def serve(reader, writer):
 
 
 def run_client(command):
-    """Exit code, what it wrote to stderr, and the most memory that it took, in MiB."""
+    """Returns the exit code, the stderr, and the peak memory in MiB."""
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
         _, wait_status, usage = os.wait4(child.pid, 0)

@@ -8,7 +8,7 @@ ACCEPTED, DUPLICATE = 1, 2  # ReportOutcome
 
 
 def sample_study(study_id, **more):
-    """CreateStudyRequest: 64 public rows of one feature, where "yes" lies above 5."""
+    """Returns a CreateStudyRequest with 64 public rows of one feature, whose class is "yes" above 5."""
     rows = [{"values": [10.0 * i / 63]} for i in range(64)]
     return dict(
         request_id=f"create-{study_id}", study_id=study_id,
@@ -21,7 +21,7 @@ def sample_study(study_id, **more):
 
 
 def checked_terms(client, offer):
-    """The terms, after their fingerprint; the offer's one tree, after the terms' root."""
+    """Checks the fingerprint of the terms and their root, and returns the terms and the offer's one tree."""
     assert hashlib.sha256(offer.terms).digest() == offer.fingerprint, "terms and fingerprint differ"
     terms = client.message("coppice.v1.Terms", offer.terms)
     leaf_hash = hashlib.sha256(b"\0" + offer.tree).digest()
@@ -31,7 +31,7 @@ def checked_terms(client, offer):
 
 
 def direct_report(terms, tree, ticket):
-    """A report that says nothing: one of all cells (leaf, class), uniformly."""
+    """Makes a report that says nothing: any cell (leaf, class), drawn uniformly."""
     cells = sum(kind == LEAF for kind in tree.kinds) * len(terms.schema.classes)
     width = ((cells - 1).bit_length() + 7) // 8
     return {"ticket": ticket, "payload": secrets.randbelow(cells).to_bytes(width, "little")}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A client that goes on while others attack: health, GetStudy and a report every tenth of a second, over
-a new connection every second. Says "ready" when it has begun, ends when its input does, and prints
-what it met as JSON.
+"""A client that works on while others attack: it calls health and GetStudy and sends a report every tenth of a second,
+over a new connection every second. It says "ready" when it has begun, ends when its input does, and prints what
+happened as JSON.
 """
 
 import json
@@ -24,7 +24,7 @@ CONNECTION_SECONDS = 1
 
 
 def connect():
-    # Channels to one server share a connection unless they are told not to.
+    # Channels to one server share a connection unless told otherwise.
     return ReflectedClient(os.environ["COPPICE_SERVER"], os.environ["COPPICE_CA"],
                            [("grpc.use_local_subchannel_pool", 1)])
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A thousand connections that stall, drip, send garbage, too much or half of something, and one honest
-client beside them, all of whose calls must succeed while the daemon's memory stays bounded.
+"""A thousand connections stall, drip, send garbage, too much or half of something. All calls of one honest client must
+succeed meanwhile, and the daemon's memory must stay bounded.
 
-Run by run.sh, which sets COPPICE_SERVER, COPPICE_CA and COPPICE_DAEMON_PID.
+run.sh runs it, and sets COPPICE_SERVER, COPPICE_CA and COPPICE_DAEMON_PID.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ from device import sample_study
 from reflected import ReflectedClient
 
 CONNECTIONS = 1000
-HANDSHAKE_SECONDS = 20  # common/serving/connections.cc
-LATE_SECONDS = 15       # how much later a busy machine may close
-SETTLE_SECONDS = 20     # for the daemon to close what the attackers left
-MAX_GROWTH_MIB = 600    # of the daemon's resident memory, see docs/threat-model.md
+HANDSHAKE_SECONDS = 20  # in common/serving/connections.cc
+LATE_SECONDS = 15       # a busy machine may close this much later
+SETTLE_SECONDS = 20     # the daemon's time to close what the attackers left
+MAX_GROWTH_MIB = 600    # the daemon's resident memory, see docs/threat-model.md
 BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
-UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # a connection; each answer is above 2 MB
+UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # per connection; each answer is above 2 MB
 MAX_UNREAD_GROWTH_MIB = 150
-UNREAD_SECONDS = 30     # server/access/method_table.cc, for GetOffer
+UNREAD_SECONDS = 30     # in server/access/method_table.cc, for GetOffer
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]
 STREAM = "/coppice.v1.ReportService/StreamReports"
 UNARY = "/coppice.v1.ReportService/SubmitReports"
-# What devices and health checks call, which strangers may where the policy has anonymous devices.
+# Calls of devices and health checks, which strangers may make if the policy has anonymous devices.
 WITHOUT_A_ROLE = [
     "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
     "/coppice.v1.StudyService/GetOffer", "/coppice.v1.StudyService/GetCuratorKeys", UNARY, STREAM]
@@ -60,7 +60,7 @@ async def until_closed(reader):
 
 
 def client_hello():
-    """The first bytes of a TLS handshake."""
+    """Returns the first bytes of a TLS handshake."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     try:
         TLS.wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
@@ -70,7 +70,7 @@ def client_hello():
 
 
 def sends(tls, data):
-    """An attack that sends `data` and then nothing."""
+    """Returns an attack that sends `data` and then nothing."""
     async def attack(reader, writer):
         writer.write(data)
         await until_closed(reader)
@@ -78,7 +78,7 @@ def sends(tls, data):
 
 
 def drips(tls, first, data):
-    """An attack that sends `first`, and `data` a byte a second."""
+    """Returns an attack that sends `first`, and then `data` one byte per second."""
     async def attack(reader, writer):
         writer.write(first)
         for at in range(len(data)):
@@ -90,7 +90,7 @@ def drips(tls, first, data):
 
 
 async def garbage_frames(reader, writer):
-    """Frames whose lengths are right and whose rest is random."""
+    """Sends frames with correct lengths and random content."""
     writer.write(http2.OPENING)
     while True:
         noise = os.urandom(9 + 64)
@@ -101,7 +101,7 @@ async def garbage_frames(reader, writer):
 
 
 async def half_large_message(reader, writer):
-    """Promises 60 MiB, less than the limit, and sends 1 MiB as fast as it may."""
+    """Announces 60 MiB, less than the limit, and sends 1 MiB as fast as it may."""
     writer.write(http2.OPENING + http2.call(1, UNARY))
     promise = b"\0" + (60 << 20).to_bytes(4, "big")
     await http2.Sender(reader, writer, 1).send(promise + bytes(1 << 20))
@@ -109,7 +109,7 @@ async def half_large_message(reader, writer):
 
 
 async def send_bomb(reader, writer, path, encoding):
-    """The status of a call whose one message is a bomb; None if the daemon closed it without one."""
+    """Returns the status of a call whose one message is a bomb; None if the daemon closed it without a status."""
     writer.write(http2.OPENING + http2.frame(
         http2.HEADERS, http2.END_HEADERS, 1, http2.call_headers(path, (b"grpc-encoding", encoding))))
     sender = http2.Sender(reader, writer, 1)
@@ -122,23 +122,23 @@ async def send_bomb(reader, writer, path, encoding):
 
 
 async def bombs(reader, writer):
-    """One to each method in turn."""
+    """Sends a bomb to each method in turn."""
     path = WITHOUT_A_ROLE[int.from_bytes(os.urandom(2), "big") % len(WITHOUT_A_ROLE)]
     await send_bomb(reader, writer, path, b"gzip")
     await until_closed(reader)
 
 
 async def many_streams(reader, writer):
-    """Agrees to the daemon's limit of open calls, and opens more."""
+    """Agrees to the daemon's limit of open calls, and then opens more."""
     writer.write(http2.OPENING)
-    await reader.readexactly(9)  # of its settings; what follows is not looked at
+    await reader.readexactly(9)  # its settings; the rest is ignored
     writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
     await open_calls(writer, 1000)
     await until_closed(reader)
 
 
 async def many_streams_unagreed(reader, writer):
-    """Opens calls before it has agreed to a limit: gRPC 1.51 then knows none."""
+    """Opens calls before it has agreed to a limit: gRPC 1.51 then applies none."""
     writer.write(http2.OPENING)
     await open_calls(writer, 64)
     await until_closed(reader)
@@ -153,7 +153,7 @@ async def open_calls(writer, calls):
 
 
 async def rapid_reset(reader, writer):
-    """Opens calls and takes each back at once."""
+    """Opens calls and cancels each at once."""
     reading = asyncio.ensure_future(until_closed(reader))
     reading.add_done_callback(lambda task: task.cancelled() or task.exception())  # expected
     writer.write(http2.OPENING)
@@ -181,7 +181,7 @@ ONE_LONG_HEADER = http2.OPENING + http2.long_headers(
 
 
 def odd_headers(name, value):
-    """CVE-2023-1428: one of these headers, and then more than 8 kB of others, aborted some versions."""
+    """CVE-2023-1428: one of these headers, followed by more than 8 kB of others, aborted some versions."""
     odd = {b":method": b"POST", b":scheme": b"https", b":path": UNARY.encode(),
            b":authority": b"localhost", b"te": b"trailers",
            b"content-type": b"application/grpc", name: value}
@@ -192,7 +192,7 @@ def odd_headers(name, value):
 CLIENT_HELLO = client_hello()
 BOMB = http2.bomb(BOMB_MIB)
 
-# These never finish what the daemon's handshake timeout is for, so it must close them.
+# These never finish what the daemon's handshake timeout covers, so it must close them.
 STALLS = {
     "tcp, silence": sends(False, b""),
     "half a ClientHello": sends(False, CLIENT_HELLO[:100]),
@@ -228,7 +228,7 @@ class Attacker:
 
     def __init__(self, kind):
         self.kind = kind
-        self.open = False                # did it get as far as attacking?
+        self.open = False                # whether it got as far as attacking
         self.seconds_until_closed = None  # by the daemon
         self._writer = None
 
@@ -261,8 +261,8 @@ def open_files():
 
 
 async def attack():
-    """Attacks until every stalled connection was closed, or should have been. The attackers, and the
-    most files that the daemon had open."""
+    """Attacks until every stalled connection was closed, or should have been. Returns the attackers, and the largest
+    number of files that the daemon had open."""
     kinds = list(ATTACKS)
     attackers = [Attacker(kinds[i % len(kinds)]) for i in range(CONNECTIONS)]
     tasks = [asyncio.ensure_future(attacker.run()) for attacker in attackers]
@@ -282,14 +282,14 @@ async def attack():
 
 
 async def bomb_each_method(problems):
-    """A bomb to each method that strangers may call, one after the other, each refused unopened."""
+    """Sends a bomb to each method that strangers may call, one after the other; each must be refused unopened."""
     memory_before = memory_mib("VmHWM")
     for path in WITHOUT_A_ROLE:
         for encoding in (b"gzip", b"identity"):
             reader, writer = await connect(tls=True)
             status = await asyncio.wait_for(send_bomb(reader, writer, path, encoding), 60)
             writer.transport.abort()
-            # One that says it is not compressed is read as it is, and is no message.
+            # A bomb that claims to be uncompressed is read as it is, and is not a message.
             refused = status == UNIMPLEMENTED if encoding == b"gzip" else status not in (None, 0)
             check(refused, f"{path} answered a bomb ({encoding.decode()}) with {status}", problems)
     growth = memory_mib("VmHWM") - memory_before
@@ -298,7 +298,7 @@ async def bomb_each_method(problems):
 
 
 def create_large_study():
-    """"studies/large", whose whole forest takes more than 2 MB."""
+    """Creates "studies/large", whose whole forest takes more than 2 MB."""
     client = ReflectedClient(os.environ["COPPICE_SERVER"], os.environ["COPPICE_CA"])
     rows = [{"values": [10.0 * i / 999]} for i in range(1000)]
     client.call("coppice.v1.StudyService", "CreateStudy", **{
@@ -315,8 +315,8 @@ class SilentReader:
     """A connection that asks for whole forests and opens no window for them."""
 
     def __init__(self):
-        self.ended = {}     # when, by call
-        self.status = None  # of the first one; later ones refer to it in a code that is not read here
+        self.ended = {}     # time, by call
+        self.status = None  # of the first call; later ones refer to it in a coding that is not read here
         self._writer = None
 
     async def run(self):
@@ -399,7 +399,7 @@ def check(holds, problem, problems):
 
 
 def main():
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it tells of each write that fails
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it reports each write that fails
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     here = os.path.dirname(os.path.abspath(__file__))

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A hostile curator, and what the shipped programs let it learn: devices whose rows it cannot foresee,
-answers that were meant for somebody else, and words that are not for a terminal.
+"""A hostile curator, and what the shipped programs let it learn: devices whose rows it cannot foresee, answers that
+belong to another curator, and texts that must not reach a terminal.
 
-Run by run.sh, which sets COPPICE_SERVER, COPPICE_CA and COPPICE_BIN_DIR. Each scenario is a function that
-raises AssertionError; docs/threat-model.md names them.
+run.sh runs it, and sets COPPICE_SERVER, COPPICE_CA and COPPICE_BIN_DIR. Each scenario is a function that raises
+AssertionError; docs/threat-model.md names them.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def write(folder, name, text):
 
 
 def create_study(folder, study, classes, epsilon="1", server=CURATOR):
-    """A study of one numeric feature whose public rows have the given classes."""
+    """Creates a study of one numeric feature whose public rows have the given classes."""
     schema = {"features": [{"name": "x", "type": "numeric", "min": 0, "max": 10}], "label": "status",
               "classes": classes}
     rows = "".join(f"{i % 10}.5,{classes[i % 10 > 4]}\n" for i in range(60))
@@ -80,7 +80,7 @@ def every_row_is_answered(folder):
 
 
 def an_own_schema_comes_first(folder):
-    """A device that knows what its rows look like declines a study of other classes, whatever its row."""
+    """A device with a schema of its own declines a study of other classes, whatever its row."""
     create_study(folder, "other", ["hiv", "zzz"])
     own = {"features": [{"name": "x", "type": "numeric", "min": 0, "max": 10}], "label": "status",
            "classes": ["healthy", "hiv"]}
@@ -92,7 +92,7 @@ def an_own_schema_comes_first(folder):
         assert declined.returncode == 1 and b"its classes" in declined.stderr, declined.stderr
     assert accepted("other") == 0
 
-    # What only the strict refuse is refused before anybody is asked: the address is nobody's.
+    # A strict refusal comes before any call: nobody listens at the address.
     table = write(folder, "own.csv", "x,status\n3,zzz\n")
     strict = coppice("collect", "simulate", "--study", "other", "--data", table, "--schema", schema,
                      "--strict", server="127.0.0.1:1")
@@ -125,7 +125,7 @@ class SecondDaemon:
 
 
 def forget_the_delivery(journal):
-    """Cuts off the last record, as if the device had died before it noted what was delivered."""
+    """Cuts off the last record, as if the device had died before it recorded what was delivered."""
     with open(journal, "r+b") as file:
         data = file.read()
         at, last = JOURNAL_HEADER_BYTES, None
@@ -163,7 +163,7 @@ def answers_go_to_their_own_curator(folder):
 
 
 def an_unknown_study_ends_nothing(folder):
-    """A curator that says it never heard of a study makes no device forget its answer."""
+    """A curator that claims not to know a study makes no device forget its answer."""
     create_study(folder, "gone", ["no", "yes"])
     table = write(folder, "gone.csv", "x,status\n3,no\n8,yes\n")
     journal = os.path.join(folder, "gone.journal")
@@ -179,7 +179,7 @@ def an_unknown_study_ends_nothing(folder):
 
 
 class RudeServer:
-    """Refuses every call with words that steer a terminal."""
+    """Refuses every call with a text that steers a terminal."""
 
     def __enter__(self):
         self._loop = asyncio.new_event_loop()
@@ -226,7 +226,7 @@ class RudeServer:
 
 
 def no_words_steer_a_terminal(folder):
-    """Error texts of a server come without control characters."""
+    """Error texts of a server are printed without control characters."""
     with RudeServer() as rude:
         for spoken_to in (
                 coppice("study", "show", "--study", "s", server=rude.server),

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A thousand connections to the HTTP port that stall, drip, send garbage, too much or half of something, or read no
-answer, and one honest client beside them, all of whose calls must succeed while the daemon's memory stays bounded.
-Before that, requests for files that are not the console's.
+"""A thousand connections to the HTTP port stall, drip, send garbage, too much or half of something, or read no answer.
+All calls of one honest client must succeed meanwhile, and the daemon's memory must stay bounded. Before that, it
+requests files that are not the console's.
 
-Run by run.sh with --http-listen and --console, which sets COPPICE_SERVER, COPPICE_HTTP, COPPICE_CA and COPPICE_DAEMON_PID.
+run.sh runs it with --http-listen and --console; COPPICE_SERVER, _HTTP, _CA and _DAEMON_PID are set.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from hostile_connections import (check, client_hello, create_large_study, memory
                                  wait_for_files)
 
 CONNECTIONS = 1000
-STALL_SECONDS = 20      # server/http/connection.cc, for the handshake and again for a head
-BODY_SECONDS = 10       # server/access/method_table.cc, for ListStudies
-LATE_SECONDS = 15       # how much later a busy machine may close
-MAX_GROWTH_MIB = 300    # of the daemon's resident memory, see docs/threat-model.md
+STALL_SECONDS = 20      # in server/http/connection.cc, for the handshake and again for a head
+BODY_SECONDS = 10       # in server/access/method_table.cc, for ListStudies
+LATE_SECONDS = 15       # a busy machine may close this much later
+MAX_GROWTH_MIB = 300    # the daemon's resident memory, see docs/threat-model.md
 UNREAD_CONNECTIONS = 40
 UNREAD_FILES = 100
 MAX_FILES_GROWTH_MIB = 60
@@ -34,7 +34,7 @@ MAX_UNREAD_GROWTH_MIB = 350  # --max-answer-bytes, and what is being written as 
 
 HOST, PORT = os.environ["COPPICE_HTTP"].rsplit(":", 1)
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
-LARGE = "/assets/large-1.js"  # 6.4 MB, of tests/clients/CMakeLists.txt
+LARGE = "/assets/large-1.js"  # 6.4 MB, made by tests/clients/CMakeLists.txt
 LIST = "/coppice.v1.StudyService/ListStudies"
 OFFER = "/coppice.v1.StudyService/GetOffer"
 
@@ -68,7 +68,7 @@ def sends(tls, data):
 
 
 def drips(first, data):
-    """Sends `first`, and `data` a byte a second."""
+    """Sends `first`, and then `data` one byte per second."""
     async def attack(reader, writer):
         reading = asyncio.ensure_future(until_closed(reader))
         writer.write(first)
@@ -82,7 +82,7 @@ def drips(first, data):
 
 
 async def floods(reader, writer):
-    """Sends requests without reading an answer."""
+    """Sends requests and never reads an answer."""
     while True:
         writer.write(request(LIST, {}) * 100)
         await writer.drain()
@@ -119,7 +119,7 @@ OTHERS = {
 ATTACKS = {**STALLS, **OTHERS}
 
 
-# Ways out of the console's folder, as they are tried on other servers. Each is a name that no file has.
+# Usual attempts to leave the console's folder. No file has any of these names.
 OUTSIDE = [
     "/../secret.txt", "/assets/../../secret.txt", "/assets/..%2f..%2fsecret.txt", "/assets/%2e%2e/%2e%2e/secret.txt",
     "/assets/%252e%252e%252f%252e%252e%252fsecret.txt", "/assets/..%5c..%5csecret.txt", "/assets/..\\..\\secret.txt",
@@ -132,7 +132,7 @@ MALFORMED = ["/assets/" + "a" * 9000, "/assets/a b.js", "/assets/a\x00b.js", "/a
 
 
 def ask(method, target, headers=None):
-    """The status, headers and body of one request, its target as it is; 0 if the daemon closed without an answer."""
+    """Returns the status, headers and body of one request with an unaltered target; 0 if the daemon just closed."""
     lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *[f"{k}: {v}" for k, v in (headers or {}).items()], "", ""]
     with socket.create_connection((HOST, int(PORT)), timeout=60) as plain:
         with TLS.wrap_socket(plain, server_hostname="localhost") as connection:
@@ -238,7 +238,7 @@ async def leave_answers_unread(problems):
 
 
 async def leave_files_unread(problems):
-    """Readers of a large file that stop hold buffers of their sockets, and no copy of it."""
+    """Readers of a large file that stop reading hold buffers of their sockets, and no copy of the file."""
     memory_before = memory_mib("VmRSS")
     writers = []
     for _ in range(UNREAD_FILES):
@@ -255,7 +255,7 @@ async def leave_files_unread(problems):
 
 
 class HonestClient(threading.Thread):
-    """A call a tenth of a second, each on a connection of its own."""
+    """Makes a call every tenth of a second, each on its own connection."""
 
     def __init__(self):
         super().__init__()

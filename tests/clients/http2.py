@@ -1,4 +1,4 @@
-"""As much of HTTP/2 (RFC 9113) and of its header coding (RFC 7541) as it takes to break their rules."""
+"""As much of HTTP/2 (RFC 9113) and its header coding (RFC 7541) as breaking their rules takes."""
 
 import zlib
 
@@ -29,7 +29,7 @@ def _length(value):
 
 
 def header_block(headers):
-    """Literals that no table remembers."""
+    """Codes headers as literals that no table remembers."""
     return b"".join(b"\0" + _length(len(name)) + name + _length(len(value)) + value
                     for name, value in headers)
 
@@ -46,8 +46,8 @@ def call(stream, path):
 
 
 def bomb(mebibytes):
-    """A gRPC message that says it is compressed: zeros in a field that no message has, about a
-    thousandth of that size."""
+    """A gRPC message that claims to be compressed: zeros in a field that no message has, in about a thousandth of their
+    size."""
     size = mebibytes << 20
     field, length = bytes([15 << 3 | 2]), size
     while length >= 128:
@@ -62,7 +62,7 @@ def bomb(mebibytes):
 
 
 def grpc_status(block):
-    """The grpc-status in a header block of a gRPC server, which uses no Huffman code; None without one."""
+    """Returns grpc-status from a header block of a gRPC server, which uses no Huffman code; None without one."""
     name = b"grpc-status"
     at = block.find(name)
     if at < 0:
@@ -72,7 +72,7 @@ def grpc_status(block):
 
 
 def long_headers(stream, block):
-    """A header block of any length, in as many frames as it takes."""
+    """Splits a header block of any length into as many frames as it takes."""
     parts = [block[i:i + MAX_FRAME] for i in range(0, len(block), MAX_FRAME)]
     frames = [frame(HEADERS if i == 0 else CONTINUATION,
                     END_HEADERS if i == len(parts) - 1 else 0, stream, part)
@@ -89,7 +89,7 @@ class Sender:
         self._connection_window = self._stream_window = self._initial_window = 65535
 
     async def send(self, data):
-        """ConnectionError or IncompleteReadError if the peer closes or resets before the end."""
+        """Raises ConnectionError or IncompleteReadError if the peer closes or resets before the end."""
         data = memoryview(data)
         while data:
             room = min(len(data), self._connection_window, self._stream_window, MAX_FRAME)

@@ -1,7 +1,7 @@
-// One study from beginning to end, by a client that has none of Coppice's code and no .proto: health,
-// reflection, a study, an offer whose manifest is verified, a report sent twice, a model, a prediction.
+// Runs one study from beginning to end, as a client without any of Coppice's code or a .proto: health,
+// reflection, a study, an offer with a verified manifest, a report sent twice, a model, a prediction.
 //
-// Run by node_client.sh, with COPPICE_SERVER, COPPICE_CA and NODE_PATH set.
+// node_client.sh runs it, with COPPICE_SERVER, COPPICE_CA and NODE_PATH set.
 
 'use strict';
 
@@ -14,10 +14,10 @@ const loader = require('@grpc/proto-loader');
 const STUDY = 'studies/from-node';
 const LEAF = 'SPLIT_KIND_LEAF';
 const OPTIONS = {keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true};
-const DEADLINE_MS = 30000; // of a call; machines that test are busy
+const DEADLINE_MS = 30000; // per call; test machines are busy
 
-// From grpc/reflection/v1alpha/reflection.proto and grpc/health/v1/health.proto, the fields in use.
-// (An enum is an int32 on the wire.)
+// The fields in use of grpc/reflection/v1alpha/reflection.proto and grpc/health/v1/health.proto. (An enum
+// is an int32 on the wire.)
 const BOOTSTRAP = loader.fromJSON({nested: {grpc: {nested: {
   reflection: {nested: {v1alpha: {nested: {
     ServerReflection: {methods: {ServerReflectionInfo: {
@@ -44,10 +44,10 @@ const deadline = () => ({deadline: Date.now() + DEADLINE_MS});
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part),
   crypto.createHash('sha256')).digest();
 
-// A client of a service, with unary methods that return promises.
+// Makes a client of a service, whose unary methods return promises.
 function connect(definition, service) {
   const client = new (grpc.makeGenericClientConstructor(definition[service], service))(
-    server, credentials, {'grpc.ssl_target_name_override': 'localhost'});  // no name is an address
+    server, credentials, {'grpc.ssl_target_name_override': 'localhost'});  // an address is not a name
   client.ask = (method, request) => new Promise((resolve, reject) => {
     client[method](request, deadline(), (error, response) => error ? reject(error) : resolve(response));
   });
@@ -69,7 +69,7 @@ function reflect(question) {
   });
 }
 
-// All that reflection says of some services, as one package definition.
+// Asks reflection about some services, and returns one package definition.
 async function learn(services) {
   const files = new Map();
   for (const service of services) {
@@ -78,7 +78,7 @@ async function learn(services) {
       files.set(file.toString('latin1'), file);
     }
   }
-  // A FileDescriptorSet is its files, each as field 1 with its length before it.
+  // A FileDescriptorSet holds its files, each as field 1 after its length.
   const parts = [];
   for (const file of files.values()) parts.push(Buffer.from([0x0a]), varint(file.length), file);
   return loader.loadFileDescriptorSetFromBuffer(Buffer.concat(parts), OPTIONS);
@@ -105,7 +105,7 @@ function sampleStudy() {
   };
 }
 
-// Whether the curator's key signed what the offer says, as docs/protocol.md#manifest has it.
+// Checks that the curator's key signed what the offer says, by docs/protocol.md#manifest.
 function checkManifest(offer) {
   const {manifest, signature, key} = offer.manifest;
   const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), key]); // RFC 8410
@@ -115,7 +115,7 @@ function checkManifest(offer) {
   assert(manifest.includes(offer.fingerprint), 'the manifest is of other terms');
 }
 
-// The number of cells (leaf, class) of the offer's one tree, after the fingerprint of the terms and
+// Counts the cells (leaf, class) of the offer's one tree, after checking the fingerprint of the terms and
 // their root.
 function checkedCells(definition, offer) {
   assert.deepStrictEqual(sha256(offer.terms), offer.fingerprint, 'terms and fingerprint differ');
@@ -126,7 +126,7 @@ function checkedCells(definition, offer) {
   return tree.kinds.filter(kind => kind === LEAF).length * terms.schema.classes.length;
 }
 
-// A report of optimized_unary with one bit set. (Not private: that is for devices with a row.)
+// A report of optimized_unary with one bit set. (Not private: a device with a row must randomize.)
 function unaryReport(cells, ticket) {
   const payload = Buffer.alloc(Math.ceil(cells / 8));
   const cell = crypto.randomInt(cells);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs node_client.js through run.sh with @grpc/grpc-js from npm. Where npm or its registry cannot be
-# had the test is skipped (exit 77), except in continuous integration.
+# Runs node_client.js through run.sh with @grpc/grpc-js from npm. Skips the test (exit 77) where npm or its registry is
+# missing, except in continuous integration.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=$1  # a folder to install into
+tools=$1  # the folder to install into
 
 skip() {
   echo "$1" >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""One study from beginning to end, by a client that has none of Coppice's code: health, reflection, a
-study, an offer, a report sent twice, a model, a prediction.
+"""Runs one study from beginning to end, as a client without any of Coppice's code: health, reflection, a study, an
+offer, a report sent twice, a model, a prediction.
 
-Run by run.sh, which sets COPPICE_SERVER and COPPICE_CA.
+run.sh runs it, and sets COPPICE_SERVER and COPPICE_CA.
 """
 
 import math
@@ -20,7 +20,7 @@ STUDY = "studies/from-python"
 
 
 def status_of(call):
-    """The status code that a call fails with."""
+    """Returns the status code that a call fails with."""
     try:
         call()
     except grpc.RpcError as error:
@@ -35,7 +35,7 @@ def check_service_names(client):
 
 
 def send_report(client):
-    """Takes an offer, answers it, and sends the answer as a device does that lost the first reply."""
+    """Takes an offer, answers it, and sends the answer again like a device that lost the first reply."""
     offer = client.call(STUDIES, "GetOffer", name=STUDY, tickets=1)
     terms, tree = checked_terms(client, offer)
     report = direct_report(terms, tree, offer.tickets[0])
@@ -72,7 +72,7 @@ def main():
     send_report(client)
     model = build().model
     assert model.certificate.reports == 2, model.certificate
-    # The public rows, 32 a class, weigh more than two reports that say nothing.
+    # The public rows, 32 per class, outweigh two reports that say nothing.
     assert predict(client, model.name) == ["no", "yes"]
 
     client.call(STUDIES, "DeleteStudy", name=STUDY)

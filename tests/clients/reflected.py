@@ -1,14 +1,14 @@
-"""A gRPC client that is told nothing but the server's address: it asks the reflection service for the
-file descriptors, and builds messages from them. It has no .proto and no generated code; reflection's
-and health's own few messages are written down here.
+"""A gRPC client that knows only the server's address: it asks the reflection service for the file descriptors, and
+builds messages from them. It has no .proto and no generated code; only the few messages of reflection and health are
+written down here.
 
-For Debian's python3-grpcio and python3-protobuf (/usr/bin/python3).
+It needs Debian's python3-grpcio and python3-protobuf (/usr/bin/python3).
 """
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-DEADLINE_SECONDS = 30  # of a call; machines that test are busy
+DEADLINE_SECONDS = 30  # per call; test machines are busy
 
 REFLECTION = "grpc.reflection.v1alpha.ServerReflection"
 HEALTH = "grpc.health.v1.Health"
@@ -16,7 +16,7 @@ _SERVING = 1
 
 
 def _file(package, messages):
-    """A file of `messages`, a dict from a name to (field, number, type[, repeated]) tuples."""
+    """Makes a file of `messages`, a dict from a name to (field, number, type[, repeated]) tuples."""
     field_type = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(
         name=package.replace(".", "/") + ".proto", package=package, syntax="proto3")
@@ -33,8 +33,8 @@ def _file(package, messages):
     return file
 
 
-# From grpc/reflection/v1alpha/reflection.proto and grpc/health/v1/health.proto, the fields in use.
-# (An enum is an int32 on the wire.)
+# The fields in use of grpc/reflection/v1alpha/reflection.proto and grpc/health/v1/health.proto. (An enum is an int32 on
+# the wire.)
 _BOOTSTRAP = [
     _file("grpc.reflection.v1alpha", {
         "ServerReflectionRequest": [("file_by_filename", 3, "string"),
@@ -56,7 +56,7 @@ _BOOTSTRAP = [
 
 
 class ReflectedClient:
-    """Calls methods by their names, with requests as keyword arguments."""
+    """Calls methods by name, with requests as keyword arguments."""
 
     def __init__(self, server, ca_file, options=()):
         with open(ca_file, "rb") as file:
@@ -81,7 +81,7 @@ class ReflectedClient:
         return [service.name for service in response.list_services_response.service]
 
     def call(self, service, method, **request):
-        """The response of a unary method; grpc.RpcError if the server says so."""
+        """Returns the response of a unary method; raises grpc.RpcError if the call fails."""
         described = self._service(service).FindMethodByName(method)
         if described is None:
             raise LookupError(f"reflection knows no method {method} of {service}")
@@ -89,7 +89,7 @@ class ReflectedClient:
                            described.output_type.full_name, request)
 
     def message(self, name, serialized=b""):
-        """A message of the type that is called `name`, parsed from bytes."""
+        """Parses a message of the type `name` from bytes."""
         message = self._type(name)()
         message.ParseFromString(serialized)
         return message
@@ -105,7 +105,7 @@ class ReflectedClient:
             return self._pool.FindServiceByName(name)
 
     def _learn(self, **question):
-        """Takes the files of an answer, and asks for those that they need and it lacks."""
+        """Adds the files of an answer, and asks for the missing files that they need."""
         response = self._reflect(**question)
         files = {}
         for serialized in response.file_descriptor_response.file_descriptor_proto:

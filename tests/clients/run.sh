@@ -33,7 +33,7 @@ show_log() {
 }
 
 "$root/deploy/make-certs.sh" "$work/certs" >&2
-# With fewer files than a thousand connections need: the daemon has to raise that limit itself.
+# The limit is below what a thousand connections need: the daemon has to raise it itself.
 (
   ulimit -Sn 512
   exec "$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Calls with two :path headers, against a daemon whose policy lets strangers call nothing but health
-checks: whichever of the two counts must count for the policy and for the dispatch alike.
+"""Makes calls with two :path headers, against a daemon whose policy lets strangers call only health checks: the policy
+and the dispatch must use the same one of the two.
 
-Run by run.sh with closed_policy.json.
+run.sh runs it with closed_policy.json.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ TLS.set_alpn_protocols(["h2"])
 
 
 def headers(first, second, late):
-    """The second path among the pseudo-headers, or after the others, where none belongs."""
+    """Puts the second path among the pseudo-headers, or after the others, where it must not be."""
     block = [(b":method", b"POST"), (b":scheme", b"https"), (b":path", first),
              (b":authority", b"localhost")]
     rest = [(b"te", b"trailers"), (b"content-type", b"application/grpc")]
@@ -31,7 +31,7 @@ def headers(first, second, late):
 
 
 async def call(first, second, late):
-    """Messages of the answer, and its status; None if the connection or the call was cut."""
+    """Returns the answer's messages and its status; None if the connection or the call was cut."""
     reader, writer = await asyncio.open_connection(HOST, PORT, ssl=TLS, server_hostname="localhost")
     writer.write(http2.OPENING + http2.frame(http2.HEADERS, http2.END_HEADERS, 1,
                                              headers(first, second, late))

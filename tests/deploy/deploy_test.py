@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What deploy/ holds agrees with the programs: deploy_test.py BIN_DIR SOURCE_DIR
+"""The files of deploy/ agree with the programs: deploy_test.py BIN_DIR SOURCE_DIR
 
-Every setting of coppiced is in the full configuration, and nothing else; both configurations, the
-sample policy, the unit and the Kubernetes manifest pass `coppiced --check-config`; an unknown
-setting does not. The same of coppice-relay and its one configuration. What `cmake --install` puts under a prefix names paths under that prefix.
+The full configuration has every setting of coppiced, and nothing else; both configurations, the sample policy, the
+unit and the Kubernetes manifest pass `coppiced --check-config`; an unknown setting does not. The same holds for
+coppice-relay and its configuration. What `cmake --install` puts under a prefix names paths under that prefix.
 """
 
 import os
@@ -19,7 +19,7 @@ DEPLOY = os.path.join(SOURCE, "deploy")
 COPPICED = os.path.join(BIN, "coppiced")
 RELAY = os.path.join(BIN, "coppice-relay")
 
-# Only for a command line: what a file cannot sensibly set.
+# Command-line only, as a file cannot sensibly set them.
 NOT_IN_FILES = {"help", "version", "config", "check-config", "self-test"}
 
 
@@ -41,12 +41,12 @@ def flags_of_help(program=COPPICED):
 
 
 def keys_of(toml):
-    """With those that are commented out, which show a default."""
+    """Returns the settings, also those commented out, which show a default."""
     return re.findall(r"^(?:# ?)?([a-z-]+) = ", toml, re.MULTILINE)
 
 
 class Place:
-    """A folder with certificates, as a machine that the samples are made for would have."""
+    """A folder with certificates, like a machine that the samples are made for."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="coppice-deploy-")
@@ -88,7 +88,7 @@ class Place:
         return path
 
     def check(self, toml, *flags):
-        """`coppiced --check-config` of a configuration whose paths lead into this folder, with flags beside it."""
+        """Runs `coppiced --check-config` on a configuration with its paths moved into this folder, with more flags."""
         moved = re.sub(r"/[\w/.-]+", lambda path: self.path_here(path.group()), toml)
         path = os.path.join(self.folder, "coppiced.toml")
         with open(path, "w", encoding="utf-8") as file:
@@ -129,7 +129,7 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(paths, {self.prefix + path for path in (
             "/bin/coppiced", "/etc/coppice/coppiced.toml", "/etc/coppice/server.key",
             "/share/doc/coppiced/operating.md")})
-        for path in paths - {self.prefix + "/etc/coppice/server.key"}:  # the operator's own
+        for path in paths - {self.prefix + "/etc/coppice/server.key"}:  # the operator adds it
             self.assertTrue(os.path.exists(path), path)
         self.assertIn(f'policy = "{self.prefix}/etc/coppice/policy.json"', self.installed("etc/coppice/coppiced.toml"))
 
@@ -216,7 +216,7 @@ class DeployTest(unittest.TestCase):
         toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "full.toml"), flags=re.MULTILINE)
         for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
             toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
-        # Either folders, or a fleet.
+        # It takes either folders or a fleet.
         for other in (r"store|peer-\w+|lease-seconds", r"data-dir|backup-dir"):
             with self.subTest("without " + other):
                 self.assert_good(re.sub(rf"^(?:{other}) = .*\n", "", toml, flags=re.MULTILINE))
@@ -255,7 +255,7 @@ class DeployTest(unittest.TestCase):
             probe = re.search(r"command: \[coppice, (.*)\]", read("kubernetes", manifest)).group(1)
             arguments = [part.strip().strip('"') for part in probe.split(",")]
             outcome = run(os.path.join(BIN, "coppice"), *arguments[:-1], self.place.certs + "/ca.crt")
-            self.assertEqual(outcome.returncode, 1, outcome.stderr)  # nobody is there, but it is understood
+            self.assertEqual(outcome.returncode, 1, outcome.stderr)  # nobody listens, but it was understood
 
     def test_the_unit_is_understood_and_hardened(self):
         if shutil.which("systemd-analyze") is None:
@@ -272,7 +272,7 @@ class DeployTest(unittest.TestCase):
 
     def test_the_unit_lets_the_daemon_write_where_the_full_configuration_says(self):
         unit = read("systemd", "coppiced.service")
-        self.assertIn("ProtectSystem=strict", unit)  # so nothing else can be written
+        self.assertIn("ProtectSystem=strict", unit)  # so it can write nothing else
         states = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1).split()
         writable = {"/var/lib/" + state for state in states}
         toml = read("config", "full.toml")
@@ -284,7 +284,7 @@ class DeployTest(unittest.TestCase):
 
 
 class AlertsTest(unittest.TestCase):
-    """deploy/prometheus/alerts.yml, rule by rule, as text: Debian's Prometheus is not needed for that."""
+    """Reads deploy/prometheus/alerts.yml rule by rule, as text, so that Debian's Prometheus is not needed."""
 
     def setUp(self):
         rules = re.split(r"^      - alert: ", read("prometheus", "alerts.yml"), flags=re.MULTILINE)[1:]
@@ -311,7 +311,7 @@ class AlertsTest(unittest.TestCase):
 
 
 class RelayTest(unittest.TestCase):
-    """The relay's configuration on a machine that has all the files that it names."""
+    """The relay's configuration on a machine with all the files that it names."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="coppice-relay-")
@@ -371,7 +371,7 @@ class RelayTest(unittest.TestCase):
         self.assertIn(f'data-dir = "/var/lib/{state}"', toml)
         for name in re.findall(r"^LoadCredential=([\w.]+):", unit, re.MULTILINE):
             self.assertIn(f"/run/credentials/coppice-relay.service/{name}", toml)
-        # A credential is a copy that never changes: a device that is struck off would stay admitted.
+        # A credential is a copy that never changes: a removed device would stay admitted.
         devices = re.search(r'^admission = "(.*)"$', toml, re.MULTILINE).group(1)
         self.assertFalse(devices.startswith("/run/credentials/"), devices)
         group = re.search(r"^SupplementaryGroups=(.*)$", unit, re.MULTILINE).group(1)

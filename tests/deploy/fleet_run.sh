@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deploy/fleet/run.sh does what it says, and leaves nothing: fleet_run.sh BIN_DIR SOURCE_DIR
+# deploy/fleet/run.sh does what it says, and leaves nothing behind: fleet_run.sh BIN_DIR SOURCE_DIR
 # Skipped (exit code 77) where its packages are missing and cannot be installed, or another fleet runs.
 set -euo pipefail
 bin=$1
@@ -16,7 +16,7 @@ fail() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Its count finds what is lost, counted twice or overspent, and how long nobody was answered.
+# Its count finds lost, twice counted and overspent reports, and how long nobody answered.
 count() {  # count DEVICES COUNTED SPENT
   mkdir -p "$work/load"
   printf 'killed|1000.0|1020.0\n' >"$work/load/faults"
@@ -45,7 +45,7 @@ cat "$work/err" "$work/out"
 tail -n 1 "$work/out" |
   grep -qE '^\{"accepted":[0-9]{3,},"lost":0,"counted_twice":0,"overspent":0,"takeover_seconds":[0-9.]+\}$' ||
   fail "its last line is not what the contract says"
-# Jobs asked for ten times what there is: three fit into the budget, and three were charged.
+# Jobs asked for ten times the budget: three fit, and three were charged.
 grep -q 'jobs were charged 0.9 of 1;' "$work/out" || fail "not as much was charged as fits"
 rows=("curator killed" "curator drained" "database switched over" "primary killed")
 if ! grep -q "No namespaces" "$work/out"; then rows+=("link cut"); fi

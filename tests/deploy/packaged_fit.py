@@ -1,4 +1,4 @@
-"""What a data scientist does first, with nothing but the package and what it recommends."""
+"""A data scientist's first steps, with nothing but the package and what it recommends."""
 
 import warnings
 

@@ -1,19 +1,19 @@
 #!/bin/sh
-# The main job in a Debian that has the packages coppice and coppiced and nothing else of ours: README.Debian's commands,
-# the daemon as its unit starts it, and what a new user does next. packages_test.py runs it in an empty system.
+# Runs the main job in a Debian that has the packages coppice and coppiced and nothing else of ours: README.Debian's
+# commands, the daemon as its unit starts it, and a new user's next steps. packages_test.py runs it in an empty system.
 # shellcheck disable=SC2046,SC2091  # the unit's command lines are run word by word
 set -eu
 unit=/usr/lib/systemd/system/coppiced.service
-user=61184  # of those that systemd makes up for DynamicUser
+user=61184  # one of the ids that systemd makes up for DynamicUser
 
 setting() { sed -n "s/^$1=//p" "$unit"; }
 as_daemon() { exec setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs "$@"; }
 
-# README.Debian up to the line that wants systemd.
+# Run README.Debian up to the line that needs systemd.
 sed -n '/^    cd /,/^    systemctl/{/systemctl/d; s/^    //p}' /usr/share/doc/coppiced/README.Debian > /root/first_start
 sh -eux /root/first_start
 
-# What systemd does before it starts the daemon.
+# Do what systemd does before it starts the daemon.
 [ "$(setting DynamicUser)" = yes ]
 for folder in $(setting StateDirectory); do
   install -d -m "$(setting StateDirectoryMode)" -o "$user" -g "$user" "/var/lib/$folder"
@@ -33,7 +33,7 @@ until coppice health > /root/health 2>&1; do
   sleep 0.1
 done
 
-# Whoever has no token may send reports, and nothing else.
+# Callers without a token may send reports, and nothing else.
 if coppice study list 2> /root/refused; then echo "anybody may list studies"; exit 1; fi
 grep "you showed no token" /root/refused
 
@@ -44,7 +44,7 @@ coppice collect simulate --study first --data /root/rows/private.csv --journal /
 coppice model build --study first --model first-tree
 coppice model evaluate --model first-tree --data /root/rows/test.csv
 
-# A ledger, for the purge to leave alone.
+# Make a ledger, which the purge must leave alone.
 coppice dataset create --dataset people --data /root/rows/private.csv --schema /root/rows/schema.json --epsilon-total 3
 coppice train submit --dataset people --algorithm auto --epsilon 2 --job forest --wait
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The Debian packages in an empty Debian 12: packages_test.py BUILD_DIR SOURCE_DIR
 
-They are built from BUILD_DIR twice, and of the same bytes; lintian has nothing against them; the main job runs from
-them alone, in a root made by debootstrap; a purge leaves what the daemon wrote; devices are built from theirs, the one
-in C by a C compiler alone; the last stage of the container's recipe, executed line by line, starts the daemon. Only root
-can make such systems: others skip it (exit code 77).
+Building them twice from BUILD_DIR gives the same bytes; lintian finds nothing; the main job runs from them alone, in
+a root made by debootstrap; a purge leaves what the daemon wrote; devices are built from their packages, the one in C
+with a C compiler alone; the last stage of the container's recipe, executed line by line, starts the daemon. Only
+root can make such systems; other users skip the test (exit code 77).
 """
 
 import atexit
@@ -22,7 +22,7 @@ BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 PACKAGES = {"coppice", "coppiced", "coppice-relay", "libcoppice-dev", "libcoppice-device-dev", "libcoppice-device1", "python3-coppice", "coppice-doc"}
 WORK = tempfile.mkdtemp(prefix="coppice-packages-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
-DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
+DOWNLOADS = os.path.join(WORK, "downloads")  # apt's downloads for one system serve the next
 BUILT = {}  # the packages and their bills of materials, by name
 EMPTY = os.path.join(BUILD, "debian12")  # kept: another run saves a minute
 PARTIAL = EMPTY + ".partial"
@@ -50,7 +50,7 @@ def checked(*command, **settings):
 
 
 def start_empty_system():
-    """debootstrap, beside whatever else is done meanwhile; nothing to do if the system is there."""
+    """Starts debootstrap in the background; does nothing if the system is there."""
     if os.path.exists(EMPTY):
         return subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True)
     shutil.rmtree(PARTIAL, ignore_errors=True)
@@ -66,13 +66,13 @@ def finish_empty_system(process):
         with open(PARTIAL + "/etc/hosts", "w", encoding="utf-8") as hosts:  # Debian's installer writes it
             hosts.write("127.0.0.1 localhost\n::1 localhost\n")
         with open(PARTIAL + "/etc/dpkg/dpkg.cfg.d/fast", "w", encoding="utf-8") as settings:
-            settings.write("force-unsafe-io\n")  # nobody minds if a crash of the machine costs these systems
+            settings.write("force-unsafe-io\n")  # a crash of the machine may cost these systems
         os.rename(PARTIAL, EMPTY)
     System(EMPTY).checked("apt-get update -qq", network=True)
 
 
 class System:
-    """A Debian in a folder. Whatever runs in it ends with its call, and its mounts too."""
+    """A Debian in a folder. Processes and mounts of a call end with it."""
 
     def __init__(self, root):
         self.root = root
@@ -88,7 +88,7 @@ class System:
         return os.path.join(self.root, *parts)
 
     def run(self, script, network=False, user=None):
-        """Without a network, the loopback of a namespace of its own is all there is: no port is anybody else's."""
+        """Without a network it has only the loopback of its own namespace, so no port clashes."""
         inside = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "HOME=/root"]
         enter = f'mount -t proc proc "$0/proc"; mount --bind {DOWNLOADS} "$0/var/cache/apt/archives"; '
         enter += "" if network else "ip link set lo up; "
@@ -116,7 +116,7 @@ def deb(name):
 
 
 def files(name):
-    """What a package installs besides its documents and what is for lintian."""
+    """Returns what a package installs, except its documents and lintian's files."""
     listed = checked("sh", "-c", f"dpkg-deb --fsys-tarfile {deb(name)} | tar -t").splitlines()
     return {path.removeprefix("./usr/") for path in listed if not path.endswith("/") and "/share/" not in path}
 
@@ -234,7 +234,7 @@ class PackagesTest(unittest.TestCase):
         for package in ("g++", "g++-12", "libabsl-dev", "libgrpc-dev"):
             self.assertNotIn(package, installed)
 
-        # The commands of docs/device.md: first for a device without a transport, then for the sample with what is recommended.
+        # The commands of docs/device.md: for a device without a transport, then for the sample with the extras.
         examples = "/usr/share/doc/libcoppice-device-dev/examples"
         shared, static = re.findall(r"^    (cc device\.c .*) -o device$", read(system.path(), examples[1:], "device.md"), re.M)
         shutil.copy(os.path.join(SOURCE, "tests/client/c/piped_device.c"), system.path("root"))
@@ -273,7 +273,7 @@ class PackagesTest(unittest.TestCase):
         bundled = {package["name"] for package in bill["packages"] if package["name"].startswith("npm:")}
         self.assertLessEqual({"npm:preact", "npm:@bufbuild/protobuf"}, bundled)
         self.assertNotIn("npm:esbuild", bundled)
-        for name in bundled:  # whose licences want their notice to travel with them
+        for name in bundled:  # their licences must come with them
             self.assertIn(name.removeprefix("npm:"), read(SOURCE, "deploy/debian/copyright"))
         answer = system.checked(
             "coppiced --data-dir /tmp/store --insecure --port-file /tmp/port --http-listen 127.0.0.1:8080 2>/tmp/log & "
@@ -296,7 +296,7 @@ class PackagesTest(unittest.TestCase):
         self.assertIn(read(packed, "index.html"), answer)
 
     def follow(self, stage, system):
-        """Does what the lines of a stage say; returns its command and its user."""
+        """Executes the lines of a stage; returns its command and its user."""
         shutil.move(system.path("packages"), system.path("made"))
         user = None
         for line in filter(None, stage.splitlines()):
@@ -330,11 +330,11 @@ class PackagesTest(unittest.TestCase):
     def test_the_last_stage_of_the_container_runs_step_by_step(self):
         text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
         build, _, final = re.split(r"FROM debian:12-slim(?: AS relay)?\n", text)
-        # The stage before it does what made the packages here, from the compilers on.
+        # The stage before it runs what made the packages here, from the compilers on.
         self.assertEqual(build.strip().splitlines()[-1], "RUN deploy/packages.sh /packages")
         system = System.copied("container")
         command, user = self.follow(final, system)
-        # Without a certificate it says which it wants; told to do without one, it serves.
+        # Without a certificate it says which one it needs; told to do without, it serves.
         refused = system.run(" ".join(command), user=user)
         self.assertEqual(refused.returncode, 1, refused.stdout)
         self.assertIn("--tls-cert /etc/coppice/server.crt: cannot be read", refused.stdout)

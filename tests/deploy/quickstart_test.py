@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What `deploy/quickstart.sh --keep` leaves running: quickstart_test.py BIN_DIR SOURCE_DIR
+"""Tests what `deploy/quickstart.sh --keep` leaves running: quickstart_test.py BIN_DIR SOURCE_DIR
 
-In a checkout of the test's own, whose programs are those of BIN_DIR and whose build only notes what it was asked for: the
-daemon runs on, serves its console, and lists its studies to the token alone; a second --keep says what runs; once it was
-stopped, it starts again with what it had, and without a console it says how to call it by curl.
+It works in a checkout of its own, with the programs of BIN_DIR and a build that only notes what it was asked for.
+The daemon runs on, serves its console, and lists its studies only with the token; a second --keep says what runs;
+once stopped, it starts again with its data, and without a console it says how to call it with curl.
 """
 
 import json
@@ -26,7 +26,7 @@ LIST = "coppice.v1.StudyService/ListStudies"
 
 
 def path_without_node(folder):
-    """A PATH that has all of this machine's programs but these two."""
+    """Makes a PATH with all of this machine's programs except node and npm."""
     folder.mkdir()
     for place in os.environ["PATH"].split(":"):
         for program in pathlib.Path(place).glob("*"):
@@ -57,14 +57,14 @@ class Checkout:
 
     def quickstart(self, *flags, node=True):
         path = f"{self.root}/node:{self.without_node}" if node else self.without_node
-        # No table but the synthetic one: it lies nowhere near.
+        # Only the synthetic table is within reach.
         done = subprocess.run([self.root / "deploy/quickstart.sh", *flags], capture_output=True, text=True, check=False,
                               env=os.environ | {"PATH": path}, timeout=300)
         assert done.returncode == 0, done.stderr[-4000:]
         return done
 
     def kept(self, node=True):
-        """What --keep prints, the JSON of its last line, and what it says on stderr."""
+        """Returns what --keep prints, the JSON of its last line, and its stderr."""
         done = self.quickstart("--keep", node=node)
         return done.stdout, json.loads(done.stdout.splitlines()[-1]), done.stderr
 

@@ -1,6 +1,6 @@
 // Every function of the C interface that takes bytes: a curator's responses to each call of a
-// visit, models and rows for them, keys. The first byte says which. Nothing may crash, no row may
-// be answered, and nothing may be sent to who did not prove to be the curator.
+// visit, models and rows for them, keys. The first byte selects the function. Nothing may crash, no
+// row may be answered, and nothing may be sent to a peer that has not proved to be the curator.
 
 #include <unistd.h>
 
@@ -18,13 +18,13 @@ namespace {
 
 using coppice::testing::Require;
 
-// A path for this process alone.
+// Returns a path for this process alone.
 std::string JournalPath(const std::string& name) {
   const std::string file = "fuzz_c_device_" + name + "_" + std::to_string(getpid());
   return (std::filesystem::temp_directory_path() / file).string();
 }
 
-// Removes a file when the process ends. A journal takes nothing more once its file is gone.
+// Removes a file when the process ends. A journal refuses writes once its file is gone.
 struct RemovedAtTheEnd {
   const std::string path;
   ~RemovedAtTheEnd() {
@@ -43,7 +43,7 @@ coppice_device* Open(const std::string& path) {
   return opened;
 }
 
-// A device that trusts nobody yet, with an empty journal of its own.
+// Returns a device that trusts nobody yet, with an empty journal.
 coppice_device* TheDevice() {
   static coppice_device* const device = [] {
     const std::string path = JournalPath("new");
@@ -63,7 +63,7 @@ const coppice::SigningKey& CuratorsKey() {
   return key;
 }
 
-// A device with an answer for the curator that waits: it delivers, and asks for no offer.
+// Returns a device whose answer waits for the curator: it delivers, and asks for no offer.
 coppice_device* DeviceThatWaits() {
   static coppice_device* device = nullptr;
   coppice_device_state state;
@@ -95,7 +95,7 @@ coppice_device* DeviceThatWaits() {
   return device;
 }
 
-// The call that comes next, which must be `method`.
+// Returns the next call, which must be `method`.
 coppice_call CallOf(coppice_visit* visit, const std::string& method) {
   coppice_call call;
   call.struct_size = sizeof(call);
@@ -115,7 +115,7 @@ coppice_visit* VisitToDeliver() {
   return visit;
 }
 
-// Nobody can sign a challenge that was just drawn by guessing bytes.
+// Guessed bytes cannot sign a challenge that was just drawn.
 void TakeProof(const uint8_t* data, size_t size) {
   coppice_visit* const visit = VisitToDeliver();
   CallOf(visit, "/GetCuratorKeys");
@@ -166,7 +166,7 @@ void TakeOffer(const uint8_t* data, size_t size) {
   coppice_visit_close(visit);
 }
 
-// A model, and a row of it whose texts are the model's own bytes.
+// Opens a model, and predicts for a row whose texts are the model's own bytes.
 void OpenModel(const uint8_t* data, size_t size) {
   coppice_model* model = nullptr;
   if (coppice_model_open(data, size, &model, nullptr) != COPPICE_OK) return;

@@ -1,5 +1,5 @@
-// What the fuzz targets share: the entry point that libFuzzer and replay.cc call, and ways to take
-// an input apart. A target fails by crashing, so that Require() is its only assertion.
+// Shared by the fuzz targets: the entry point that libFuzzer and replay.cc call, and ways to take
+// an input apart. A target fails by crashing, so Require() is its only assertion.
 
 #ifndef COPPICE_TESTS_FUZZ_FUZZ_INPUT_H_
 #define COPPICE_TESTS_FUZZ_FUZZ_INPUT_H_
@@ -24,7 +24,7 @@ inline absl::string_view AsBytes(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// The first byte of `input`, which is shortened by it; 0 if it is empty.
+// Removes and returns the first byte of `input`; 0 if it is empty.
 inline uint8_t TakeByte(absl::string_view& input) {
   if (input.empty()) return 0;
   const auto byte = static_cast<uint8_t>(input.front());
@@ -38,7 +38,7 @@ inline void Require(bool holds, const char* what) {
   std::abort();
 }
 
-// For parsers of files: a file in memory with these bytes, gone with the object.
+// A file in memory with these bytes, for parsers of files; removed with the object.
 class FileOf {
  public:
   FileOf(absl::string_view bytes, absl::string_view extension)

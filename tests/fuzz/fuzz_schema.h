@@ -1,4 +1,4 @@
-// Schemas for the readers of tables, and what must hold of what they read.
+// Schemas for the readers of tables, and properties of what they read.
 
 #ifndef COPPICE_TESTS_FUZZ_FUZZ_SCHEMA_H_
 #define COPPICE_TESTS_FUZZ_FUZZ_SCHEMA_H_
@@ -31,8 +31,8 @@ inline bool FitsItsSchema(const Table& table) {
   return true;
 }
 
-// Whether a device's file is refused for its structure alone: one whose structure passes is read
-// whole by every schema, and to rows that can be answered.
+// True if only a wrong structure makes a device's file fail: if the structure passes, every schema
+// reads the whole file, and into rows that can be answered.
 inline bool IsReadByEverySchema(const std::string& path) {
   const bool sound = CheckTableStructure(path).ok();
   for (const auto& schema :

@@ -1,6 +1,6 @@
-// Requests of HTTP/1.1, in the parts that the first byte says, and the messages in them. However a
-// request is cut, the same is read. What is sent for a file is that file, and no origin but the
-// daemon's own is let in.
+// HTTP/1.1 requests, in parts that the first byte determines, and the messages in them. However a
+// request is cut, it is read alike. A file's answer is that file, and only the daemon's own origin
+// is let in.
 
 #include <google/protobuf/message.h>
 

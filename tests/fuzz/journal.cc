@@ -1,5 +1,5 @@
-// A device's journal: the frames after the header, and the body of one alone, which no check sum
-// hides.
+// A device's journal: the frames after the header, and a single body without the check sum that
+// would hide it.
 
 #include "client/journal_format.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -1,9 +1,8 @@
-// Writes corpus files from what a daemon has stored: stop it, then
+// Writes corpus files from what a daemon has stored: stop it, then run
 //
 //   fuzz_make_corpus DATA_DIR tests/fuzz/corpus
 //
-// Use a small study, a small dataset and small models: a corpus is mutated, so short files are
-// best.
+// Use a small study, dataset and models: a corpus is mutated, so short files are best.
 
 #include <algorithm>
 #include <cstdio>
@@ -28,7 +27,7 @@ void Write(const std::string& folder, absl::string_view name, const std::string&
   std::printf("%s %zu bytes\n", path.c_str(), bytes.size());
 }
 
-// After its length in two bytes.
+// The bytes after their length in two bytes.
 std::string Part(const std::string& bytes) {
   return absl::StrCat(std::string(1, static_cast<char>(bytes.size() % 256)),
                       std::string(1, static_cast<char>(bytes.size() / 256)), bytes);

@@ -1,4 +1,4 @@
-// A signed manifest, as a device gets it, and the text of a pinned key.
+// A signed manifest as a device gets it, and the text of a pinned key.
 
 #include "common/wire/manifest.h"
 

@@ -1,5 +1,5 @@
-// What a device reads without protobuf: for the same bytes it takes what protobuf and common/wire
-// take, with the same values, and refuses the rest. The first byte says which message.
+// Messages that a device reads without protobuf: it accepts the same bytes as protobuf and
+// common/wire, with the same values, and refuses the rest. The first byte selects the message.
 
 #include "client/messages/messages.h"
 
@@ -89,7 +89,7 @@ void CompareOutcomes(absl::string_view bytes) {
   Require((ours->delivery == Delivery::kAccepted) == accepted, "an outcome is read differently");
 }
 
-// No signature of a made-up message checks: only that nothing breaks.
+// Made-up messages have no valid signature, so this only checks that nothing breaks.
 void ReadTheRest(absl::string_view bytes) {
   (void)OpenProof(bytes, std::string(kChallengeBytes, 'c'));
   const auto memory = ManifestMemory::InMemory();

@@ -1,5 +1,4 @@
-// A model file. One that is accepted predicts for rows at the ends of its schema, and explains
-// that.
+// A model file. An accepted model predicts for rows at the ends of its schema, and explains them.
 
 #include <cmath>
 

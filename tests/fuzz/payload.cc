@@ -1,5 +1,5 @@
-// A report's payload: for any mechanism and domain, what Check() accepts is added, what it refuses
-// changes nothing. Input: mechanism, leaves, classes, epsilon, column, then the payload.
+// A report's payload: for any mechanism and domain, what Check() accepts is added, and what it
+// refuses changes nothing. Input: mechanism, leaves, classes, epsilon, column, then the payload.
 
 #include <algorithm>
 #include <vector>
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       coppice::Budget::FromNanos((1 + uint64_t{TakeByte(input)} % 80) * 100'000'000);
   const uint8_t column = TakeByte(input);
   const auto mechanism = coppice::MakeLocalMechanism(kind, *epsilon, domain);
-  if (!mechanism.ok()) return 0;  // not for so many classes
+  if (!mechanism.ok()) return 0;  // it does not take this many classes
 
   std::vector<int64_t> sums((*mechanism)->sum_size(), 7);
   const std::vector<int64_t> before = sums;

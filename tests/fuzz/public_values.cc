@@ -1,5 +1,5 @@
-// What a report shows in the clear: bytes that are read are the one form of the row that they say,
-// and that row has leaves. Input: which features are public, then the bytes.
+// The values that a report shows: accepted bytes are the one encoding of their row, and that row
+// has leaves. Input: which features are public, then the bytes.
 
 #include "common/study/public_values.h"
 

@@ -1,5 +1,5 @@
 // What a relay deals to a device: its envelope, and the terms that the device decides by, as bytes
-// that no signature hides.
+// without the signature that would hide them.
 
 #include <memory>
 #include <string>
@@ -28,7 +28,7 @@ void ReadEnvelope(absl::string_view bytes) {
   static const Deal& deal = *new Deal(SomeDeal());
   const absl::StatusOr<DealtTicket> dealt = OpenEnvelope(deal, bytes);
   Require(dealt.ok() || absl::IsDataLoss(dealt.status()), "an envelope fails in another way");
-  // No tree that is made up hashes to the terms' root.
+  // No made-up tree hashes to the terms' root.
   if (dealt.ok()) Require(dealt->trees.empty(), "a tree that the terms do not stand for");
 }
 

@@ -1,4 +1,4 @@
-// The files of a relay's deal, as another hand or a bad disk may leave them. Input: which file is
+// The files of a relay's deal, as somebody else or a bad disk may leave them. Input: which file is
 // replaced or changed, where, and the bytes.
 
 #include <string>
@@ -24,7 +24,7 @@ void Fill(Epoch& epoch, uint64_t reports) {
   }
 }
 
-// Whatever the files are: nothing that cannot be, and a batch that is what its root says.
+// Whatever the files hold: no impossible state, and a batch that matches its root.
 void Use(Epoch& epoch) {
   Fill(epoch, 1);
   (void)epoch.ReadDocuments();

@@ -1,4 +1,4 @@
-// Where there is no libFuzzer: calls the target with each file of the folders named.
+// Replaces libFuzzer where there is none: calls the target with each file of the folders named.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +18,7 @@ std::string ReadFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// With all that a torn or a short file may be.
+// Runs prefixes too, as files may be torn or short.
 void RunPrefixes(const std::string& input) {
   const size_t step = std::max<size_t>(1, input.size() / 64);
   for (size_t size = 0; size <= input.size(); size += step) {

@@ -1,5 +1,5 @@
-// Sealed reports as anybody may send them. Input: which cipher, whether the rest is a report as it
-// travels or a plaintext that a device seals for us, then the ticket's 32 bytes.
+// Sealed reports from anybody. Input: which cipher, whether the rest is a report as it travels or a
+// plaintext that a device seals for us, then the ticket's 32 bytes.
 
 #include <algorithm>
 #include <string>
@@ -46,7 +46,7 @@ void OpenSealed(const ReportSealing& sealing, const coppice::Ticket& ticket,
   const std::string enc(sealed.encapsulated.begin(), sealed.encapsulated.end());
   const auto payload = opener.Open(ticket, enc, sealed.ciphertext);
   if (!payload.ok()) return;
-  // What opens is what a device of ours would have sealed.
+  // A payload that opens is one that our own device would have sealed.
   Require(payload->size() <= kPayloadBytes, "a payload is longer than its padding");
   std::string padded = {static_cast<char>(payload->size() >> 8),
                         static_cast<char>(payload->size() & 0xff)};

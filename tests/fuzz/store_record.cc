@@ -1,6 +1,6 @@
-// Records of the store, as a damaged disk or another hand may leave them. Input: the kind, then the
-// value; a study's is its record, its counts and the sums of its first tree, the first two after
-// their lengths (two bytes each).
+// Records of the store, as a damaged disk or somebody else may leave them. Input: the kind, then
+// the value; a study's is its record, its counts and the sums of its first tree, the first two
+// after their lengths (two bytes each).
 
 #include <iterator>
 #include <memory>
@@ -42,7 +42,7 @@ void LoadStudy(absl::string_view input) {
   (void)coppice::curator::LoadStudy(store, kId, record);
 }
 
-// With the hash that it must have: whoever can write the store can compute it.
+// Adds the hash that the entry must have: anybody who can write the store can compute it.
 void LoadEntry(absl::string_view input) {
   const coppice::Sha256Digest hash = coppice::Sha256({input});
   std::string value(hash.begin(), hash.end());

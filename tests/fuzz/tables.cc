@@ -1,5 +1,5 @@
-// A CSV file. What is inferred from it reads it strictly, and is read back as it was written; and a
-// check finds something wrong just where a strict reader refuses.
+// A CSV file. The schema inferred from it reads it strictly, and survives writing and reading; a
+// check finds something wrong exactly where a strict reader refuses.
 
 #include "common/tables/tables.h"
 
@@ -13,7 +13,7 @@ using coppice::testing::Require;
 
 namespace {
 
-// The name of the last column, if there is one.
+// Keeps the name of the last column, if there is one.
 class LastColumn : public coppice::CsvSink {
  public:
   absl::Status OnHeader(const std::vector<std::string>& names, const coppice::CsvRow&) override {
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(again.ok(), "an inferred schema cannot be read");
     Require(*again->schema == *inferred->file.schema, "an inferred schema reads as another");
     Require(again->format == inferred->file.format, "an inferred format reads as another");
-    // Rows without a number that is to be predicted are refused by every reader.
+    // Every reader refuses rows that lack a number to predict.
     if (number) continue;
     Require(IsReadStrictly(file.path(), *again, true),
             "a schema refuses what it was inferred from");

@@ -1,5 +1,5 @@
-// What a device is offered: the terms' bytes, and a tree with its path to their root. Input: the
-// length of the terms (two bytes), the terms, then the tree.
+// An offer to a device: the terms' bytes, and a tree with its path to their root. Input: the length
+// of the terms (two bytes), the terms, then the tree.
 
 #include <string>
 

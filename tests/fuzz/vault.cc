@@ -1,5 +1,5 @@
-// What a sealed store and its key file hold, as another hand may leave them. Input: the kind, then
-// a key file, the state of the store, a wrapped key, or a sealed record.
+// The contents of a sealed store and its key file, as somebody else may leave them. Input: the
+// kind, then a key file, the state of the store, a wrapped key, or a sealed record.
 
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ void ParseKeys(absl::string_view text) {
   if (keys.ok()) Require(keys->Find(keys->current().id) == &keys->current(), "a key is not found");
 }
 
-// A store that is sealed under Keys(), but for one record.
+// Opens a store that is sealed under Keys(), except for one record.
 void OpenWith(const std::string& key, absl::string_view value) {
   auto disk = std::make_unique<coppice::testing::MemoryStore>();
   coppice::storage::StoreBatch batch;

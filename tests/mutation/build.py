@@ -12,9 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-# Without NDEBUG, so that Abseil's and the library's own bounds are checked: a mutant that reads
-# past an end is found out here as it is by the sanitizers. A function that ends without a return
-# does not compile in a build with our warnings, so it does not here.
+# Compiles without NDEBUG, so that Abseil's and the library's bounds are checked: they find a mutant that reads past an
+# end as the sanitizers would. As in a build with our warnings, a function that ends without a return does not compile.
 COMPILE = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-Werror=return-type",
            "-D_GLIBCXX_ASSERTIONS"]
 LINK = [os.environ.get("CXX", "c++"), "-fuse-ld=gold"]
@@ -24,12 +23,12 @@ INCLUDE = re.compile(r'^#include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 class CompileError(Exception):
-    """What the compiler says."""
+    """Carries the compiler's output."""
 
 
 @dataclass
 class Variant:
-    """The sources with one file replaced; or as they are, without one."""
+    """The sources with one file replaced, or unchanged."""
     name: str
     file: str = ""
     text: str = ""
@@ -59,7 +58,7 @@ class Builder:
 
     @functools.cache
     def reachable(self, file):
-        """The file and all of ours that it includes, directly or not."""
+        """Returns the file and all of our files that it includes, directly or not."""
         found, todo = set(), [file]
         while todo:
             one = todo.pop()
@@ -71,7 +70,7 @@ class Builder:
 
     @functools.cache
     def sources_of(self, test):
-        """What a test is linked from: itself, and the sources of every header that it needs."""
+        """Returns what a test is linked from: itself, and the sources of every header that it needs."""
         found, todo = set(), [test]
         while todo:
             one = todo.pop()
@@ -83,13 +82,13 @@ class Builder:
 
     @functools.cache
     def sources_behind(self, header):
-        """x.cc for x.h; for a header without one, those of its folder that include it."""
+        """Returns x.cc for x.h; for a header without one, the sources of its folder that include it."""
         own = ROOT / re.sub(r"\.h$", ".cc", header)
         if own.suffix != ".cc" or not header.endswith(".h"):
             return []
         if own.is_file():
             return [str(own.relative_to(ROOT))]
-        if header.startswith("tests/"):  # what tests share is all in their headers
+        if header.startswith("tests/"):  # helpers of tests are all in their headers
             return []
         beside = (str(path.relative_to(ROOT)) for path in own.parent.glob("*.cc"))
         return [source for source in beside
@@ -102,7 +101,7 @@ class Builder:
     # -- building ------------------------------------------------------------------------------
 
     def precompile(self, tests):
-        """Others' headers, which take most of the time, once for the library and the tests each."""
+        """Precompiles the outside headers, which take most of the time, once for the library and once for the tests."""
         self.run(COMPILE + ["-c", str(HERE / "switch.cc"), "-o", str(self.work / "switch.o")])
         sources = {source for test in tests for source in self.sources_of(test)}
 
@@ -124,7 +123,7 @@ class Builder:
             raise CompileError(done.stderr)
 
     def compile(self, variant, source):
-        """The object of a source; of the variant's own if that is affected."""
+        """Returns the object of a source; the variant's own if it is affected."""
         if not variant.file or variant.file not in self.reachable(source):
             if variant is not self.base:
                 return self.compile(self.base, source)

@@ -41,23 +41,23 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # nothing is left in the source tree
+sys.dont_write_bytecode = True  # leaves nothing in the source tree
 
 import mutants as changes
 from build import ROOT, Builder, CompileError, Variant
 from report import report
 
-# What is changed, and the tests that must notice: these globs pick up new files. Tests that need
-# more than the library's folders, or that are slow, are left out.
+# The sources to change, and the tests that must notice: these globs pick up new files. They leave out tests that are
+# slow or need more than the library's folders.
 SOURCES = ["common/privacy/*.cc", "common/privacy/*.h", "common/ldp/*.cc", "common/ldp/*.h", "common/ldp/payload/*.cc",
            "common/ldp/payload/*.h"]
 TESTS = ["tests/common/privacy/*_test.cc", "tests/common/ldp/*_test.cc", "tests/privacy/*_test.cc"]
 LIBRARY = re.compile(r"common/(base|privacy|ldp)/")
-QUICK_SECONDS = 0.5  # these come first
+QUICK_SECONDS = 0.5  # tests this quick run first
 MAX_TEST_SECONDS = 5
 
-# Seconds of processor time, so that a busy machine kills no mutant: what a test takes unchanged,
-# several times over. The wall clock only ends what sleeps.
+# Limits are in processor seconds, several times what a test takes unchanged, so that a busy machine kills no mutant.
+# The wall clock only ends tests that sleep.
 MIN_SECONDS = 2
 SLOWEST_FACTOR = 8
 MAX_WALL_SECONDS = 120
@@ -70,7 +70,7 @@ def glob(patterns):
 
 
 class CheckError(Exception):
-    """What makes the whole check worthless."""
+    """The whole check is worthless."""
 
 
 class Check:
@@ -81,7 +81,7 @@ class Check:
                              for source in self.builder.sources_of(test))
                       and any(self.builder.affected(file, test) for file in files)]
         self.jobs = jobs
-        self.seconds = {}  # a test's processor time, unchanged
+        self.seconds = {}  # each test's processor time, unchanged
         self.kills = Counter()
         self.results = {}  # mutant -> "killed by x", "time-out in x", "survived", "not compiled"
         self.took = {}
@@ -95,7 +95,7 @@ class Check:
     # -- running one test ----------------------------------------------------------------------
 
     def run(self, program, seconds, mutant=0):
-        """What becomes of a test, "passed" or "killed" or "time-out", and its processor time."""
+        """Runs a test; returns "passed", "killed" or "time-out", and its processor time."""
         limits = (f"ulimit -c 0; ulimit -v {MAX_MEMORY_KIB}; ulimit -t {max(1, round(seconds))}; "
                   'exec "$0" --gtest_break_on_failure --gtest_brief=1')
         child = subprocess.Popen(["/bin/sh", "-c", limits, str(program)], stdin=subprocess.DEVNULL,
@@ -115,10 +115,10 @@ class Check:
     # -- before any mutant is counted ----------------------------------------------------------
 
     def prepare(self):
-        """Every test must pass on the unchanged library, or its failures would say nothing."""
+        """Checks that every test passes on the unchanged library, or its failures would say nothing."""
         self.builder.precompile(self.tests)
         sources = {source for test in self.tests for source in self.builder.sources_of(test)}
-        # The tests first: they take longest.
+        # The tests come first, as they take longest.
         self.each(lambda source: self.builder.compile(self.builder.base, source),
                   sorted(sources, key=lambda source: (source not in self.tests, source)))
 
@@ -135,10 +135,10 @@ class Check:
                  + (f"; left out, because slow: {', '.join(slow)}" if slow else ""))
 
     def switched(self, file, all_of_file):
-        """A variant with as many of the mutants in one as will compile, and which those are."""
+        """Returns a variant with as many of the mutants as compile together, and those mutants."""
         text = (ROOT / file).read_text()
         together = [m for m in all_of_file if m.change.switched and not is_constant(text, m)]
-        # The tests follow when they are needed.
+        # The tests are compiled when they are needed.
         affected = sorted({source for test in self.tests
                            for source in self.builder.affected(file, test) if source != test})
         while together:
@@ -154,7 +154,7 @@ class Check:
         return None, []
 
     def program(self, variant, test):
-        """The test, linked; it must pass when all mutants are there and none is chosen."""
+        """Links the test; it must pass when all mutants are present and none is chosen."""
         program = self.builder.link(variant, test)
         if variant.name.startswith("all/") and self.seconds[test] < QUICK_SECONDS:
             with variant.lock_of("pass " + test):
@@ -167,7 +167,7 @@ class Check:
     # -- the mutants ---------------------------------------------------------------------------
 
     def tests_for(self, file):
-        """Those that can notice, the likeliest and quickest first."""
+        """Returns the tests that can notice, the likeliest and quickest first."""
         own = Path(file).stem
         able = [test for test in self.tests if self.builder.affected(file, test)]
         return sorted(able, key=lambda test: (
@@ -180,7 +180,7 @@ class Check:
             try:
                 program = self.program(variant, test)
             except CompileError:
-                # Together with others it may be the others that do not.
+                # Among several mutants, others may be the ones that do not compile.
                 return self.judge_alone(mutant) if number else "not compiled"
             outcome, _ = self.run(program, self.limit(test), number)
             if outcome != "passed":
@@ -198,7 +198,7 @@ class Check:
             shutil.rmtree(self.builder.work / variant.name, ignore_errors=True)
 
     def run_all(self, by_file, chosen):
-        """Judges the chosen mutants: those of one file after the other, some at a time."""
+        """Judges the chosen mutants, file by file, several at a time."""
         def one_file(file):
             variant, together = self.switched(file, by_file[file])
             return [(m, variant if m in together else None) for m in by_file[file] if m in chosen]
@@ -226,7 +226,7 @@ def line_of(text, mutant):
 
 
 def without_blamed(together, text, place, errors):
-    """The mutants of the lines that do not compile are left out, to be compiled alone."""
+    """Leaves out the mutants of the lines that do not compile, to be compiled alone."""
     for blames in (place + r"\d+: error", place):
         blamed = {int(number) for number in re.findall(blames, errors)}
         left = [mutant for mutant in together if line_of(text, mutant) not in blamed]
@@ -236,7 +236,7 @@ def without_blamed(together, text, place, errors):
 
 
 def is_constant(text, mutant):
-    """True if the statement says that its value is needed by the compiler."""
+    """True if the statement shows that the compiler needs its value."""
     start = max(text.rfind(mark, 0, mutant.change.start) for mark in ";{}")
     # `uint64_t{1}` is one brace of the same statement.
     while start > 0 and text[start] in "{}" and text[start - 1] not in " \n)":
@@ -277,7 +277,7 @@ def main():
                 if mutant in chosen:
                     print(mutant)
         return
-    # So that the folder goes when the check is stopped, too.
+    # Removes the folder even if the check is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="coppice-mutation-") as work:
         check = Check(work, list(by_file), arguments.jobs)

@@ -1,7 +1,7 @@
-"""What is changed: the mutants of one C++ source, each a single token changed.
+"""The mutants of one C++ source, each a single token changed.
 
-A tokenizer and clang-format's blanks are enough, and no parser is needed: comparisons, shifts and
-binary signs always stand between blanks, the brackets of a template and unary signs never do.
+A tokenizer and clang-format's blanks suffice, without a parser: comparisons, shifts and binary signs are always
+between blanks; the brackets of a template and unary signs never are.
 """
 
 import re
@@ -33,7 +33,7 @@ ANYWHERE = {"++": ["--"], "--": ["++"], "true": ["false"], "false": ["true"]}
 @dataclass(frozen=True)
 class Mutant:
     file: str
-    line: str         # as it stands, without the blanks at its ends
+    line: str         # the source line, without the blanks at its ends
     mutated: str
     occurrence: int   # 1 for the first line of this text in the file, 2 for the second ...
     number: int       # from 1 in its file; the mutants of one token follow each other
@@ -73,7 +73,7 @@ def tokenize(source):
 
 
 def increment(token):
-    """The literal plus one, in its own base and with its own suffix."""
+    """Returns the literal plus one, in its own base and with its own suffix."""
     if token.kind == "float":
         digits = re.fullmatch(r"(\d+)(\.0*)", token.text.replace("'", ""))
         return f"{int(digits[1]) + 1}{digits[2]}" if digits else None
@@ -123,13 +123,13 @@ def replacements(token, before, after):
 
 
 def after_operand(source, token):
-    """True of the sign of i++."""
+    """True for the sign of i++."""
     return re.match(r"[\w)\]]", source[token.start - 1:token.start]) is not None
 
 
 def switch_spelling(token, between_blanks, postfix):
-    """What stands for all mutants of a token, chosen when the program runs: see switch.h. The
-    place for the number of the first is a percent sign."""
+    """Returns what stands for all mutants of a token, chosen when the program runs: see switch.h. A percent sign stands
+    for the number of the first."""
     if token.kind in ("integer", "float"):
         return f"(coppice_mutant == % ? {{}} : {token.text})"
     if between_blanks and token.text in SWITCHES:
@@ -148,7 +148,7 @@ PREFIX_SWITCHES = {"++": "Increment", "--": "Decrement", "-": "Negate"}
 
 
 def switched_source(source, mutants):
-    """The source with all these mutants in it, each chosen by its number when the program runs."""
+    """Returns the source with all these mutants in it, each chosen by its number when the program runs."""
     first_of = {}
     for mutant in mutants:
         first_of.setdefault(mutant.change.start, mutant)
@@ -177,7 +177,7 @@ def mutants_of(file, source):
     return mutants
 
 
-# A sample and the mutated lines that it must give: all of them and no other.
+# A sample and the mutated lines that it must give, all of them and no others.
 SAMPLE = r'''
 #include <array>
 #define LIMIT 7
@@ -224,7 +224,7 @@ z >>= 010; w = 2.0 - 1e-9 + x0;
 
 
 def self_test():
-    """The lines of the sample that differ from what is expected; none if all is well."""
+    """Returns the lines of the sample that differ from the expected ones; none if all is well."""
     found = [mutant.mutated for mutant in mutants_of("sample", SAMPLE)]
     expected = EXPECTED.strip().split("\n")
     return ([f"missing: {line}" for line in expected if line not in found] +

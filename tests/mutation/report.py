@@ -1,4 +1,4 @@
-"""What became of the mutants, held against what survivors.txt explains."""
+"""Compares the results of the mutants with what survivors.txt explains."""
 
 import re
 import resource
@@ -12,7 +12,7 @@ ENTRY = re.compile(r"(\S+)(?: \((\d+)\))?\n- (.*)\n\+ (.*)\n: (.*)")
 
 
 def read_survivors():
-    """The keys of survivors.txt, each with its reason."""
+    """Reads the keys of survivors.txt, each with its reason."""
     listed = {}
     entry = []
     for line in SURVIVORS.read_text().splitlines():
@@ -33,10 +33,10 @@ def read_survivors():
 
 
 def report(results, seconds, whole):
-    """Prints what became of the mutants, and returns whether that is well.
+    """Prints the results of the mutants, and returns whether they are good.
 
-    `results` says of each mutant "killed by ...", "time-out by ...", "survived" or "not compiled";
-    `whole`, whether these are all the mutants there are.
+    `results` has for each mutant "killed by ...", "time-out by ...", "survived" or "not compiled"; `whole` tells
+    whether these are all mutants.
     """
     listed = read_survivors()
     counted = {mutant: result for mutant, result in results.items() if result != "not compiled"}

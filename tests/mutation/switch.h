@@ -1,5 +1,5 @@
-// Tokens that are one thing or another, as the environment says when the program starts: with them
-// all mutants of a file are compiled at once, which is several times as fast as one by one.
+// Tokens that the environment switches when the program starts. With them all mutants of a file
+// compile at once, which is several times as fast as one by one:
 //
 //   a < b    is spelled    a < coppice_mutation::Less<7>() < b
 //
@@ -9,7 +9,7 @@
 #ifndef COPPICE_TESTS_MUTATION_SWITCH_H_
 #define COPPICE_TESTS_MUTATION_SWITCH_H_
 
-extern int coppice_mutant;  // 0: nothing is changed
+extern int coppice_mutant;  // 0 changes nothing
 
 namespace coppice_mutation {
 
@@ -65,7 +65,7 @@ COPPICE_SWITCH(ShiftLeft, <<=, >>=)
 COPPICE_SWITCH(ShiftRight, >>=, <<=)
 #undef COPPICE_SWITCH
 
-// Before an operand: ->* binds nearly as tightly as what it stands for.
+// Goes before an operand: ->* binds nearly as tightly as the operator that it replaces.
 #define COPPICE_SWITCH(Name, op, instead)             \
   template <int kNumber>                              \
   struct Name {};                                     \

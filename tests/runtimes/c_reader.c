@@ -1,5 +1,5 @@
-/* What an exported header answers: reads rows of doubles from standard input, and writes the label
-   and the probabilities of each, or its number.
+/* Answers rows with an exported header: reads rows of doubles from standard input, and writes the
+   label and the probabilities of each, or its number.
 
    gcc -DHEADER='"model.h"' [-DNUMBER] c_reader.c */
 #include <stdio.h>

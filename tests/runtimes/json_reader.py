@@ -1,10 +1,10 @@
-"""A reader of `coppice model export --format json`: all that docs/export.md says of it."""
+"""Reads the output of `coppice model export --format json`, by docs/export.md alone."""
 
 import math
 
 
 def encode(feature, value):
-    """As the model knows it: None if missing, else a number, or a category or "other"."""
+    """Returns the value as the model knows it: None if missing, else a number, or a category or "other"."""
     if value is None or feature["type"] == "categorical":
         return value
     value = min(max(value, feature["min"]), feature["max"])
@@ -44,7 +44,7 @@ def leaf_of(tree, row, features):
 
 
 def predict(model, values):
-    """(label, probabilities), or a number. `values` has None or a value by each feature's name."""
+    """Returns (label, probabilities), or a number. `values` has a value or None for each feature's name."""
     features = {feature["name"]: feature for feature in model["features"]}
     row = {name: encode(feature, values[name]) for name, feature in features.items()}
     for derived in model["derived"]:

@@ -1,9 +1,9 @@
-// What onnxruntime answers to the rows of sample_models.
+// Answers the rows of sample_models with onnxruntime.
 //
 //   node onnx_reader.js onnxruntime-node|onnxruntime-web SET ROWS FOLDER...
 //
-// In each FOLDER reads model.onnx, model.json (for the order of the classes) and SET.rows, of these
-// the first ROWS, and writes SET.RUNTIME as SET.answers has it.
+// Reads model.onnx, model.json (for the order of the classes) and the first ROWS rows of SET.rows in each
+// FOLDER, and writes SET.RUNTIME in the format of SET.answers.
 'use strict';
 const fs = require('fs');
 const path = require('path');

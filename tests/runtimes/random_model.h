@@ -1,5 +1,5 @@
 // Models that no trainer makes: every kind of split and leaf, cuts beyond bounds and between whole
-// numbers, trees of one leaf and of a long row of splits, leaves that nothing is known of.
+// numbers, trees of one leaf and of a long row of splits, leaves without any information.
 
 #ifndef COPPICE_TESTS_RUNTIMES_RANDOM_MODEL_H_
 #define COPPICE_TESTS_RUNTIMES_RANDOM_MODEL_H_

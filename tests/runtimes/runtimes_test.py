@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Exported models answer in other runtimes as they do in ours.
+"""Exported models give the same answers in other runtimes as in ours.
 
     runtimes_test.py SAMPLE_MODELS SOURCE_DIR FOLDER TOOLS [ROWS]
 
-Runs SAMPLE_MODELS into FOLDER (ROWS rows a model and set, 100,000 unless said), installs
-onnxruntime into TOOLS by npm, and compares every answer with ours. What is missing of
-tests/runtimes/packages.txt is installed; where that, or npm's registry, cannot be had, the test is
-skipped (exit 77).
+Runs SAMPLE_MODELS into FOLDER (ROWS rows per model and set, 100,000 by default), installs onnxruntime into TOOLS by
+npm, and compares every answer with ours. Installs what is missing of tests/runtimes/packages.txt; skips the test
+(exit 77) where that fails, or npm's registry is missing.
 
 Where a single tree's leaf has the label, labels must be equal everywhere.
 """
@@ -51,26 +50,26 @@ import numpy
 import onnx
 import xgboost
 
-import json_reader  # beside this file
+import json_reader  # next to this file
 
 ROWS = int(sys.argv[5]) if len(sys.argv) > 5 else 100_000
 WEB_ROWS = 10_000  # the same code, compiled for browsers
-JSON_ROWS = 200    # a row at a time
-SCHEMA_TREES = 5   # a model: jsonschema takes its time
+JSON_ROWS = 200    # one row at a time
+SCHEMA_TREES = 5   # per model, as jsonschema is slow
 CONTRIBUTION_ROWS = 20
 
-# By runtime: the largest difference of a probability, or of a number as a share of its range; and
-# the lead over the runner-up from which on labels must be equal.
+# By runtime: the largest difference of a probability, or of a number as a share of its range; and the least lead over
+# the runner-up with which labels must be equal.
 TOLERANCES = {"json": (1e-12, 1e-12), "c": (1e-12, 1e-12),
               "onnxruntime-node": (1e-7, 1e-9), "onnxruntime-web": (1e-7, 1e-9),
               "xgboost": (1e-6, 1e-6),
-              # It adds terms up in float32: sums of thousands have errors of that times 2^-24.
+              # It adds terms in float32: sums of thousands have errors of their size times 2^-24.
               "xgboost, large": (1e-4, 1e-4)}
 STRICT_C = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffreestanding"]
 
 
 class Sample:
-    """A model's folder: what it is, its rows, and our answers."""
+    """A model's folder: the model, its rows, and our answers."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -122,7 +121,7 @@ class Runtimes(unittest.TestCase):
             print(f"{runtime:18} differs by at most {difference:.2e} ({model})")
 
     def compare(self, runtime, sample, ours, theirs):
-        """Rows of a label and probabilities, or of a number."""
+        """Compares rows of a label and probabilities, or of a number."""
         self.assertEqual(len(ours), len(theirs))
         tolerance, clear_lead = TOLERANCES[runtime]
         if sample.is_number:
@@ -204,7 +203,7 @@ class Runtimes(unittest.TestCase):
         self.assertGreater(compared, 10)
 
     def check_contributions(self, booster, sample):
-        """TreeSHAP's and Saabas' add up to the margin, and Saabas' follow from the trees alone."""
+        """TreeSHAP's and Saabas' contributions add up to the margin, and Saabas' follow from the trees alone."""
         rows = matrix(booster, sample.rows["single"][:CONTRIBUTION_ROWS])
         margin = booster.predict(rows, output_margin=True)
         scale = max(1.0, numpy.abs(margin).max())
@@ -219,7 +218,7 @@ class Runtimes(unittest.TestCase):
 
 
 def terms_of(model, leaf):
-    """What a leaf adds to XGBoost's margins: one, or one for each of several classes."""
+    """Returns what a leaf adds to XGBoost's margins: one number, or one for each of several classes."""
     outputs, trees = leaf["outputs"], len(model["trees"])
     if "target" in model:
         width = model["target"]["max"] - model["target"]["min"]
@@ -230,7 +229,7 @@ def terms_of(model, leaf):
 
 
 def means_of(model, nodes):
-    """By node: the mean over the leaves below it."""
+    """Returns, by node, the mean over the leaves below it."""
     sums, leaves = {}, {}
     for number in reversed(range(len(nodes))):  # children come after their parent
         node = nodes[number]
@@ -243,7 +242,7 @@ def means_of(model, nodes):
 
 
 def contributions(model, means, values):
-    """By margin and feature: how the mean over the leaves below changes along a row's paths."""
+    """Returns, by margin and feature, how the mean over the leaves below changes along a row's paths."""
     features = {feature["name"]: feature for feature in model["features"]}
     row = {name: json_reader.encode(feature, values[name]) for name, feature in features.items()}
     names = list(features)
@@ -260,7 +259,7 @@ def contributions(model, means, values):
 
 
 def texts(model, row):
-    """A row as users have it, by names: a code of no category is a word of none."""
+    """Returns a row as users have it, by names; a code without a category becomes an unknown word."""
     values = {}
     for feature, value in zip(model["features"], row):
         if numpy.isnan(value):

@@ -1,12 +1,12 @@
-// Models of every algorithm in every format, with rows and what our reader answers to them.
+// Writes models of every algorithm in every format, with rows and our reader's answers to them.
 //
 //   sample_models FOLDER ROWS
 //
-// FOLDER/NAME has model.json, model.onnx, model.h and model.xgboost.json or, of what a format
-// refuses, its name with .refused; the rows as users have them, "exact" in doubles and "single" in
-// doubles that are float32 values; and for each, row by row, the label and the probabilities, or
-// the number. Rows have missing values, values on thresholds and one ulp beside them, beyond
-// bounds, with fractions where whole ones are due, and codes of no category.
+// FOLDER/NAME has model.json, model.onnx, model.h and model.xgboost.json (a format that refuses the
+// model has its name with .refused instead); rows as users have them, "exact" in doubles and
+// "single" in doubles that are float32 values; and for each, row by row, the label and the
+// probabilities, or the number. Rows have missing values, values on thresholds, one ulp off and
+// beyond bounds, fractions where whole numbers are due, and codes of no category.
 
 #include <cmath>
 #include <cstdint>
@@ -56,7 +56,7 @@ std::vector<Feature> Features() {
           Categorical("job", {"clerk", "nurse", "cook", kHostile})};
 }
 
-// Kinds of what is predicted: 2 classes, 5, or a number (0).
+// `classes` is 2, 5, or 0 to predict a number.
 std::shared_ptr<const Schema> SchemaOf(uint32_t classes) {
   if (classes == 0) {
     return std::make_shared<const Schema>(
@@ -103,7 +103,7 @@ class Rows {
     return table;
   }
 
-  // As a user may have it. `single`: a value of float32, and codes that are categories or "other".
+  // Draws a value as a user may have it. `single`: float32 values, and known codes or "other".
   double Raw(const Feature& feature, const std::vector<double>& cuts, bool single) {
     if (Chance(0.07)) return kMissingValue;
     if (feature.type == FeatureType::kCategorical) {
@@ -129,7 +129,7 @@ class Rows {
   std::mt19937_64 engine_;
 };
 
-// What each feature is compared with, in the whole model.
+// Returns the values that each feature is compared with in the whole model.
 std::vector<std::vector<double>> CutsOf(const Model& model) {
   std::vector<std::set<double>> cuts(model.tree_schema().num_features());
   for (const Tree& tree : model.forest()) {
@@ -144,7 +144,7 @@ std::vector<std::vector<double>> CutsOf(const Model& model) {
   return lists;
 }
 
-// By the way that every text takes into the model.
+// Encodes as every text is encoded for the model.
 double Encode(const Schema& schema, size_t feature, double raw) {
   if (IsMissing(raw)) return raw;
   const Feature& f = schema.features()[feature];
@@ -219,7 +219,7 @@ void AddTrained(const trainers::Trainer& trainer, uint32_t classes, Samples& sam
   const Table table = Rows(17 + classes).Training(SchemaOf(classes));
   trainers::TrainOptions options;
   if (trainer.info().is_private) options.epsilon = *Budget::FromEpsilon(4);
-  // What is for two classes alone says so before it looks at a row.
+  // An algorithm for two classes only says so before it looks at a row.
   if (classes > 2 && !trainer.Plan(table.schema(), options).ok()) return;
   SeededRandom random(5);
   samples.Add(
@@ -281,7 +281,7 @@ void AddRandom(Samples& samples) {
 void AddAll(Samples& samples) {
   AddRandom(samples);
   for (const trainers::Trainer* trainer : trainers::AllTrainers()) {
-    // As large as random_forest's, with nothing in them that those do not have.
+    // They are as large as random_forest's, and have nothing that those lack.
     if (trainer->info().name == "extra_trees") continue;
     if (trainer->info().classification) {
       AddTrained(*trainer, 2, samples);

@@ -1,4 +1,4 @@
-// A relay's batches without a relay: sealed as devices seal, sorted and signed as a relay does.
+// Makes a relay's batches without a relay: sealed, sorted and signed like real ones.
 
 #ifndef COPPICE_TESTS_SUPPORT_BATCH_MAKER_H_
 #define COPPICE_TESTS_SUPPORT_BATCH_MAKER_H_
@@ -26,14 +26,14 @@ struct SealedReport {
   std::string ciphertext;
 };
 
-// A batch that a test may still change; Sign() makes its header fit again.
+// A batch that a test may still change; SignBatch() makes its header fit again.
 struct SealedBatch {
   BatchHeader header;
   std::vector<SealedReport> reports;  // in the order of tickets
   std::string header_bytes{};
   std::string signature{};
 
-  // Columns of the reports from `first` on.
+  // Returns columns of the reports from `first` on.
   struct Columns {
     std::string tickets{};
     std::string encapsulated{};
@@ -63,7 +63,7 @@ inline void SignHeader(SealedBatch& batch, const SigningKey& key) {
   batch.signature.assign(signature.begin(), signature.end());
 }
 
-// Makes number and root those of the reports, and signs that.
+// Sets the header's number and root from the reports, and signs it.
 inline void SignBatch(SealedBatch& batch, const SigningKey& key) {
   MerkleRootStream root;
   for (const SealedReport& report : batch.reports) {
@@ -75,7 +75,7 @@ inline void SignBatch(SealedBatch& batch, const SigningKey& key) {
   SignHeader(batch, key);
 }
 
-// What a device makes of a payload.
+// Seals a payload as a device does.
 inline SealedReport SealFor(seal::ReportSealer& sealer, const std::string& ticket,
                             const std::string& payload) {
   const seal::SealedMessage message = *sealer.Seal(*Ticket::FromBytes(ticket), payload);
@@ -91,7 +91,7 @@ inline seal::ReportSealer SealerOf(const Manifest& manifest) {
                                      manifest.sealing->key);
 }
 
-// A batch of these tickets and payloads, of a deal that `epoch` names.
+// Makes a batch of these tickets and payloads, for the deal that `epoch` names.
 inline SealedBatch MakeBatch(const Manifest& manifest, uint8_t epoch, const SigningKey& key,
                              const std::vector<std::pair<std::string, std::string>>& payloads) {
   SealedBatch batch;

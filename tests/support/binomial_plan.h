@@ -1,8 +1,8 @@
 // A statistical test of one probability with a stated false-alarm rate.
 //
-// Accepts() is true when `successes` of `trials` lie within the Chernoff bound around p: with the
-// right p it is false with probability below `false_alarm`, whatever the trials. Each test that
-// uses a plan has a broken twin that the plan must refuse.
+// Accepts() is true if `successes` of `trials` lie within the Chernoff bound around p: with the
+// right p it is false with probability below `false_alarm`, whatever the number of trials. Each
+// test that uses a plan has a broken twin that the plan must refuse.
 
 #ifndef COPPICE_TESTS_SUPPORT_BINOMIAL_PLAN_H_
 #define COPPICE_TESTS_SUPPORT_BINOMIAL_PLAN_H_

@@ -1,4 +1,4 @@
-// A Store over another one, the disk, whose chosen write fails as a lost or a late sync does.
+// A Store over another one, the disk. A chosen write fails like a lost or a late sync.
 
 #ifndef COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
 #define COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
@@ -17,9 +17,9 @@
 namespace coppice::testing {
 
 struct WriteFault {
-  size_t write = 0;    // the one that fails: 0 is the first
-  bool kept = false;   // its batch is on the disk all the same
-  bool fatal = false;  // nothing works afterwards: the process is as good as dead
+  size_t write = 0;    // the write that fails; 0 is the first
+  bool kept = false;   // its batch reaches the disk all the same
+  bool fatal = false;  // nothing works afterwards, as in a dead process
 };
 
 class CrashingStore final : public storage::Store {

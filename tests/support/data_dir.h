@@ -1,4 +1,4 @@
-// Where the real data sets are: $COPPICE_DATA_DIR, else ../shared/data beside the sources.
+// Finds the real data sets: in $COPPICE_DATA_DIR, else in ../shared/data next to the sources.
 
 #ifndef COPPICE_TESTS_SUPPORT_DATA_DIR_H_
 #define COPPICE_TESTS_SUPPORT_DATA_DIR_H_
@@ -9,7 +9,7 @@
 
 namespace coppice::testing {
 
-// The folder of the data set `name`, or "" if the data sets are not here.
+// Returns the folder of the data set `name`, or "" if the data sets are not here.
 inline std::string DataSet(const std::string& name) {
   const char* named = std::getenv("COPPICE_DATA_DIR");
   const char* sources = std::getenv("COPPICE_SOURCE_DIR");

@@ -1,4 +1,4 @@
-// A tree of as many leaves as a test wants.
+// Trees of any number of leaves.
 
 #ifndef COPPICE_TESTS_SUPPORT_FULL_TREE_H_
 #define COPPICE_TESTS_SUPPORT_FULL_TREE_H_
@@ -12,7 +12,7 @@
 
 namespace coppice::testing {
 
-// Of 2^`levels` leaves. Every node asks for the first feature, a number, and its lower bound.
+// Makes 2^`levels` leaves. Every node compares the first feature, a number, with its lower bound.
 inline Tree FullTree(uint32_t levels, const Schema& schema) {
   std::vector<Node> nodes((size_t{2} << levels) - 1);
   for (uint32_t i = 0; 2 * i + 2 < nodes.size(); ++i) {

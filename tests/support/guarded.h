@@ -1,4 +1,4 @@
-// What a test and the threads of a server both touch: `guarded->field` holds its lock to the end of
+// A value that a test and a server's threads share: `guarded->field` holds its lock to the end of
 // the expression. T has a member `std::recursive_mutex mutex`, which its own methods lock.
 
 #ifndef COPPICE_TESTS_SUPPORT_GUARDED_H_
@@ -22,7 +22,7 @@ class Guarded {
   };
 
   Access operator->() { return Access(value_); }
-  // For those who lock it themselves.
+  // For callers that lock it themselves.
   T& unguarded() { return value_; }
 
  private:

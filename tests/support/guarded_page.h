@@ -1,4 +1,4 @@
-// A page of memory with none after it: a read or write past its end is a crash, in every build.
+// A page of memory with none after it: reading or writing past its end crashes in every build.
 
 #ifndef COPPICE_TESTS_SUPPORT_GUARDED_PAGE_H_
 #define COPPICE_TESTS_SUPPORT_GUARDED_PAGE_H_
@@ -31,7 +31,7 @@ class GuardedPage {
   size_t size() const { return size_; }
   unsigned char* end() const { return static_cast<unsigned char*>(pages_) + size_; }
 
-  // A copy of `text` that ends where the page does.
+  // Returns a copy of `text` that ends where the page does.
   absl::string_view Copy(absl::string_view text) {
     char* const begin = reinterpret_cast<char*>(end()) - text.size();
     std::memcpy(begin, text.data(), text.size());

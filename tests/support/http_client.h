@@ -1,4 +1,4 @@
-// A client of HTTP/1.1 with nothing between a test and the bytes: with or without TLS.
+// A bare client of HTTP/1.1, with or without TLS, that shows a test the bytes.
 
 #ifndef COPPICE_TESTS_SUPPORT_HTTP_CLIENT_H_
 #define COPPICE_TESTS_SUPPORT_HTTP_CLIENT_H_
@@ -25,19 +25,19 @@
 namespace coppice::testing {
 
 struct HttpTls {
-  std::string certificate_pem{};  // of the client; empty: it shows none
+  std::string certificate_pem{};  // the client's; empty if it shows none
   std::string key_pem{};
 };
 
 struct HttpResponse {
-  int status = 0;                                // 0: the connection ended first
-  std::map<std::string, std::string> headers{};  // by their names in lower case
+  int status = 0;                                // 0 if the connection ended first
+  std::map<std::string, std::string> headers{};  // by lower-case name
   std::string body{};
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// Checks no certificate of the server; its own is in peer_certificate().
+// Does not check the server's certificate, which is in peer_certificate().
 class HttpClient {
  public:
   HttpClient(int port, const HttpTls* tls) : port_(port), has_tls_(tls != nullptr) {
@@ -48,7 +48,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // On the connection that there is, or a new one.
+  // Uses the open connection, or a new one.
   HttpResponse Send(absl::string_view method, absl::string_view path, const HttpHeaders& headers,
                     absl::string_view body) {
     std::string bytes = absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n");
@@ -99,7 +99,7 @@ class HttpClient {
     }
     return true;
   }
-  // What comes until the server closes.
+  // Returns what comes until the server closes.
   std::string ReadToEnd() {
     while (ReadMore()) {
     }

@@ -1,4 +1,4 @@
-// What tests of all local mechanisms share: a domain that each of them takes, and the reports that
+// Shared by tests of all local mechanisms: a domain that each of them takes, and the reports that
 // its curator accepts.
 
 #ifndef COPPICE_TESTS_SUPPORT_LOCAL_REPORTS_H_
@@ -13,7 +13,7 @@
 
 namespace coppice::testing {
 
-// `domain`, with two classes for a mechanism that takes no other.
+// Returns `domain`, with two classes for a mechanism that takes no other number.
 inline Domain DomainFor(MechanismKind kind, Domain domain) {
   if (kind == MechanismKind::kSignedHadamard) domain.classes = 2;
   return domain;
@@ -31,14 +31,14 @@ inline std::vector<LeafLabel> ValuesOf(const Domain& domain) {
   return values;
 }
 
-// Reports of one column; they view `payloads`.
+// Makes reports of one column; they view `payloads`.
 inline std::vector<Contribution> ReportsOf(const std::vector<std::string>& payloads) {
   std::vector<Contribution> reports;
   for (const std::string& payload : payloads) reports.push_back({.payload = payload, .column = 0});
   return reports;
 }
 
-// Every payload of one or two bytes that the curator accepts.
+// Returns every payload of one or two bytes that the curator accepts.
 inline std::vector<std::string> AcceptedPayloads(const LocalMechanism& mechanism) {
   std::vector<std::string> accepted;
   for (uint32_t bytes = 0; bytes < 1u << 16; ++bytes) {

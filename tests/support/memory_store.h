@@ -1,4 +1,4 @@
-// A Store in memory whose failures and pauses a test switches.
+// A Store in memory; tests switch its failures and pauses.
 
 #ifndef COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
 #define COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
@@ -17,7 +17,7 @@ namespace coppice::testing {
 
 class MemoryStore final : public storage::MemoryStore {
  public:
-  // What Apply() returns from now on; OK is to work.
+  // Sets what Apply() returns from now on; OK makes it work.
   void FailWrites(absl::Status status) {
     const std::lock_guard lock(mutex_);
     write_status_ = status;
@@ -38,7 +38,7 @@ class MemoryStore final : public storage::MemoryStore {
     changed_.notify_all();
   }
 
-  // Batches applied so far.
+  // The number of batches applied so far.
   size_t writes() const {
     const std::lock_guard lock(mutex_);
     return writes_;
@@ -55,7 +55,7 @@ class MemoryStore final : public storage::MemoryStore {
     return storage::MemoryStore::Apply(batch);
   }
 
-  // Notes what was purged.
+  // Records what was purged.
   absl::Status Purge(absl::string_view prefix) override {
     const std::lock_guard lock(mutex_);
     if (!write_status_.ok()) return write_status_;

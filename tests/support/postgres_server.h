@@ -1,6 +1,6 @@
-// A PostgreSQL server of a test's own: a fresh cluster in a temporary folder, or a streaming
-// replica of one, on a Unix socket alone unless it serves TLS, run by an unprivileged user.
-// Debian's package postgresql-15 has the programs.
+// A test's own PostgreSQL server: a fresh cluster in a temporary folder, or a streaming replica of
+// one, only on a Unix socket unless it serves TLS, run by an unprivileged user. Debian's package
+// postgresql-15 has the programs.
 
 #ifndef COPPICE_TESTS_SUPPORT_POSTGRES_SERVER_H_
 #define COPPICE_TESTS_SUPPORT_POSTGRES_SERVER_H_
@@ -28,12 +28,12 @@ class PostgresServer {
  public:
   static constexpr char kBin[] = "/usr/lib/postgresql/15/bin";
 
-  // Where it is false tests skip themselves, and say so.
+  // If false, tests skip themselves with kSkipped.
   static bool IsInstalled() { return std::filesystem::exists(absl::StrCat(kBin, "/initdb")); }
   static constexpr char kSkipped[] =
       "no PostgreSQL server to test with: install the packages of tests/packages.txt";
 
-  // One for all tests of a program.
+  // One server for all tests of a program.
   static PostgresServer& Shared() {
     static PostgresServer server;
     return server;
@@ -45,7 +45,7 @@ class PostgresServer {
          "--no-sync"});
     Start();
   }
-  // A replica of `primary`, which knows it by `name`. It has the settings of now.
+  // A replica of `primary`, which knows it by `name`. It has the primary's current settings.
   PostgresServer(const PostgresServer& primary, const std::string& name) {
     GiveFolderAway();
     Run({"/pg_basebackup", "-D", data_, "-R", "--checkpoint=fast", "--no-sync", "-d",
@@ -58,7 +58,7 @@ class PostgresServer {
     Stop("immediate");
   }
 
-  // A connection that does not say who it is, as over a link that hangs, holds up an immediate stop
+  // A connection that has not authenticated, as over a link that hangs, delays an immediate stop
   // until its time to authenticate is over.
   void Start() {
     Run({"/pg_ctl", "-D", data_, "-w", "-l", folder_.path() + "/log", "-o",
@@ -68,7 +68,7 @@ class PostgresServer {
          "start"});
     stopped_ = false;
   }
-  // `mode` is smart, fast, or immediate, which is as if the machine lost its power.
+  // `mode` is smart, fast, or immediate; the last acts like a loss of power.
   void Stop(const std::string& mode) {
     if (!std::exchange(stopped_, true)) Run({"/pg_ctl", "-D", data_, "-w", "-m", mode, "stop"});
   }
@@ -96,14 +96,14 @@ class PostgresServer {
     Start();
   }
 
-  // A new, empty database.
+  // Creates an empty database, and returns its URI.
   std::string NewDatabase() {
     const std::string name = absl::StrCat("test", ++databases_);
     Execute(Uri("postgres"), absl::StrCat("CREATE DATABASE ", name));
     return Uri(name);
   }
   std::string Uri(const std::string& database) const { return UriOf(database, {this}); }
-  // Of a database that is on several servers.
+  // Returns the URI of a database that several servers have.
   static std::string UriOf(const std::string& database,
                            const std::vector<const PostgresServer*>& servers) {
     std::vector<std::string> hosts, ports;
@@ -114,7 +114,7 @@ class PostgresServer {
     return absl::StrCat("postgresql:///", database, "?host=", absl::StrJoin(hosts, ","),
                         "&port=", absl::StrJoin(ports, ","), "&user=owner");
   }
-  // A setting of the whole server, at once.
+  // Changes a setting of the whole server at once.
   void Set(const std::string& setting) {
     Execute(Uri("postgres"), "ALTER SYSTEM " + setting);
     Execute(Uri("postgres"), "SELECT pg_reload_conf()");
@@ -126,7 +126,7 @@ class PostgresServer {
     const absl::Status done = (*connection)->RunScript(sql);
     EXPECT_TRUE(done.ok()) << sql << ": " << done;
   }
-  // The one number that `sql`, which casts it to bigint, finds.
+  // Returns the one number that `sql`, which casts it to bigint, selects.
   static int64_t Number(const std::string& uri, const std::string& sql) {
     const auto connection = storage::Connection::Open(uri);
     if (!connection.ok()) return -1;
@@ -135,7 +135,7 @@ class PostgresServer {
   }
 
  private:
-  // Null unless this is root, whom the server refuses.
+  // Null unless this is root, as whom the server refuses to run.
   static const passwd* UserToRunAs() {
     if (geteuid() != 0) return nullptr;
     const passwd* user = getpwnam("postgres");
@@ -154,7 +154,7 @@ class PostgresServer {
     EXPECT_EQ(chown(path.c_str(), user->pw_uid, user->pw_gid), 0);
   }
 
-  // The first is the one that starts the others.
+  // The first process is the one that started the others.
   std::vector<pid_t> Processes() const {
     pid_t first = 0;
     std::ifstream(data_ + "/postmaster.pid") >> first;

@@ -1,4 +1,4 @@
-// An offer as it is on the wire: not parsed, nor decompressed if it should be compressed.
+// An offer as it is on the wire: not parsed, and not decompressed.
 
 #ifndef COPPICE_TESTS_SUPPORT_RAW_OFFER_H_
 #define COPPICE_TESTS_SUPPORT_RAW_OFFER_H_
@@ -14,8 +14,8 @@
 
 namespace coppice::testing {
 
-// What GetOffer answers with at `server`, without the five bytes that gRPC puts before a message.
-// Empty if it fails.
+// Returns GetOffer's answer from `server`, without the five bytes that gRPC puts before a message.
+// Empty if the call fails.
 inline std::string RawOffer(const std::string& server,
                             const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                             const v1::GetOfferRequest& request) {

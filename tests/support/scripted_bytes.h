@@ -1,10 +1,10 @@
-// OpenSSL's generator, replaced by known bytes for one scope: what a test draws is then a number
-// that it can work out.
+// Replaces OpenSSL's generator by known bytes for one scope, so that a test can work out what it
+// draws.
 
 #ifndef COPPICE_TESTS_SUPPORT_SCRIPTED_BYTES_H_
 #define COPPICE_TESTS_SUPPORT_SCRIPTED_BYTES_H_
 
-// RAND_METHOD is OpenSSL's old way, and the only one that reaches RAND_priv_bytes().
+// RAND_METHOD is OpenSSL's old interface, and the only one that reaches RAND_priv_bytes().
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/rand.h>
 
@@ -15,7 +15,7 @@ namespace coppice::testing {
 
 class ScriptedBytes {
  public:
-  // `fill` is RAND_priv_bytes() from now on: only 1 is success.
+  // Makes `fill` RAND_priv_bytes() from now on: only 1 is success.
   explicit ScriptedBytes(std::function<int(unsigned char* bytes, int count)> fill) {
     fill_ = std::move(fill);
     static const RAND_METHOD method = {

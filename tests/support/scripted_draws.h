@@ -1,4 +1,4 @@
-// A PrivateRandom that returns draws from lists, and counts and records what was asked for.
+// A PrivateRandom that returns draws from lists, and counts and records what it is asked for.
 
 #ifndef COPPICE_TESTS_SUPPORT_SCRIPTED_DRAWS_H_
 #define COPPICE_TESTS_SUPPORT_SCRIPTED_DRAWS_H_
@@ -16,7 +16,7 @@ namespace coppice::testing {
 
 class ScriptedDraws final : public PrivateRandom {
  public:
-  // After the last of `draws` each further one is `last`.
+  // After the last of `draws` it returns `last` for ever.
   explicit ScriptedDraws(std::vector<SignedSteps> draws, SignedSteps last = 0)
       : draws_(std::move(draws)), last_(last) {}
 
@@ -26,7 +26,7 @@ class ScriptedDraws final : public PrivateRandom {
   }
   absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Unscripted(); }
   absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Unscripted(); }
-  // As SetBinomials() says, then 0.
+  // Returns what SetBinomials() set, then 0.
   absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override {
     trials_.push_back(trials);
     return trials_.size() <= binomials_.size() ? binomials_[trials_.size() - 1] : 0;

@@ -54,8 +54,8 @@ class ScriptedRandom final : public PrivateRandom {
   size_t next_ = 0;
 };
 
-// With the whole of `script` sampler(random) gives `expected`; and whichever of these draws fails,
-// it passes that failure on, without another draw.
+// Expects that sampler(random) gives `expected` with the whole of `script`, and that it passes on
+// the failure of any of these draws, without another draw.
 template <typename Output, typename Sampler>
 void ExpectEveryFailurePassedOn(const std::vector<uint64_t>& script, Output expected,
                                 Sampler sampler) {

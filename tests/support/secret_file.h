@@ -1,4 +1,4 @@
-// A file with something in it that nobody should print, of any mode.
+// Makes files of any mode with contents that nobody should print.
 
 #ifndef COPPICE_TESTS_SUPPORT_SECRET_FILE_H_
 #define COPPICE_TESTS_SUPPORT_SECRET_FILE_H_
@@ -11,7 +11,7 @@
 
 namespace coppice::testing {
 
-// Holds "SECRET"; returns its path.
+// Writes "SECRET" into a file, and returns its path.
 inline std::string MakeSecretFile(const TempDir& dir, const std::string& name, unsigned mode) {
   const std::string path = dir.path() + "/" + name;
   std::ofstream(path) << "SECRET\n";

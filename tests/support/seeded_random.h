@@ -1,5 +1,5 @@
-// A PrivateRandom that is seeded, for tests whose failures must come again. Its laws are exact
-// where a whole number of 64 bits makes them so, and off by less than 2^-40 elsewhere.
+// A seeded PrivateRandom, for tests whose failures must be repeatable. Its laws are exact where 64
+// bits divide evenly, and off by less than 2^-40 elsewhere.
 
 #ifndef COPPICE_TESTS_SUPPORT_SEEDED_RANDOM_H_
 #define COPPICE_TESTS_SUPPORT_SEEDED_RANDOM_H_

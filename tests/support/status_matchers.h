@@ -26,7 +26,7 @@ MATCHER(IsOk, "is OK") {
   return StatusOf(arg).ok();
 }
 
-// StatusIs(code, HasSubstr("what to change")): the code and the message.
+// StatusIs(code, HasSubstr("what to change")) matches the code and the message.
 MATCHER_P2(StatusIs, code, message, "") {
   const absl::Status& status = StatusOf(arg);
   *result_listener << status.ToString();

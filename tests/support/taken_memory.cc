@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-// The thread sanitizer has an operator new of its own, and lets nobody replace it.
+// The thread sanitizer has an operator new of its own, which nobody can replace.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define COPPICE_THREAD_SANITIZER
@@ -16,11 +16,11 @@ namespace {
 
 thread_local uint64_t requests = 0;
 
-// Null if there is none.
+// Returns null if there is no memory.
 [[maybe_unused]] void* Take(std::size_t size,
                             std::size_t alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
   ++requests;
-  // A whole number of alignments, as aligned_alloc() wants it, and never none.
+  // aligned_alloc() requires a multiple of the alignment; the result is never 0 bytes.
   return std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
 }
 
@@ -37,7 +37,7 @@ thread_local uint64_t requests = 0;
 
 #ifndef COPPICE_THREAD_SANITIZER
 
-// Every form there is: the address sanitizer has its own of each, which go with each other alone.
+// Replaces every form: the address sanitizer has its own of each, and they match only each other.
 void* operator new(std::size_t size) { return OrThrow(Take(size)); }
 void* operator new[](std::size_t size) { return OrThrow(Take(size)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return Take(size); }

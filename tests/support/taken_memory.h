@@ -1,5 +1,5 @@
-// How often a piece of code asks C++ for memory. A program that links this has its operator new
-// replaced.
+// Counts how often a piece of code asks C++ for memory. Replaces operator new in programs that link
+// it.
 
 #ifndef COPPICE_TESTS_SUPPORT_TAKEN_MEMORY_H_
 #define COPPICE_TESTS_SUPPORT_TAKEN_MEMORY_H_
@@ -10,11 +10,11 @@
 
 namespace coppice::testing {
 
-// Whether memory can be counted at all: not under the thread sanitizer.
+// False under the thread sanitizer, where memory cannot be counted.
 bool CountsMemory();
 
-// How often this thread asks operator new for memory while `work` runs; 0 where that cannot be
-// counted.
+// Returns how often this thread asks operator new for memory while `work` runs; 0 where that cannot
+// be counted.
 uint64_t MemoryTakenBy(absl::FunctionRef<void()> work);
 
 }  // namespace coppice::testing

@@ -1,4 +1,4 @@
-// A fresh folder for one test, removed with all it holds when the test ends.
+// A fresh folder for one test, removed with its contents when the test ends.
 
 #ifndef COPPICE_TESTS_SUPPORT_TEMP_DIR_H_
 #define COPPICE_TESTS_SUPPORT_TEMP_DIR_H_

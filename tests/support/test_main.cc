@@ -1,11 +1,9 @@
-// The main of every test program. The tests of a folder are one program; CTest runs them a file at
-// a time:
+// The main() of every test program. The tests of a folder are one program; CTest runs it by files:
 //
-//   build/release/tests/server_curator_tests --file=intake_test      the tests that this file
-//   defines build/release/tests/server_curator_tests [GoogleTest's flags]    all of them, or those
-//   that a filter names
+//   server_curator_tests --file=intake_test    the tests that this file defines
+//   server_curator_tests [GoogleTest's flags]  all tests, or those that a filter names
 //
-// A file that defines no test fails, so that one that was renamed does not pass unseen.
+// A file that defines no test fails, so that a renamed one does not pass unnoticed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +16,7 @@ namespace {
 
 constexpr char kFileFlag[] = "--file=";
 
-// The tests that `file` defines, as GoogleTest's filter has it: Suite.Name:Suite.Name...
+// Returns the tests that `file` defines, as GoogleTest's filter: Suite.Name:Suite.Name...
 std::string TestsOf(const std::string& file) {
   std::string filter;
   const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();

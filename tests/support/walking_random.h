@@ -1,13 +1,11 @@
-// A PrivateRandom that walks every branch of what draws from it, with its exact probability, so
-// that a test can compute the law of a sampler, a mechanism or a whole trainer instead of sampling
-// it.
+// A PrivateRandom that walks every branch of the code that draws from it, with its exact
+// probability. So a test can compute the law of a sampler, a mechanism or a whole trainer, instead
+// of sampling it.
 //
-//   const Law<int64_t> law = WalkAllBranches<int64_t>({.cut_off = 1e-12}, [](PrivateRandom& random)
-//   {
-//     return DiscreteLaplace(1, 2, random);
-//   });
+//   const Law<int64_t> law = WalkAllBranches<int64_t>(
+//       {.cut_off = 1e-12}, [](PrivateRandom& random) { return DiscreteLaplace(1, 2, random); });
 //
-// law.probability[x] is a lower bound of P(x), short of it by at most law.cut, the mass of the
+// law.probability[x] is a lower bound of P(x), too small by at most law.cut: the mass of the
 // branches that were less likely than the cut-off and so not walked to their end.
 
 #ifndef COPPICE_TESTS_SUPPORT_WALKING_RANDOM_H_
@@ -33,8 +31,8 @@ namespace coppice::testing {
 struct Walk {
   // Branches less likely than this are not followed.
   double cut_off = 1e-9;
-  // Geometric draws of this many steps and more are walked as one branch, which reads "kManySteps
-  // or more". For what treats them alike, such as a search for the next of fewer positions.
+  // Geometric draws of this many steps or more are walked as one branch, which reads "kManySteps or
+  // more". For code that treats them alike, such as a search for the next of fewer positions.
   uint32_t lump_from = kManySteps;
 };
 
@@ -85,15 +83,15 @@ class WalkingRandom final : public PrivateRandom {
     return absl::OkStatus();
   }
 
-  // A draw of a law of the test's own, which `name` tells from its others: the place in `law` that
-  // is drawn.
+  // Draws from a law of the test's own, which `name` distinguishes from its others; returns the
+  // place in `law` that was drawn.
   absl::StatusOr<uint64_t> Place(uint64_t name, const std::vector<double>& law) {
     return Branch({kOwn, name, 0}, [&law] { return law; });
   }
 
   double probability() const { return probability_; }
 
-  // Starts the next path. False when there is none.
+  // Starts the next path. Returns false when there is none.
   bool NextPath() {
     while (!path_.empty() && !path_.back().Advance()) path_.pop_back();
     if (path_.empty()) return false;
@@ -116,7 +114,7 @@ class WalkingRandom final : public PrivateRandom {
     size_t chosen = 0;
 
     double probability() const { return (*probabilities)[chosen]; }
-    // Goes to the next branch that is possible at all.
+    // Advances to the next branch of non-zero probability.
     bool Advance() {
       do {
         if (++chosen == probabilities->size()) return false;
@@ -125,7 +123,7 @@ class WalkingRandom final : public PrivateRandom {
     }
   };
 
-  // Branch 2 i + s: i steps, with the sign s.
+  // Branch 2 i + s stands for i steps with the sign s.
   std::vector<double> StepsLaw(const GeometricTable& table) const {
     const double ratio = std::ldexp(static_cast<double>(table.numerator()), -32);
     std::vector<double> law;
@@ -167,7 +165,7 @@ struct Law {
     const auto found = probability.find(output);
     return found == probability.end() ? 0 : found->second;
   }
-  // Of all that was walked to its end; 1 - cut but for rounding.
+  // The mass of all paths that were walked to their end; 1 - cut except for rounding.
   double total() const {
     double sum = 0;
     for (const auto& [output, p] : probability) sum += p;
@@ -175,7 +173,7 @@ struct Law {
   }
 };
 
-// Fails on an error that is not the cut-off: such a path has no output to account for.
+// Fails on an error other than the cut-off: such a path has no output to account for.
 template <typename Output, typename Sampler>
 Law<Output> WalkAllBranches(const Walk& walk, Sampler sampler) {
   WalkingRandom random(walk);

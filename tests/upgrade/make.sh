@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the fixtures of a version: what its own programs leave on disk.
+# Makes the fixtures of a version: the files that its own programs leave on disk.
 #
 #   make.sh BIN OUT    such as: tests/upgrade/make.sh build/release/bin tests/upgrade/0.1
 #
-# BIN holds that version's coppiced, coppice and coppice-lab; OUT is made. README.md lists the files.
+# BIN holds that version's coppiced, coppice and coppice-lab; the script creates OUT. README.md lists the files.
 set -euo pipefail
 shopt -s inherit_errexit
 bin=$(realpath "$1")
@@ -39,7 +39,7 @@ ask() {
 create() {  # create STUDY FLAG...
   ask study create --study "$1" --public "$out/public.csv" --schema "$out/schema.json" --epsilon 2 "${@:2}"
 }
-build() {  # build STUDY: into its model, of the same name
+build() {  # build STUDY: makes its model, of the same name
   ask model build --study "$1" --model "$1" --estimator weighted --lambda 1
   ask model export --model "$1" --output "$out/$1.json"
 }
@@ -73,8 +73,8 @@ ask model export --model spe --output "$out/spe.json"
 stop
 cp -r "$work/store" "$work/kept"
 
-# Ten more devices answer after that copy, and their journal loses the last frame, which says that
-# all were delivered: they wait for a curator who has not heard of them.
+# Ten more devices answer after that copy, and their journal loses the last frame, which says that all were delivered:
+# they wait for a curator that has not heard of them.
 start
 {
   ask study show --study sealed

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes the model files of a format: one of each kind of leaf, and what programs that write that format
-# predict by them.
+# Makes the model files of a format: one for each kind of leaf, and the predictions of programs that write that format.
 #
 #   make_models.sh BIN OUT    such as: tests/upgrade/make_models.sh build/release/bin tests/upgrade/models/1
 #
-# BIN holds their coppiced and coppice; OUT is made. README.md lists the files.
+# BIN holds their coppiced and coppice; the script creates OUT. README.md lists the files.
 set -euo pipefail
 shopt -s inherit_errexit
 bin=$(realpath "$1")

@@ -1,5 +1,5 @@
-// Model files of every format, read by today's program: they predict what they did when they were
-// made, and who signed them is still to be seen. And what a later format would bring.
+// Today's program reads model files of every format: they predict as they did when they were made,
+// and their signers can still be verified. Also tests what a later format may bring.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ Table ReadRows(const Model& model) {
       ->table;
 }
 
-// By `model`, of the rows of 0.1/public.csv, as the file of its predictions has them.
+// Expects `model` to predict the rows of 0.1/public.csv as the file of predictions says.
 void ExpectPredictions(const Model& model, const std::string& path) {
   const Table rows = ReadRows(model);
   std::ifstream stream(path);
@@ -137,7 +137,7 @@ TEST_F(LaterFormatTest, AFileThatWouldBeMisreadIsRefused) {
 
 TEST_F(LaterFormatTest, ASignatureOfWhatIsUnknownIsNotCalledForged) {
   model_["version"] = 9;
-  model_["name"] = "models/other";  // stands for what this program does not know
+  model_["name"] = "models/other";  // stands for a field that this program does not know
   ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Write(model_)));
   const Verdict verdict = VerifyModel(proto);
   EXPECT_EQ(verdict.json["signature"], "unknown");

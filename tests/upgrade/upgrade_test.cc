@@ -1,6 +1,5 @@
-// What earlier versions left on disk, opened by the programs of this one: it is as it was, and work
-// goes on. And what a later version would leave: it is refused in words. README.md says how the
-// files were made.
+// Today's programs open what earlier versions left on disk: nothing has changed, and work goes on.
+// Files of a later version are refused with an explanation. README.md says how the files were made.
 
 #include <filesystem>
 #include <fstream>
@@ -37,7 +36,7 @@ std::vector<Json> Lines(const std::string& text) {
   return lines;
 }
 
-// What `now` does not say that `before` said; it may say more.
+// Returns what `before` has and `now` lacks; `now` may have more.
 std::string Difference(const Json& before, const Json& now) {
   if (!before.is_structured()) {
     return before == now ? "" : before.dump() + " became " + now.dump();
@@ -52,19 +51,19 @@ std::string Difference(const Json& before, const Json& now) {
   return "";
 }
 
-// A study's alarms are figures in words, which a version may put otherwise.
+// A study's alarms are figures in words, which versions may phrase differently.
 Json WithoutAlarms(Json study) {
   study.erase("alarms");
   return study;
 }
 
-// A rho says nothing of a budget where epsilons add up, and is no longer shown there.
+// A rho says nothing about a budget where epsilons add up, and is no longer shown there.
 Json WithoutRhos(Json dataset) {
   for (Json& entry : dataset["ledger"]) entry.erase("rho");
   return dataset;
 }
 
-// All of a model but its name, its age and the version that made it.
+// Returns a model without its name, its age and the version that made it.
 Json Content(const std::string& file) {
   Json model = Json::parse(ReadWhole(file));
   model.erase("name");
@@ -75,7 +74,7 @@ Json Content(const std::string& file) {
 
 constexpr const char* kVersions[] = {"0.1"};
 
-// Copies of a version's files, since opening changes them, and a daemon on its store.
+// Works on copies of a version's files, since opening changes them, and a daemon on its store.
 class UpgradeTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -87,7 +86,7 @@ class UpgradeTest : public ::testing::TestWithParam<const char*> {
       fs::copy(Fixture(file), Copy(file));
       fs::permissions(Copy(file), fs::perms::owner_read | fs::perms::owner_write);
     }
-    // The files are from a day that this machine's clock may not have come to.
+    // The files' date may be ahead of this machine's clock.
     daemon_.AddFlags({"--policy", Fixture("policy.json"), "--clock-tolerance", "4000000000"});
   }
 
@@ -129,7 +128,7 @@ TEST_P(UpgradeTest, AStoreIsAsItWas) {
 
 TEST_P(UpgradeTest, WorkGoesOnWithAStore) {
   ASSERT_TRUE(daemon_.Start());
-  // The sums are those that the model of then was made of.
+  // The sums are those that the old model was made of.
   Ask({"model", "build", "--study", "open", "--model", "again", "--estimator", "weighted",
        "--lambda", "1"});
   ExpectSameModel("open.json", "again");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every vector file of a folder through the second device: check.py [FOLDER]
 
-Says how many cases of each file hold, names those that do not, and fails if there is one.
+Prints how many cases of each file hold, names those that do not, and fails if there are any.
 """
 
 import json
@@ -27,7 +27,7 @@ def stream_of(case):
 
 
 def outcome(call):
-    """The status of a call, and what it returned."""
+    """Returns the status of a call, and its result."""
     try:
         return "OK", call()
     except Refused as refused:

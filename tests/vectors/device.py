@@ -1,7 +1,7 @@
-"""A second device: Coppice's, written anew from docs/protocol.md, in nothing but Python.
+"""A second device, written from docs/protocol.md in pure Python.
 
-It reads terms and trees, judges manifests, makes reports and keeps a journal, all on bytes; there is no
-network and no file. What a call refuses is a Refused, with the status that docs/protocol.md has for it.
+It reads terms and trees, judges manifests, makes reports and keeps a journal, all on bytes, without a network or a
+file. A call refuses by raising Refused, with the status that docs/protocol.md gives.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def sha256(data):
     return hashlib.sha256(data).digest()
 
 
-# Messages: a list of (number, value), a value being a whole number or bytes.
+# Messages: a list of (number, value), where a value is a whole number or bytes.
 
 
 def read_varint(data, at):
@@ -89,7 +89,7 @@ class Message:
 
 
 def write_fields(*fields):
-    """Zeros and empty bytes are left out, as messages have them."""
+    """Leaves out zeros and empty bytes, as messages do."""
     data = b""
     for number, value in fields:
         if value and isinstance(value, bytes):
@@ -136,7 +136,7 @@ def read_terms(data):
 
 
 def read_tree(data):
-    """Nodes in preorder."""
+    """Reads nodes in preorder."""
     message = Message(data)
     features, categories, missing_left = (iter(message.packed(number)) for number in (2, 4, 5))
     thresholds = iter(struct.unpack(f"<{len(message.data(3)) // 8}d", message.data(3)))
@@ -161,7 +161,7 @@ def goes_left(node, value):
 
 
 def find_leaves(nodes, row, follows):
-    """Numbers of the leaves that `row` reaches, where it decides at the features that `follows` has only."""
+    """Returns the leaves that `row` can reach if it decides only at the features for which `follows` is true."""
     reached, leaf = [], 0
 
     def walk(at, on_the_way):
@@ -225,7 +225,7 @@ def draw(ticket, trees, columns):
 
 
 def read_number(text):
-    """The finite decimal number that the text spells, or MISSING."""
+    """Returns the finite decimal number that the text spells, or MISSING."""
     spelt = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text.strip(" \t\n\v\f\r"), re.ASCII)
     number = float(spelt[0]) if spelt else MISSING
     return MISSING if math.isinf(number) else number + 0.0
@@ -280,7 +280,7 @@ def randomize(terms, leaves, place, label, ticket, stream):
 
 
 def make_report(terms, trees, row, ticket, stream):
-    """The number of the ticket's tree, the payload and what is shown beside it. `row` is text by column."""
+    """Returns the number of the ticket's tree, the payload and the values shown. `row` has texts by column."""
     number = draw(ticket, terms["trees"], 1)[0]
     if "joined_by" in terms:
         shown = row.get(terms["joined_by"], "").encode()
@@ -350,7 +350,7 @@ class Trust:
         return seen[3] if seen else root
 
     def admit(self, address, terms, fingerprint, data, now):
-        """`data`: the SignedManifest, or None where the curator left it out."""
+        """`data` is the SignedManifest, or None if the curator left it out."""
         study = terms["study"].encode()
         signed = None if data is None else read_signed(data)
         if self.demand_pin and not self.pin:

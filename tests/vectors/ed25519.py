@@ -29,7 +29,7 @@ def multiply(scalar, point):
 
 
 def decode(data):
-    """The point, or None if there is none."""
+    """Returns the point, or None if there is none."""
     y = int.from_bytes(data, "little")
     sign, y = y >> 255, y & (1 << 255) - 1
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P

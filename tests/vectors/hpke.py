@@ -64,7 +64,7 @@ def aes_keys(key):
 def aes_block(keys, block):
     state = bytes(a ^ b for a, b in zip(block, keys[0]))
     for number, key in enumerate(keys[1:], 1):
-        state = [SBOX[state[(i + 4 * (i % 4)) % 16]] for i in range(16)]  # and the rows shifted
+        state = [SBOX[state[(i + 4 * (i % 4)) % 16]] for i in range(16)]  # and shifts the rows
         if number < 10:
             mixed = []
             for column in (state[i : i + 4] for i in range(0, 16, 4)):
@@ -167,7 +167,7 @@ def cipher_of(aead, agreed, encapsulated, recipient, info):
 
 
 def seal(aead, recipient, info, aad, plaintext, ephemeral):
-    """The ephemeral public key, and the ciphertext with its tag."""
+    """Returns the ephemeral public key, and the ciphertext with its tag."""
     encapsulated = public_key(ephemeral)
     cipher = cipher_of(aead, x25519(ephemeral, recipient), encapsulated, recipient, info)
     sealed = bytes(a ^ b for a, b in zip(plaintext, cipher.stream(len(plaintext))))
@@ -175,7 +175,7 @@ def seal(aead, recipient, info, aad, plaintext, ephemeral):
 
 
 def open_sealed(aead, secret, info, aad, encapsulated, ciphertext):
-    """The plaintext, or None."""
+    """Returns the plaintext, or None."""
     if len(encapsulated) != 32 or len(ciphertext) < 16:
         return None
     agreed = x25519(secret, encapsulated)

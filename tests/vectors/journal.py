@@ -1,4 +1,4 @@
-"""A device's journal, docs/protocol.md#journal, on bytes: what each record is, and what a file says."""
+"""A device's journal (docs/protocol.md#journal), on bytes: makes its records, and reads a file."""
 
 from device import DATA_LOSS, DECLINED, NAMES, Refused, read_manifest, sha256
 
@@ -38,7 +38,7 @@ def seen_body(curator, manifest, key, root):
 
 
 def frame(previous, body):
-    """The frame, and what the next one is chained by."""
+    """Returns the frame, and the digest that chains the next one."""
     length = number(len(body), 4)
     digest = sha256(previous + length + body)
     return length + sha256(previous + length)[:4] + body + digest[:8], digest
@@ -62,7 +62,7 @@ class Reader:
 
 
 def read_body(body, waiting):
-    """Changes `waiting`, the set of (subject, study) whose answers are not delivered."""
+    """Updates `waiting`, the set of (subject, study) whose answers are not delivered."""
     reader = Reader(body)
     kind = reader.number(1)
     if kind > 5:
@@ -88,7 +88,7 @@ def read_body(body, waiting):
 
 
 def read_file(data):
-    """How many bytes of the file are left, and how many answers wait."""
+    """Returns how many bytes of the file are kept, and how many answers wait."""
     if HEADER.startswith(data):
         return len(HEADER), 0
     if not data.startswith(HEADER):

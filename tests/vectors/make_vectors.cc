@@ -1,4 +1,4 @@
-// Writes the test vectors again, by hand, after a change that is meant to change them:
+// Writes the test vectors again; run it by hand after a change that is meant to change them:
 //
 //   make_vectors --output DIR
 

@@ -1,4 +1,4 @@
-// The payloads of the vectors, where nothing but a device is built: on another machine it sends the
+// Checks the payloads of the vectors where only a device is built: on other machines it sends the
 // same bytes.
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-"""The mechanisms of docs/research/mechanisms.md, written anew in whole numbers of any size.
+"""The mechanisms of docs/research/mechanisms.md, written again with whole numbers of any size.
 
-What a device draws comes from a Stream, as docs/protocol.md#test-vectors lays it out. That is for checking
-only: a device takes its bytes from its system's private generator, and the curator cannot tell how it uses them.
+A device's draws come from a Stream, as docs/protocol.md#test-vectors lays it out. That is for checking only: a real
+device takes its bytes from the system's private generator, and the curator cannot tell how it uses them.
 """
 
 import functools
@@ -17,7 +17,7 @@ class Stream:
         self.block, self.at = b"", WORDS_OF_A_BLOCK
 
     def left(self):
-        """Words left in the block; a new block if there would be none."""
+        """Returns the words left in the block; starts a new block if there would be none."""
         if self.at == WORDS_OF_A_BLOCK:
             while len(self.pending) < 2 * WORDS_OF_A_BLOCK:
                 self.pending += hashlib.sha256(self.seed + self.counter.to_bytes(8, "big")).digest()
@@ -48,7 +48,7 @@ class Stream:
                 return value
 
     def geometric(self, ratio, count):
-        """Pairs of steps and whether negative, ratio in units of 2^-32."""
+        """Returns pairs of steps and whether negative, with the ratio in units of 2^-32."""
         draws = []
         while len(draws) < count:
             firsts = [self.word() for _ in range(min(count - len(draws), self.left()))]
@@ -56,7 +56,7 @@ class Stream:
         return draws
 
     def steps(self, first, ratio):
-        uniform = [first]  # the binary digits of U that are known, 15 and then 16 at a time
+        uniform = [first]  # the known binary digits of U: 15, then 16 at a time
         for steps, power in enumerate(halved_powers(ratio)):
             if not self.is_less(uniform, power):
                 return steps
@@ -71,7 +71,7 @@ class Stream:
         return False
 
     def more_steps(self, ratio):
-        """A draw that is not cut at MOST_STEPS."""
+        """Draws without a cut at MOST_STEPS."""
         total = 0
         while True:
             ((steps, _),) = self.geometric(ratio, 1)
@@ -82,7 +82,7 @@ class Stream:
 
 @functools.lru_cache(maxsize=None)
 def halved_powers(ratio):
-    """ratio^i / 2 for i = 1 to MOST_STEPS, as words after the binary point, 2 i + 1 of them."""
+    """Returns ratio^i / 2 for i = 1 to MOST_STEPS, as words after the binary point, 2 i + 1 of them."""
     powers = []
     for i in range(1, MOST_STEPS + 1):
         data = (ratio**i << 15).to_bytes(2 * (2 * i + 1), "big")
@@ -92,7 +92,7 @@ def halved_powers(ratio):
 
 @functools.lru_cache(maxsize=None)
 def exp_lower_bound(nanos, divisor):
-    """e with e / 2^60 <= exp(epsilon / divisor)."""
+    """Returns e with e / 2^60 <= exp(epsilon / divisor)."""
     unit = 10**9 * divisor
     nanos = min(nanos, 20 * unit)
     term = total = 1 << 60
@@ -277,7 +277,7 @@ class SignedHadamard(Symbols):
         return (cell % 2 == 0) ^ (column & cell // 2).bit_count() % 2
 
 
-# By their numbers on the wire, from 1.
+# In the order of their numbers on the wire, from 1.
 NAMES = ["laplace_split", "laplace_joint", "symmetric_unary", "optimized_unary", "subset_selection",
          "direct", "hadamard_response", "local_hashing", "signed_hadamard"]  # fmt: skip
 MECHANISMS = dict(zip(NAMES, [LaplaceSplit, LaplaceJoint, SymmetricUnary, OptimizedUnary, SubsetSelection,

@@ -1,4 +1,4 @@
-// The files of this folder as they are in the tree.
+// The files of this folder, as the tree has them.
 
 #ifndef COPPICE_TESTS_VECTORS_STORED_FILE_H_
 #define COPPICE_TESTS_VECTORS_STORED_FILE_H_
@@ -19,7 +19,7 @@ inline std::filesystem::path VectorsFolder() {
   return std::filesystem::path(std::getenv("COPPICE_SOURCE_DIR")) / "tests/vectors";
 }
 
-// That the tree has what was made, by the first line that differs.
+// Expects that the tree has the file as it was made; reports the first line that differs.
 inline void ExpectStored(const VectorFile& made) {
   const auto stored = ReadFile((VectorsFolder() / made.name).string());
   ASSERT_TRUE(stored.ok()) << stored.status();

@@ -1,6 +1,6 @@
-// The test vectors of this folder: what each file holds, made by the code that ships.
+// The test vectors of this folder: the contents of each file, made by the code that ships.
 //
-// A device that is written anew is checked against these files (docs/protocol.md#test-vectors).
+// Independent devices are checked against these files (docs/protocol.md#test-vectors).
 
 #ifndef COPPICE_TESTS_VECTORS_VECTORS_H_
 #define COPPICE_TESTS_VECTORS_VECTORS_H_
@@ -28,7 +28,7 @@ struct VectorFile {
   std::string text;
 };
 
-// Every file there is.
+// Returns every file.
 std::vector<VectorFile> MakeAllVectors();
 
 std::vector<VectorFile> MakeMechanismVectors();  // one for each mechanism
@@ -41,7 +41,7 @@ VectorFile MakeSealedVectors();
 
 // Lists of cases by their names, in order.
 using Lists = std::vector<std::pair<std::string, std::vector<Json>>>;
-// The header's values one a line, then each list with one case a line.
+// Writes the header's values one per line, then each list with one case per line.
 std::string Render(const Json& header, const Lists& lists);
 
 template <typename Bytes>
@@ -50,11 +50,11 @@ std::string Hex(const Bytes& bytes) {
 }
 std::string CodeName(const absl::Status& status);  // "OK", "DATA_LOSS", ...
 
-// A ticket whose bytes are SHA-256 of the number, 8 bytes big-endian.
+// Returns a ticket whose bytes are SHA-256 of the number, 8 bytes big-endian.
 Ticket NumberedTicket(uint64_t number);
 
-// Known bytes in the place of RAND_priv_bytes() while it lives: `prefix`, then the blocks
-// SHA-256(seed || counter), counter = 0, 1, ... in 8 bytes, big-endian.
+// Replaces RAND_priv_bytes() by known bytes while it lives: `prefix`, then the blocks SHA-256(seed
+// || counter), counter = 0, 1, ... in 8 bytes, big-endian.
 class FixedStream {
  public:
   FixedStream(std::string prefix, std::string seed);

@@ -1,5 +1,5 @@
-// The vectors in the tree are what the code makes today: whoever changes a byte that a device
-// sends, signs or stores learns of it here, before other people's devices do.
+// The vectors in the tree are what the code makes today: a change of any byte that a device sends,
+// signs or stores shows here, before it reaches other people's devices.
 
 #include "tests/vectors/vectors.h"
 

@@ -12,14 +12,14 @@ import {Name} from './parts/text';
 import {href, route} from './route';
 import {SignIn} from './sign_in';
 
-/** What a family of pages exports as its default: it draws `#/FAMILY/path…`. */
+/** The default export of a family of pages: it draws `#/FAMILY/path…`. */
 export interface FamilyProps {
   path: readonly string[];
 }
 
 type Family = ComponentType<FamilyProps>;
 
-// Put in by the build.
+// Defined by the build.
 declare const CONSOLE_VERSION: string;
 declare const CONSOLE_LICENSES: string;
 
@@ -49,7 +49,7 @@ function FamilyPage({family, path}: {family: string; path: readonly string[]}) {
   return error === null ? <Loading/> : <Failure error={error} retry={load}/>;
 }
 
-/** A page that cannot be drawn says so, and does not take the others with it. */
+/** A page that cannot be drawn says so, and leaves the others working. */
 function Guarded({family, path}: {family: string; path: readonly string[]}) {
   const [error, reset] = useErrorBoundary(failure => console.error(failure));
   const address = path.join('/');
@@ -98,7 +98,7 @@ function Unreached() {
   </Page>;
 }
 
-/** Where this daemon serves the documentation; its entry page says so. Empty if it serves none. */
+/** Where this daemon serves the documentation, as its entry page says. Empty if it serves none. */
 function useDocumentation() {
   const [place, setPlace] = useState('');
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Asks for the token. It is kept in memory: not in storage, a cookie or the address.
+// Asks for the token, and keeps it in memory only: not in storage, a cookie or the address.
 
 import {useState} from 'preact/hooks';
 import {beginSession, isOpen, signIn} from './api/clients';
@@ -13,7 +13,7 @@ export function SignIn() {
   const {reason} = useStore(session);
   const [token, setToken] = useState('');
   const enter = useAction(async () => signIn(token.trim()));
-  // Without a policy, or if it lets anonymous callers see something.
+  // True without a policy, or if it lets anonymous callers see something.
   const open = useLoad(isOpen, []);
   const canGoOn = open.data === true;
   const looksWrong = token.trim() !== '' && !/^[\x21-\x7e]+$/.test(token.trim());

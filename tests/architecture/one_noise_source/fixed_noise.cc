@@ -1,4 +1,4 @@
-// To be preloaded in the place of OpenSSL's private generator: the same bytes in every process.
+// Replaces OpenSSL's private generator when preloaded: the same bytes in every process.
 
 #include <openssl/rand.h>
 

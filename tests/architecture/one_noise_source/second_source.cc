@@ -1,4 +1,4 @@
-// All that one_noise_source.sh looks for, in one program: it must find each of these.
+// Has every fault that one_noise_source.sh looks for, in one program: it must find each of them.
 
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/rand.h>

@@ -3,12 +3,12 @@
 
   apply.py mechanism|trainer SOURCE_DIR OUTPUT_DIR [LIST]
 
-OUTPUT_DIR gets those files alone: a build with it before SOURCE_DIR on the include path sees the
-toy. With LIST it prints their paths and writes nothing.
+OUTPUT_DIR gets only those files: a build with it before SOURCE_DIR on the include path sees the toy. With LIST it
+prints their paths and writes nothing.
 
-Fails if the recipe in the document names other files than the toy takes, or more than five of
-production code, or if a place where something is added is not found. Production code that names
-mechanisms or trainers elsewhere fails, too: the recipe would not be the whole of it.
+Fails if the recipe in the document names other files than the toy needs, or more than five files of production code,
+or if a place to add something at is not found; also if other production code names mechanisms or trainers, as the
+recipe would then be incomplete.
 """
 
 import re
@@ -18,7 +18,7 @@ from pathlib import Path
 MAX_PRODUCTION_FILES = 5
 HERE = Path(__file__).parent
 
-# Each edit is a file, a pattern whose match stays, and what goes behind it.
+# Each edit is a file, a pattern whose match stays, and the text to insert after it.
 RECIPES = {
     "mechanism": {
         "section": "Adding a mechanism",
@@ -38,7 +38,7 @@ RECIPES = {
              '    case MechanismKind::kToy:\n      return {{kind, "1", {1, 2}, {}, 0.99},\n'
              '              {kind, "0.5", {2, 3}, {}, 0.99}};\n'),
         ],
-        # Who may name one: what lies and what is chosen by default, which are about some of them.
+        # Files that may name one: the simulated liars and the default choice, which are about some mechanisms.
         "names": r"MechanismKind::k\w|v1::MECHANISM_[^U]",
         "may_name": r"common/ldp/|server/lab/simulation/liars\.cc|server/curator/estimation/mechanism_choice\.h",
     },
@@ -64,7 +64,7 @@ def fail(words):
 
 
 def stated_files(source, section):
-    """The files of the section's table, with NAME as the toy's."""
+    """Returns the files of the section's table, with NAME replaced by the toy's."""
     text = (source / "docs/contributing.md").read_text()
     found = re.search(rf"^## {section}\n(.*?)(^## |\Z)", text, re.S | re.M)
     if found is None:

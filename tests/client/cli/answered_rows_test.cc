@@ -90,13 +90,13 @@ TEST_F(AnsweredRowsTest, TheSameRowsHaveAnotherHashForAnotherUser) {
 }
 
 TEST_F(AnsweredRowsTest, WhatCannotBeNotedIsSaidWithWhatToDo) {
-  setenv("XDG_STATE_HOME", rows_.data_file.c_str(), 1);  // no folder
+  setenv("XDG_STATE_HOME", rows_.data_file.c_str(), 1);  // not a folder
   EXPECT_THAT(
       NoteAnswering(rows_),
       StatusIs(absl::StatusCode::kUnavailable,
                AllOf(HasSubstr("cannot note that these rows answer"), HasSubstr("Not a directory"),
                      HasSubstr("name a --journal, or give --again"))));
-  rows_.refuse_again = false;  // as with a journal that is named, or --again
+  rows_.refuse_again = false;  // as with --journal or --again
   EXPECT_THAT(NoteAnswering(rows_),
               StatusIs(absl::StatusCode::kUnavailable, Not(HasSubstr("--journal"))));
 }

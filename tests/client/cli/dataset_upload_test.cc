@@ -133,7 +133,7 @@ TEST_F(DatasetUploadTest, StopsBetweenBlocksAndKeepsWhatIsStored) {
 }
 
 TEST_F(DatasetUploadTest, RowsOfSomebodyElseAreNotMixedWithOurs) {
-  curator_.datasets->first_column = {7, 7};  // came after dataset_ was read
+  curator_.datasets->first_column = {7, 7};  // uploaded after dataset_ was read
   curator_.datasets->labels = {0, 0};
   curator_.datasets->dataset.set_rows(2);
   EXPECT_THAT(Upload(TableOf(1)),

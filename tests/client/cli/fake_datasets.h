@@ -1,4 +1,4 @@
-// A DatasetService and a TrainingService in this process that do what a test tells them to.
+// A DatasetService and a TrainingService in this process, controlled by the test.
 
 #ifndef COPPICE_TESTS_CLIENT_CLI_FAKE_DATASETS_H_
 #define COPPICE_TESTS_CLIENT_CLI_FAKE_DATASETS_H_
@@ -22,7 +22,7 @@
 
 namespace coppice::testing {
 
-// Keeps one dataset. Each message of a stream is stored when it comes.
+// Keeps one dataset. Stores each message of a stream as it comes.
 class FakeDatasets final : public v1::DatasetService::Service {
  public:
   grpc::Status CreateDataset(grpc::ServerContext*, const v1::CreateDatasetRequest* request,
@@ -100,24 +100,24 @@ class FakeDatasets final : public v1::DatasetService::Service {
 
   std::recursive_mutex mutex;
 
-  // What a test sets: after how many messages stream 0, 1, ... breaks, how many streams are stored
-  // whole without an answer, and how.
+  // Set by tests: after how many messages streams 0, 1, ... break, and how many streams are stored
+  // whole but get no answer, and with which status.
   std::vector<int> stored_of_stream;
   int lose_answers = 0;
-  bool pages_ledger = true;  // or it is an older daemon, which sends every entry
+  bool pages_ledger = true;  // false acts as an older daemon, which sends every entry
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "cut off"};
 
   v1::Dataset dataset;
   v1::CreateDatasetRequest created;
   size_t streams = 0;
-  std::vector<std::string> named;  // in the first message of each stream
+  std::vector<std::string> named;  // by the first message of each stream
   std::vector<double> first_column, targets;
   std::vector<uint32_t> labels;
   std::vector<size_t> block_bytes;
   std::string deleted;
 };
 
-// Tells of one job.
+// Reports the states of one job.
 class FakeTraining final : public v1::TrainingService::Service {
  public:
   grpc::Status ListAlgorithms(grpc::ServerContext*, const v1::ListAlgorithmsRequest*,
@@ -141,8 +141,7 @@ class FakeTraining final : public v1::TrainingService::Service {
     *response->mutable_job() = states.at(0);
     return grpc::Status::OK;
   }
-  // Each stream first repeats what was said last, as the service does, and breaks where a test says
-  // so.
+  // Each stream first repeats the last state, as the service does, and breaks where a test says so.
   grpc::Status WatchJob(grpc::ServerContext*, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::WatchJobResponse>* writer) override {
     const std::lock_guard lock(mutex);
@@ -184,7 +183,7 @@ class FakeTraining final : public v1::TrainingService::Service {
   std::recursive_mutex mutex;
   v1::ListAlgorithmsResponse algorithms;
   v1::PreviewJobResponse preview;
-  std::vector<v1::Job> states;  // one after the other
+  std::vector<v1::Job> states;  // in this order
   std::vector<size_t> end_of_stream;
   absl::Duration stream_lasts;  // before it breaks
   grpc::Status watch_failure{grpc::StatusCode::UNAVAILABLE, "cut off"};
@@ -212,7 +211,7 @@ class FakeTrainingCurator {
     flags.connect = {.server = address(), .insecure = true};
     return flags;
   }
-  // `arguments` and how to find this curator.
+  // Returns `arguments` with the flags that lead to this curator.
   std::vector<std::string> Here(std::vector<std::string> arguments) const {
     for (const std::string& added : {std::string("--server"), address(), std::string("--insecure")})
       arguments.push_back(added);

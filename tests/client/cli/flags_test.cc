@@ -27,7 +27,7 @@ class OpenFilesTest : public ::testing::Test {
   std::string Make(const std::string& name, unsigned mode) const {
     return testing::MakeSecretFile(dir_, name, mode);
   }
-  // Of a verb that cannot reach its server.
+  // Runs a verb that cannot reach its server.
   static Outcome Run(const std::vector<std::string>& flags) {
     std::vector<std::string> line = {"study",       "list",      "--server",
                                      "127.0.0.1:1", "--timeout", "0.1"};
@@ -56,7 +56,7 @@ TEST_F(OpenFilesTest, SoIsAPrivateKeyAndACertificateIsNot) {
               Not(HasSubstr("warning")));
 }
 
-// Gives the tests' stdin back at the end.
+// Restores the tests' stdin at the end.
 class StdinTest : public ::testing::Test {
  protected:
   void SetUp() override { before_ = dup(STDIN_FILENO); }

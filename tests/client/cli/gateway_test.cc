@@ -18,7 +18,7 @@ using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
 
-// Takes everything, except the calls that a test tells it to fail.
+// Accepts everything, except the calls that a test makes fail.
 class FakeLink {
  public:
   GatewayLink link() {
@@ -59,7 +59,7 @@ class GatewayTest : public ::testing::Test {
       file_.table.Append(Row{static_cast<double>(row)}, row % 2);
     }
     ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
-    // As a trust over this journal does when an offer is admitted.
+    // Does what a trust over this journal does when it admits an offer.
     SeenManifest seen{.curator = "curator:1", .manifest = FakeManifest(SampleTerms())};
     seen.key = seen.root = FakeKey(1).public_key();
     seen.manifest.key = KeyIdOf(seen.key);
@@ -139,7 +139,7 @@ TEST_F(GatewayTest, SubjectsAreWhoTheIdColumnNames) {
     file_.ids.push_back(std::string(1, static_cast<char>('a' + row)));
   GatewayCounts counts;
   ASSERT_OK(Answer(counts, 3));
-  // Another order of rows: nobody answers twice.
+  // In another order of the rows nobody answers twice.
   std::swap(file_.ids[0], file_.ids[9]);
   ASSERT_OK(Answer(counts, 10));
   EXPECT_EQ(counts.accepted, 10);

@@ -41,14 +41,14 @@ TEST(HealthProtocolTest, OnlyServingIsServing) {
   }
 }
 
-// A server whose health is gRPC's own.
+// A server with gRPC's own health service.
 class HealthTest : public ::testing::Test {
  protected:
   HealthTest() {
     grpc::EnableDefaultHealthCheckService(true);
     server_ = grpc::ServerBuilder()
                   .AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_)
-                  .RegisterService(&any_)  // gRPC wants one besides health
+                  .RegisterService(&any_)  // gRPC requires a service in addition to health
                   .BuildAndStart();
   }
   ~HealthTest() override { grpc::EnableDefaultHealthCheckService(false); }

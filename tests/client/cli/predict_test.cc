@@ -16,7 +16,7 @@ using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A file of so many rows, without the column of the label.
+// Writes a file of this many rows, without the label's column.
 std::string FileOf(const TempDir& folder, size_t rows) {
   const std::string path = folder.path() + "/rows.csv";
   std::ofstream file(path);
@@ -121,7 +121,7 @@ TEST(PredictTest, NoLabelBelowTheConfidenceAskedFor) {
   EXPECT_TRUE(DescribePrediction(0, prediction, schema, 0.81)["label"].is_null());
 }
 
-// An abstention is an empty field: "unknown" may be the name of a class.
+// An abstention is an empty field, as "unknown" may be the name of a class.
 TEST(PredictTest, PeopleSeeNoWordWhereThereIsNoLabel) {
   v1::Prediction prediction;
   prediction.add_probabilities(0.6);
@@ -145,7 +145,7 @@ TEST(PredictTest, ProbabilitiesOfAllClasses) {
   EXPECT_EQ(AsTable({for_people}), "p(no)  p(yes)\n0.6    0.4\n");
 }
 
-// 1000 rows of which 888 are "no", as a bank's campaign.
+// 1000 rows of which 888 are "no", like a bank's campaign.
 ClassScores BankScores() {
   ClassEvaluation evaluation(2);
   const auto add = [&](int rows, uint32_t label, uint32_t predicted) {
@@ -214,7 +214,7 @@ TEST(EvaluateTest, NumbersStandBesideTheirMean) {
   EXPECT_THAT(text, HasSubstr("always 4.5, the mean\n"));
 }
 
-// A matrix of many classes is for scripts.
+// Only scripts get the matrix of many classes.
 TEST(EvaluateTest, ManyClassesAreALineEach) {
   std::vector<std::string> names;
   for (int k = 0; k < 20; ++k) names.push_back("c" + std::to_string(k));

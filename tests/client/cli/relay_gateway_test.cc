@@ -23,7 +23,7 @@ using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
 
-// Deals ticket after ticket and keeps what comes, until a test says otherwise.
+// Deals ticket after ticket and keeps all answers, until a test says otherwise.
 class CountingRelay final : public RelayLink {
  public:
   const std::string& address() const override { return address_; }
@@ -126,7 +126,7 @@ TEST_F(RelayGatewayTest, WhatWasNotSentIsResumedWithTheSameBytes) {
   }
 }
 
-// Whoever has a ticket answers, whatever became of the others.
+// Every subject that has a ticket answers, whatever became of the others.
 TEST_F(RelayGatewayTest, WhereTicketsEndThoseWhoHaveOneAnswer) {
   relay_.tickets = 6;
   EXPECT_THAT(Answer(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no ticket")));
@@ -163,7 +163,7 @@ TEST_F(RelayGatewayTest, StopsBetweenBatches) {
   EXPECT_EQ(counts_.dealt, 0);
 }
 
-// Neither a curator nor another relay is sent what is a relay's.
+// Neither a curator nor another relay is sent answers that belong to a relay.
 TEST_F(RelayGatewayTest, WhatIsARelaysGoesToItAlone) {
   relay_.room = 0;
   EXPECT_THAT(Answer(4), StatusIs(absl::StatusCode::kUnavailable, "down"));

@@ -88,7 +88,7 @@ TEST_F(RelaySimulateTest, AnotherRelayOrSmallBatchesAreDeclinedWithoutATicket) {
   EXPECT_THAT(Simulate({"--min-batch", "2001"}).err, HasSubstr("at least 2001"));
   key_ = ToPin(FakeKey(8).public_key());
   EXPECT_THAT(Simulate().err, HasSubstr("not signed by the relay"));
-  EXPECT_EQ(relay_.asked, "studies/sample");  // for its terms, and never for a ticket
+  EXPECT_EQ(relay_.asked, "studies/sample");  // for its terms, never for a ticket
 }
 
 TEST_F(RelaySimulateTest, ARelayNeedsBothPins) {

@@ -1,4 +1,4 @@
-// The command line in this process: what it printed and with which code it would have exited.
+// Runs the command line in this process: keeps its output and its exit code.
 
 #ifndef COPPICE_TESTS_CLIENT_CLI_RUN_COPPICE_H_
 #define COPPICE_TESTS_CLIENT_CLI_RUN_COPPICE_H_

@@ -3,8 +3,8 @@
 
     schema_format.py COPPICE SOURCE_DIR [DATA_DIR]
 
-Both take the real schemas (of DATA_DIR, if it is there, and of tests/upgrade), the examples of
-docs/schema.md and what `coppice schema infer` writes, and both refuse each way to be wrong.
+Both accept the real schemas (of DATA_DIR, if it exists, and of tests/upgrade), the examples of docs/schema.md and
+the output of `coppice schema infer`, and both refuse each kind of mistake.
 """
 
 import copy

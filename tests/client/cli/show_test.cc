@@ -1,4 +1,4 @@
-// `coppice model show`, of a file.
+// `coppice model show` of a file.
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 
 class ShowTest : public ::testing::Test {
  protected:
-  // What `model show` prints of a model of this many equal trees.
+  // Returns what `model show` prints for a model of this many equal trees.
   Outcome Show(int trees, const std::vector<std::string>& flags) {
     v1::Model model = ToProto(testing::MakeModel());
     model.set_name("models/m1");

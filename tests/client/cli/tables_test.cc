@@ -1,4 +1,4 @@
-// coppice schema and coppice data, and what commands say of files that people get wrong.
+// coppice schema and coppice data, and what commands say about files with mistakes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ constexpr char kSchema[] = R"({"label": "y", "classes": ["no", "yes"], "features
 
 constexpr char kGood[] = "age,job,y\n20,clerk,no\n90,smith,yes\n";
 
-// A curator that is not there: files are read before it is asked.
+// Previews at a curator that does not exist: files are read before it is called.
 Outcome Preview(const std::string& data, const std::string& schema, bool strict = false) {
   std::vector<std::string> line = {"study",    "preview", "--server", "127.0.0.1:1", "--insecure",
                                    "--public", data,      "--schema", schema};
@@ -41,7 +41,7 @@ Outcome Preview(const std::string& data, const std::string& schema, bool strict 
   return RunCoppice(line);
 }
 
-// Each is one line that says what is wrong, where, and what would be right or is to be done.
+// Each error is one line that says what is wrong, where, and what would be right or what to do.
 TEST(TablesTest, WhatPeopleGetWrongIsSaidInOneLine) {
   struct Case {
     const char* text;

@@ -125,7 +125,7 @@ TEST_F(TrainTest, PreviewShowsReleasesAndWhetherItFits) {
   EXPECT_EQ(Json::parse(Run(json).out)["fits"], false);
 }
 
-// Nothing is told of the dataset's own rows that is not paid for.
+// A preview tells nothing about the dataset's own rows, which would have to be paid for.
 TEST_F(TrainTest, PreviewTellsTheBaselineOfRowsThatAreGiven) {
   const TempDir folder;
   const std::string path = folder.path() + "/rows.csv";

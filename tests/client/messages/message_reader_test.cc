@@ -1,4 +1,4 @@
-// The wire format by hand, case by case; tests/fuzz/messages.cc compares it with protobuf at large.
+// The wire format case by case; tests/fuzz/messages.cc compares it with protobuf on random bytes.
 
 #include "client/messages/message_reader.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What a message with text 1, numbers 2, message 3 (of its own kind) and bool 4 holds.
+// A message with text 1, numbers 2, message 3 (of its own kind) and bool 4.
 struct Sample {
   std::string text;
   std::vector<uint32_t> numbers;
@@ -73,22 +73,22 @@ TEST(MessageReaderTest, AKnownNumberOfAnotherTypeIsUnknown) {
 TEST(MessageReaderTest, RefusesWhatIsMalformed) {
   const std::string cases[] = {
       std::string("\x10", 1),                         // no value
-      std::string("\x10\xff", 2),                     // a number without its end
-      std::string("\x10") + std::string(11, '\xff'),  // one that is too long
+      std::string("\x10\xff", 2),                     // a number without an end
+      std::string("\x10") + std::string(11, '\xff'),  // a number that is too long
       std::string("\x00\x01", 2),                     // field 0
       std::string("\x0a\x05"
                   "abc",
-                  5),  // fewer bytes than it says
+                  5),  // fewer bytes than announced
       std::string("\x0a\xff\xff\xff\xff\x07"
                   "a",
-                  7),                               // two gigabytes of them
-      std::string("\x16", 1),                       // no such type
-      std::string("\x14", 1),                       // the end of no group
-      std::string("\x13\x1c", 2),                   // of another group
+                  7),                               // two gigabytes announced
+      std::string("\x16", 1),                       // an unknown type
+      std::string("\x14", 1),                       // the end of a group that never began
+      std::string("\x13\x1c", 2),                   // the end of another group
       std::string("\x13", 1),                       // a group without an end
       std::string("\x12\x01\xff", 3),               // packed numbers that end within one
       std::string("\x1a\x01\x10", 3),               // the same within a message
-      std::string("\x0a\x02\xc0\x80", 4),           // no UTF-8: longer than it must be
+      std::string("\x0a\x02\xc0\x80", 4),           // overlong UTF-8
       std::string("\x0a\x03\xed\xa0\x80", 5),       // a surrogate
       std::string("\x0a\x04\xf4\x90\x80\x80", 6)};  // past the last character
   for (const std::string& bytes : cases) {

@@ -1,5 +1,5 @@
-// Messages of every kind of study, beside protobuf: requests are its bytes, and what it wrote is
-// read as it was.
+// Compares messages of every kind of study with protobuf: requests have its bytes, and what it
+// wrote is read back unchanged.
 
 #include "client/messages/messages.h"
 
@@ -92,7 +92,7 @@ TEST(MessagesTest, AManifestOfSealedReportsIsReadAsItWas) {
   const std::string bytes = SerializeManifest(manifest);
   ASSERT_OK_AND_ASSIGN(const Manifest read, ReadManifest(bytes));
   EXPECT_EQ(read, manifest);
-  // Part of it is none: the last field is left out.
+  // A prefix is not a manifest: the last field is left out.
   EXPECT_FALSE(ReadManifest(bytes.substr(0, bytes.size() - 4)).ok());
 }
 

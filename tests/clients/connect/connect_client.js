@@ -1,7 +1,7 @@
-// One study from beginning to end over HTTP/1.1, by @connectrpc/connect-node and @connectrpc/connect-web, as JSON and as
-// protobuf: an offer, a report sent twice, a model, a prediction, a job that is watched, and errors.
+// Runs one study over HTTP/1.1, with @connectrpc/connect-node and @connectrpc/connect-web, as JSON and as
+// protobuf: an offer, a report sent twice, a model, a prediction, a watched job, and errors.
 //
-// Run by connect_client.sh, with COPPICE_HTTP, COPPICE_CA, DESCRIPTORS and NODE_PATH set.
+// connect_client.sh runs it, with COPPICE_HTTP, COPPICE_CA, DESCRIPTORS and NODE_PATH set.
 
 'use strict';
 
@@ -14,7 +14,7 @@ const {Code, ConnectError, createClient} = require('@connectrpc/connect');
 const node = require('@connectrpc/connect-node');
 const web = require('@connectrpc/connect-web');
 
-const TIMEOUT_MS = 30000; // of a call; machines that test are busy
+const TIMEOUT_MS = 30000; // per call; test machines are busy
 
 const types = createFileRegistry(fromBinary(FileDescriptorSetSchema, fs.readFileSync(process.env.DESCRIPTORS)));
 const numberOf = (type, name) => types.getEnum(`coppice.v1.${type}`).values.find(value => value.name === name).number;
@@ -52,7 +52,7 @@ function sampleStudy(id) {
   };
 }
 
-// The number of cells (leaf, class) of the offer's one tree, after the fingerprint of the terms and their root.
+// Counts the cells (leaf, class) of the offer's one tree, after checking the terms' fingerprint and root.
 function checkedCells(offer) {
   assert.deepStrictEqual(sha256(offer.terms), Buffer.from(offer.fingerprint), 'terms and fingerprint differ');
   const terms = fromBinary(types.getMessage('coppice.v1.Terms'), offer.terms);
@@ -91,7 +91,7 @@ async function run({id, transport}) {
 
   const offer = await studies.getOffer({name: study, tickets: 1});
   const cells = checkedCells(offer);
-  const payload = Buffer.alloc(Math.ceil(cells / 8)); // one bit set; not private: that is for devices with a row
+  const payload = Buffer.alloc(Math.ceil(cells / 8)); // one bit set; not private: a device with a row must randomize
   const cell = crypto.randomInt(cells);
   payload[Math.floor(cell / 8)] |= 1 << cell % 8;
   const batch = {study, fingerprint: offer.fingerprint, reports: [{ticket: offer.tickets[0], payload}]};

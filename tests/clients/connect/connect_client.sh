@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs connect_client.js through run.sh with the packages of package-lock.json from npm, and a job to watch. Where npm or
-# its registry cannot be had the test is skipped (exit 77), except in continuous integration.
+# Runs connect_client.js through run.sh with the packages of package-lock.json from npm, and a job to watch. Skips the
+# test (exit 77) where npm or its registry is missing, except in continuous integration.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 
-if [[ "${1:-}" == --client ]]; then  # beside the daemon that run.sh has started
+if [[ "${1:-}" == --client ]]; then  # runs next to the daemon that run.sh started
   bin=${COPPICE_BIN_DIR:-$root/build/release/bin}
   rows=$(mktemp -d)
   trap 'rm -rf "$rows"' EXIT
@@ -19,7 +19,7 @@ if [[ "${1:-}" == --client ]]; then  # beside the daemon that run.sh has started
   exit
 fi
 
-tools=$1  # a folder to install into
+tools=$1  # the folder to install into
 skip() {
   echo "$1" >&2
   if [[ "${CI:-}" == true ]]; then exit 1; fi

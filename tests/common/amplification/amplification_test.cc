@@ -1,4 +1,4 @@
-// The bound of shuffling against sums that use nothing of its recurrences, and against a table that
+// Compares the bound of shuffling with sums that use none of its recurrences, and with a table that
 // another program computed from library tails (amplification_reference.csv).
 
 #include "common/amplification/amplification.h"
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 Budget Epsilon(const std::string& text) { return *Budget::Parse(text); }
 
-// (1/n) E max(0, S) by adding up one report after the other, every sum kept.
+// (1/n) E max(0, S), adding one report after the other and keeping every sum.
 double ByConvolution(uint64_t n, double local, double mass, double epsilon) {
   const long double x = std::exp(static_cast<long double>(epsilon));
   const long double e = std::exp(static_cast<long double>(local));
@@ -64,7 +64,7 @@ TEST(DeltaBoundTest, AgreesWithConvolutionFromAbove) {
           const double exact = ByConvolution(n, Epsilon(local).epsilon(), mass, computed_at * 1e-9);
           SCOPED_TRACE(absl::StrCat(n, " ", local, " ", share, " ", part));
           EXPECT_GE(delta, exact * (1 - 1e-12));
-          // The slack of both terms of a difference, and what lies outside every window.
+          // Allows for the slack of both terms of a difference, and the law outside the windows.
           EXPECT_LE(delta, exact * (1 + 1e-4) + 1e-24);
         }
       }
@@ -87,7 +87,7 @@ TEST(DeltaBoundTest, AMassAboveTheGenericOneCountsAsThat) {
 
 struct ReferenceColumn {
   size_t column = 0;
-  std::function<double(double)> mass;  // of e^epsilon
+  std::function<double(double)> mass;  // as a function of e^epsilon
 };
 
 double SubsetOf64(double e) {
@@ -139,7 +139,7 @@ TEST(EpsilonBoundTest, IsTheLeastThatDeltaBoundVouchesFor) {
   const ShuffledReports reports = {100'000, Epsilon("4"), 1};
   const uint64_t nanos = EpsilonBound(reports, *ParseDelta("1e-6"))->nanos();
   EXPECT_LE(*DeltaBound(reports, nanos), 1e-6);
-  // EpsilonBound() leaves out a little more of what hardly ever happens: a few nano-epsilons.
+  // EpsilonBound() leaves out slightly more rare cases: a few nano-epsilons.
   EXPECT_GT(*DeltaBound(reports, nanos - 5), 1e-6);
 }
 

@@ -1,7 +1,7 @@
-// The bound for randomizers that nobody wrote: random ones, all different, picked to come near it,
-// and such that depend on earlier answers; by enumeration of deals and outputs. And what a deal
-// must be for it: whatever dishonest devices and a network do that see only their own tickets,
-// every deal of the other tickets stays equally likely.
+// Tests the bound by enumeration of deals and outputs on random randomizers: all different, picked
+// to come near the bound, and dependent on earlier answers. Also tests what the bound needs of a
+// deal: whatever dishonest devices and a network do that see only their own tickets, every deal of
+// the other tickets stays equally likely.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ using Law = std::vector<std::vector<double>>;  // [row][output]
 using Outputs = std::vector<size_t>;
 using Deal = std::vector<size_t>;  // the device of each ticket; 0 is the victim
 
-// The randomizer of the ticket after those that gave `earlier`.
+// Returns the randomizer of the next ticket, given the answers `earlier`.
 using Randomizers = std::function<const Law&(const Outputs& earlier)>;
 
 class Draws {
@@ -36,7 +36,7 @@ class Draws {
     return std::uniform_int_distribution<size_t>(0, bound - 1)(engine_);
   }
 
-  // e-LDP: a vertex of what a row may be above a random blanket.
+  // Draws an e-LDP law: a vertex of the polytope of rows above a random blanket.
   Law RandomLaw(size_t rows, size_t outputs, double e) {
     std::vector<double> blanket(outputs);
     for (double& part : blanket) part = Real() < 0.3 ? 1 : Real() + 1e-3;
@@ -76,8 +76,8 @@ std::vector<Deal> AllDeals(size_t tickets) {
   return deals;
 }
 
-// The exact delta of whoever sees every ticket's output: the victim has row 0 or row 1, the others'
-// rows are known, and each deal is equally likely.
+// The exact delta for an observer of every ticket's output: the victim has row 0 or row 1, the
+// others' rows are known, and each deal is equally likely.
 double ExactDelta(const std::vector<Deal>& deals, const Randomizers& randomizers, size_t outputs,
                   const std::vector<size_t>& others, double epsilon) {
   const size_t tickets = deals.front().size();
@@ -110,7 +110,7 @@ double ExactDelta(const std::vector<Deal>& deals, const Randomizers& randomizers
   return sum;
 }
 
-// The largest share of the bound that the exact delta comes to, over epsilons and others' rows.
+// The exact delta as a share of the bound; the largest over epsilons and others' rows.
 double LargestShare(const std::vector<Deal>& deals, const Randomizers& randomizers, size_t rows,
                     size_t outputs, const Budget& local) {
   const size_t tickets = deals.front().size();
@@ -131,7 +131,7 @@ double LargestShare(const std::vector<Deal>& deals, const Randomizers& randomize
   return largest;
 }
 
-// One law for each ticket, or for each ticket and what was answered before it.
+// One law per ticket, or per ticket and the answers before it.
 class Laws {
  public:
   Laws(size_t tickets, size_t outputs, bool adaptive) : outputs_(outputs), adaptive_(adaptive) {
@@ -162,7 +162,7 @@ class Laws {
   std::vector<Law> laws_;
 };
 
-// Replaces one law after the other by random ones, and keeps what comes nearer to the bound.
+// Replaces one law after the other by random ones, and keeps those that come nearer to the bound.
 double Climb(size_t tickets, size_t rows, size_t outputs, bool adaptive, const Budget& local,
              int steps, Draws& draws) {
   const double e = std::exp(local.epsilon());
@@ -196,8 +196,8 @@ TEST(AnyRandomizersTest, NoneExceedTheBoundAndSomeReachIt) {
   }
 }
 
-// Stronger than what is needed: a curator that saw each answer, in the order of tickets, before it
-// chose the next randomizer.
+// Stronger than needed: the curator sees each answer, in the order of tickets, before it chooses
+// the next randomizer.
 TEST(AnyRandomizersTest, NorDoThoseThatDependOnEarlierAnswers) {
   Draws draws(2);
   for (const char* epsilon : {"0.5", "2", "4"}) {
@@ -212,7 +212,7 @@ TEST(AnyRandomizersTest, NorDoThoseThatDependOnEarlierAnswers) {
 
 Law Response(double e) { return {{e / (e + 1), 1 / (e + 1)}, {1 / (e + 1), e / (e + 1)}}; }
 
-// What the enumeration must be able to find: two pools under one name.
+// The enumeration must be able to find a violation: two pools under one name.
 TEST(AnyRandomizersTwin, APoolThatIsRefilledExceedsTheBound) {
   const Budget local = *Budget::Parse("2");
   const Law law = Response(std::exp(2.0));
@@ -226,20 +226,20 @@ TEST(AnyRandomizersTwin, APoolThatIsRefilledExceedsTheBound) {
   EXPECT_LE(LargestShare(AllDeals(4), all_alike, 2, 2, local), 1);
 }
 
-// ---- Who is dealt what while others act on what they are dealt.
+// ---- The deal while others act on the tickets that they get.
 
 constexpr size_t kTickets = 6;
-constexpr size_t kHonest = 3;  // devices; the rest are dishonest, or come never
+constexpr size_t kHonest = 3;  // devices; the others are dishonest, or never come
 
 // What the adversary knows at each moment: its moves, and the tickets of its own devices.
 using Transcript = std::vector<size_t>;
 struct Outcome {
   Transcript transcript;
-  std::vector<int> ticket_of;  // honest devices'; -1 if nothing of theirs arrives
+  std::vector<int> ticket_of;  // per honest device; -1 if its report never arrives
 };
 
-// The adversary's strategy is drawn while it is played, once for each transcript. `picky` is an
-// honest device that answers no ticket 0.
+// Draws the adversary's strategy while it is played, once per transcript. `picky` is an honest
+// device that does not answer ticket 0.
 class Adversary {
  public:
   explicit Adversary(uint64_t seed, size_t picky = kHonest) : draws_(seed), picky_(picky) {}
@@ -256,7 +256,7 @@ class Adversary {
         outcome.transcript.push_back(ticket);  // a device of its own
       } else if (move % 2 == 0 && !(device == picky_ && ticket == 0)) {
         outcome.ticket_of[device] = static_cast<int>(ticket);
-      }  // else the report is kept from the relay
+      }  // else the adversary withholds the report from the relay
     }
     return outcome;
   }
@@ -275,7 +275,7 @@ class Adversary {
   std::map<Transcript, size_t> strategy_;
 };
 
-// For each view (transcript, and which tickets are answered), how often each deal comes about.
+// For each view (transcript, and the answered tickets), how often each deal occurs.
 using DealsByView = std::map<std::pair<Transcript, std::set<int>>, std::map<std::vector<int>, int>>;
 
 DealsByView PlayAllOrders(Adversary& adversary) {
@@ -291,7 +291,7 @@ DealsByView PlayAllOrders(Adversary& adversary) {
   return views;
 }
 
-// Views in which some deal is likelier than another, and views of more than one report.
+// Views in which some deals are likelier than others, and views of more than one report.
 struct Evenness {
   size_t uneven = 0;
   size_t crowds = 0;
@@ -300,7 +300,7 @@ struct Evenness {
 Evenness EvennessOf(const DealsByView& views) {
   Evenness evenness;
   for (const auto& [view, deals] : views) {
-    size_t orders = 1;  // in which that many devices may have been dealt these tickets
+    size_t orders = 1;  // in which this many devices may have been dealt these tickets
     for (size_t i = 2; i <= view.second.size(); ++i) orders *= i;
     const int first = deals.begin()->second;
     const bool even = deals.size() == orders &&

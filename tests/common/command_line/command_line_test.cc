@@ -23,7 +23,7 @@ struct Outcome {
   std::string out, err;
 };
 
-// A program with one group, `noun`, and in it one command, `verb`.
+// A program with one group, `noun`, which has one command, `verb`.
 class CommandLineTest : public ::testing::Test {
  protected:
   Outcome Run(const std::vector<std::string>& arguments) {

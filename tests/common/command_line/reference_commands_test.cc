@@ -1,4 +1,4 @@
-// The commands that describe a program which reads its commands' lines itself.
+// The commands that describe a program which parses its own command line.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Answer {
   std::string out, err;
 };
 
-// Runs RunReference() of a program with the flag --path and the command `token`.
+// Runs RunReference() for a program with the flag --path and the command `token`.
 Answer Ask(const std::vector<const char*>& words) {
   std::vector<const char*> argv = {"gate"};
   argv.insert(argv.end(), words.begin(), words.end());

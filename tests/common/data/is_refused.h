@@ -1,4 +1,4 @@
-// The matcher for rows and schemas that are refused, with what the message must say.
+// Matches rows and schemas that are refused, with what the message must say.
 
 #ifndef COPPICE_TESTS_COMMON_DATA_IS_REFUSED_H_
 #define COPPICE_TESTS_COMMON_DATA_IS_REFUSED_H_

@@ -195,7 +195,7 @@ TEST(ReadCsvTest, OtherEncodingsAreRefusedByName) {
                                      8)),
               IsRefused("iconv -f UTF-16"));
   EXPECT_THAT(ReadBody(absl::string_view("3\0000\0\n", 5)), IsRefused("iconv -f UTF-16"));
-  // Well-formed, and cut by the reader's buffer at every byte of a character.
+  // Well-formed text that the reader's buffer cuts at every byte of a character.
   for (int shift = 0; shift < 4; ++shift) {
     std::string note(static_cast<size_t>(65'500 + shift), 'n');
     for (int i = 0; i < 40; ++i) note += "\xF0\x9F\x8C\xB3\xE2\x82\xAC\xC3\xA9";
@@ -279,7 +279,7 @@ TEST(ReadCsvTest, RefusesQuotesOutOfPlace) {
               IsRefused(".csv:3: a quoted field that starts here is never closed"));
 }
 
-// Line 5 of 905, whatever comes behind it.
+// The error is in line 5 of 905, whatever comes after it.
 TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
   std::string rows;
   for (int i = 0; i < 900; ++i) rows += "31,clerk,low\n";
@@ -294,9 +294,9 @@ TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
   }
   EXPECT_THAT(ReadBody(absl::StrCat(before, "31,\"clerk,low\n", rows)),
               IsRefused("close the quote of column \"job\""));
-  // A field of several lines before it, in the same row.
+  // A field of several lines comes before it, in the same row.
   EXPECT_THAT(ReadBody("30,\"two\nlines\",\"low\n31,clerk,low\n"), IsRefused(".csv:3: a quoted"));
-  // Closed in a row that lacks fields then.
+  // The quote closes in a row that then lacks fields.
   EXPECT_THAT(
       ReadBody("30,\"clerk,low\n31,clerk,low\"\n"),
       IsRefused(".csv:2: the row has 2 fields, the header 3 columns; it goes on to line 3"));
@@ -349,7 +349,7 @@ TEST(ReadCsvTest, ReadsMushroomsWithTheirMissingValues) {
   EXPECT_EQ(file.notes.missing, 2480u);
 }
 
-// A device's row, by a schema that a curator chose: what cannot be read is missing, whatever it is.
+// A device's row by a schema that a curator chose: any value that cannot be read is missing.
 TEST(ReadCsvTest, ATotalReaderTakesEveryRow) {
   const ReadOptions total{.total = true};
   ASSERT_OK_AND_ASSIGN(const TableFile file,
@@ -361,7 +361,7 @@ TEST(ReadCsvTest, ATotalReaderTakesEveryRow) {
   EXPECT_EQ(file.notes.unknown_labels, 2u);
   EXPECT_THAT(file.notes.Summary(), HasSubstr("answered by a random one"));
 
-  // Columns that are not there, or there twice.
+  // Columns are absent, or present twice.
   ASSERT_OK_AND_ASSIGN(const TableFile other, Read("shoe,age,age\n44,30,31\n", total));
   EXPECT_EQ(other.table.value(0, 0), 30);
   EXPECT_TRUE(IsMissing(other.table.value(0, 1)));

@@ -170,12 +170,12 @@ TEST(SchemaFileTest, RefusesNotesThatSayNothing) {
   EXPECT_THAT(numeric(R"("bounds": "guessed")"),
               IsRefusedSchema("\"declared\" or \"from these rows\""));
   EXPECT_THAT(numeric(R"("missing": ["NA"])"), IsRefusedSchema("declared once for all features"));
-  EXPECT_OK(ParseSchema(numeric(R"("missing": 17)")));  // a count, which others' files have
+  EXPECT_OK(ParseSchema(numeric(R"("missing": 17)")));  // a count, which files from elsewhere have
   EXPECT_THAT(With(R"({"name": "x", "type": "categorical", "values": ["a"], "integer": true})"),
               IsRefusedSchema("for numbers alone"));
 }
 
-// A schema of one feature, with another member beside the list.
+// A schema of one feature, with another member next to the list.
 std::string WithMember(absl::string_view member) {
   return absl::StrCat(R"({"label": "y", "classes": ["a", "b"], )", member,
                       R"(, "features": [{"name": "x", "type": "categorical", "values": ["u"]}]})");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kRowsOfEach = 40;
 
-// Repetitions of few rows: probabilities spread over [0, 1], answered with `shift` more than they
-// come true.
+// Repetitions of few rows: probabilities spread over [0, 1], each predicted by `shift` more than
+// its frequency.
 std::vector<std::vector<CalibrationBin>> Repeat(int repetitions, double shift) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> unit;
@@ -38,7 +38,7 @@ TEST(PoolCalibrationTest, FewRowsDoNotMakeRightProbabilitiesLookWrong) {
   EXPECT_LT(score.interval.high, 0.02);
 }
 
-// What a single repetition says is on average the same, whatever its rows are few.
+// A single repetition says on average the same, however few its rows are.
 TEST(PoolCalibrationTest, SingleRepetitionsAreRightOnAverage) {
   constexpr int kRepetitions = 4000;
   for (const double shift : {0.0, 0.1}) {

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Rows of two classes: so many of each true and predicted class, with certainty.
+// Scores two classes from counts by true and predicted class, predicted with certainty.
 ClassScores ScoresOf(const std::vector<std::vector<int>>& confusion) {
   ClassEvaluation evaluation(static_cast<uint32_t>(confusion.size()));
   for (uint32_t label = 0; label < confusion.size(); ++label) {
@@ -34,7 +34,7 @@ std::string VerdictOn(const std::vector<std::vector<int>>& confusion) {
                       scores.gain_interval);
 }
 
-// As a bank's campaign: .888 of the rows are of one class.
+// Like a bank's campaign: .888 of the rows are of one class.
 TEST(ClassVerdictTest, ModelAtItsMajorityIsSaidToBeNoBetter) {
   EXPECT_EQ(VerdictOn({{880, 8}, {100, 12}}),
             "No better than always answering no, which is right on 0.888 of these rows.");
@@ -85,7 +85,7 @@ TEST(ClassEvaluationTest, IntervalIsWilsons) {
   EXPECT_NEAR(scores.interval.high, 0.9433, 1e-4);
 }
 
-// Where answers and majority are wrong on the same rows, their difference is known better than
+// Answers and majority that are wrong on the same rows have a difference that is known better than
 // either accuracy.
 TEST(ClassEvaluationTest, PairedIntervalIsNarrowerThanTheAccuracys) {
   const ClassScores scores = ScoresOf({{598, 2}, {380, 20}});
@@ -96,8 +96,8 @@ TEST(ClassEvaluationTest, PairedIntervalIsNarrowerThanTheAccuracys) {
             (scores.interval.high - scores.interval.low) / 3);
 }
 
-// Of two models that answer alike on average, the interval misses no difference about one time in
-// twenty.
+// For two models that are equally right on average, the interval misses a zero difference about one
+// time in twenty.
 TEST(ClassEvaluationTest, PairedIntervalHoldsTheTruth) {
   constexpr int kTrials = 2000, kRows = 300;
   std::mt19937 random(7);
@@ -106,7 +106,7 @@ TEST(ClassEvaluationTest, PairedIntervalHoldsTheTruth) {
   for (int trial = 0; trial < kTrials; ++trial) {
     ClassEvaluation evaluation(2);
     for (int i = 0; i < kRows; ++i) {
-      const double draw = unit(random);  // truly .8 of class 0; answers are as often right alone
+      const double draw = unit(random);  // .8 of class 0; each is right alone equally often
       const uint32_t label = draw < 0.8 ? 0 : 1;
       const uint32_t predicted = draw < 0.05 || draw > 0.95 ? 1 : 0;
       evaluation.Add(predicted, {0.5, 0.5}, label);
@@ -168,7 +168,7 @@ TEST(ClassEvaluationTest, CalibrationIsOfTheSecondClass) {
   ClassEvaluation evaluation(2);
   evaluation.Add(0, {0.95, 0.05}, 0);
   evaluation.Add(0, {0.93, 0.07}, 1);
-  evaluation.Add(1, {0, 1}, 1);  // the last bin has both its ends
+  evaluation.Add(1, {0, 1}, 1);  // the last bin includes both its ends
   const ClassScores scores = evaluation.Scores();
   ASSERT_EQ(scores.calibration.size(), 10u);
   EXPECT_EQ(scores.calibration[0].rows, 2u);

@@ -18,7 +18,7 @@ NumberScores ScoresFor(const Rows& rows, double min, double max) {
   return evaluation.Scores();
 }
 
-// Targets about `centre`, of which the predictions know a part.
+// Targets around `centre`, partly known to the predictions.
 Rows Drawn(size_t count, double centre, double known, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -43,7 +43,7 @@ TEST(NumberEvaluationTest, ErrorsAreThoseOfTheDefinitions) {
   EXPECT_NEAR(scores.gain, std::sqrt(8.0 / 3) - std::sqrt(10.0 / 3), 1e-12);
 }
 
-// Far from 0, where squares lose what deviations keep.
+// Far from 0, where sums of squares lose precision that deviations keep.
 TEST(NumberEvaluationTest, GainsErrorIsThatOfTheRows) {
   const Rows rows = Drawn(500, 1e6, 0.6, 1);
   const NumberScores scores = ScoresFor(rows, 0, 2e6);

@@ -1,4 +1,4 @@
-// What compilers and other programs make of the header is in tests/runtimes.
+// tests/runtimes tests the header with compilers and other programs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What runtimes make of the graph is in tests/runtimes.
+// tests/runtimes tests the graph in runtimes.
 
 #include <gmock/gmock.h>
 #include <google/protobuf/unknown_field_set.h>
@@ -26,7 +26,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Not;
 
-// The values of a field of a message, each as text.
+// Returns the values of a message's field, each as text.
 std::vector<std::string> ValuesOf(const std::string& message, int number) {
   UnknownFieldSet fields;
   EXPECT_TRUE(fields.ParseFromString(message));
@@ -40,7 +40,7 @@ std::vector<std::string> ValuesOf(const std::string& message, int number) {
   return values;
 }
 
-// The field of each of a list of messages, such as operators' types.
+// Returns the field of each message in a list, such as the operators' types.
 std::vector<std::string> Each(const std::vector<std::string>& messages, int number) {
   std::vector<std::string> values;
   for (const std::string& message : messages) values.push_back(ValuesOf(message, number)[0]);
@@ -49,7 +49,7 @@ std::vector<std::string> Each(const std::vector<std::string>& messages, int numb
 
 std::string GraphOf(const Model& model) { return ValuesOf(*ToOnnx(model, "m1"), 7)[0]; }
 
-// What leaves hold, coarse and fine.
+// Returns the weights of the leaves, coarse and fine.
 std::vector<double> WeightsOf(const Model& model) {
   std::vector<double> weights;
   for (const std::string& op : ValuesOf(GraphOf(model), 1)) {
@@ -95,7 +95,7 @@ TEST(OnnxTest, HasOneInputAndClassesOrANumber) {
   EXPECT_THAT(Each(ValuesOf(number, 1), 4), Not(Contains("Softmax")));
 }
 
-// Of 1e9, a step of float32 is 64, and of 1e-320 there is none.
+// A step of float32 is 64 at 1e9, and does not exist at 1e-320.
 TEST(OnnxTest, TakesTermsOfAnySize) {
   for (const double size : {1e9, 1.0, 1e-310, 0.0}) {
     const std::vector<double> weights = WeightsOf(

@@ -16,7 +16,7 @@ namespace coppice::testing {
 
 inline constexpr char kHostileText[] = "*/ \"end\\\n?\?/ \xc3\xa9";
 
-// x in [0, 1], a whole age in [0, 100], a job of two categories, one of them hostile.
+// x in [0, 1], a whole age in [0, 100], and a job of two categories, one of them hostile.
 inline std::vector<Feature> ExportedFeatures() {
   return {Numeric("x", 0, 1), Whole("age", 0, 100), Categorical("job", {"cook", kHostileText})};
 }
@@ -62,7 +62,7 @@ inline Model OneSplit(const Schema& schema, const Node& split, std::vector<doubl
   return *Model::Create(schema, std::move(forest), {leaves}, certificate, kind, std::move(derived));
 }
 
-// Takes the schema's second feature from its first.
+// Subtracts the schema's second feature from its first.
 inline DerivedFeature SumOfTwo() { return {{.feature = 0}, {.feature = 1, .minus = true}}; }
 
 }  // namespace coppice::testing

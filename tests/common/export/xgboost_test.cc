@@ -1,4 +1,4 @@
-// What XGBoost makes of the file is in tests/runtimes.
+// tests/runtimes tests the file in XGBoost.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(XgboostTest, NumbersSayWhatTheyAreCutTo) {
   EXPECT_EQ(learner["gradient_booster"]["model"]["trees"][0]["split_conditions"][2], 100.0);
 }
 
-// Every float32 is on the same side of the cut in the file as of the model's own.
+// Every float32 is on the same side of the file's cut as of the model's.
 TEST(XgboostTest, CutsAreTheNextFloat) {
   for (const double cut : {0.1, 0.3, 1.0 / 3, 0.5, 0x1p-130, 0.99999999999}) {
     const float near = TreeOf(NumericSplit(0, cut))["split_conditions"][0].get<float>();

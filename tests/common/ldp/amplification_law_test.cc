@@ -1,5 +1,5 @@
-// What shuffling buys, by enumeration of our own mechanisms: the mass that each states, and the
-// exact divergence of a few reports over all deals and all ordered outputs.
+// Checks the gain from shuffling by enumeration of our own mechanisms: the mass that each states,
+// and the exact divergence of a few reports over all deals and all ordered outputs.
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +30,8 @@ std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon, Do
   return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), DomainFor(kind, domain));
 }
 
-// All payloads; of a Laplace mechanism on two cells, those near the means, each with no more than
-// its own probability.
+// Returns all payloads; for a Laplace mechanism on two cells those near the means, each with no
+// more than its own probability.
 std::vector<std::string> Outputs(const LocalMechanism& mechanism, int32_t reach) {
   if (!IsLaplace(mechanism.kind())) return AcceptedPayloads(mechanism);
   std::vector<std::string> outputs;
@@ -64,7 +64,7 @@ std::vector<double> BlanketOf(const Law& law) {
   return blanket;
 }
 
-// max over pairs of rows of sum_y b(y) (u - 1) (E - v) / (E - 1)^2.
+// The maximum over pairs of rows of sum_y b(y) (u - 1) (E - v) / (E - 1)^2.
 double MassOf(const Law& law, double e) {
   const std::vector<double> blanket = BlanketOf(law);
   double worst = 0;
@@ -95,10 +95,10 @@ TEST(TwoSidedMassTest, CoversTheWholeLawOfEveryMechanismAndIsReached) {
         for (uint32_t column = 0; column < mechanism->columns(); ++column) {
           worst = std::max(worst, MassOf(LawOf(*mechanism, column, 20), e));
         }
-        // 1e-9: OutputProbability() is a double near 1 in places.
+        // 1e-9 is for OutputProbability(), a double near 1 in places.
         EXPECT_LE(worst, mechanism->TwoSidedMass() * (1 + 1e-9));
         EXPECT_LE(mechanism->TwoSidedMass(), MaxTwoSidedMass(mechanism->epsilon()));
-        // One cell's rates have 32 bits: at epsilon 20 their rounding shows.
+        // The rates for one cell have 32 bits: at epsilon 20 their rounding shows.
         if (!IsLaplace(kind)) {
           EXPECT_GE(worst, mechanism->TwoSidedMass() * 0.9);
         }
@@ -107,7 +107,7 @@ TEST(TwoSidedMassTest, CoversTheWholeLawOfEveryMechanismAndIsReached) {
   }
 }
 
-// delta(epsilon) of the victim's rows 0 and 1 with the rows of the others known: randomizer i gets
+// delta(epsilon) between the victim's rows 0 and 1, with the others' rows known: randomizer i gets
 // a uniformly random device's row, and its output is seen.
 class ExactDivergence {
  public:
@@ -148,7 +148,7 @@ class ExactDivergence {
   std::vector<size_t> output_;
 };
 
-// Others all as the victim was, all as it became, and one of each.
+// All others have the victim's first row, all have its second row, and one has each.
 std::vector<std::vector<size_t>> OthersRows(size_t others) {
   std::vector<std::vector<size_t>> rows = {std::vector<size_t>(others, 0),
                                            std::vector<size_t>(others, 1)};
@@ -157,7 +157,7 @@ std::vector<std::vector<size_t>> OthersRows(size_t others) {
   return rows;
 }
 
-// The largest exact delta as a share of the bound.
+// The exact delta as a share of the bound; the largest over several epsilons.
 double LargestShare(const std::vector<Law>& laws, const Budget& local, double mass) {
   double largest = 0;
   for (const double share : {0.05, 0.3, 0.7}) {
@@ -173,7 +173,7 @@ double LargestShare(const std::vector<Law>& laws, const Budget& local, double ma
   return largest;
 }
 
-// Half the mass would not have covered a single report.
+// Half the mass would not cover even a single report.
 TEST(DeltaBoundLawTest, OneReportReachesTheBound) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     if (IsLaplace(kind)) continue;

@@ -12,7 +12,7 @@ namespace {
 
 class AddBitsTest : public ::testing::TestWithParam<size_t> {};
 
-// Sizes around a byte and a column; numbers of payloads around what is added together.
+// Sizes around a byte and a column; numbers of payloads around a batch that is added at once.
 INSTANTIATE_TEST_SUITE_P(Sizes, AddBitsTest, ::testing::Values(1, 7, 8, 9, 64, 511, 512, 513, 1100),
                          ::testing::PrintToStringParamName());
 
@@ -24,7 +24,7 @@ TEST_P(AddBitsTest, AddsWhatBitByBitGives) {
     std::vector<int64_t> expected(bits, 5);
     for (std::string& payload : payloads) {
       for (size_t bit = 0; bit < bits; ++bit) {
-        if (bytes() % 3 == 0) continue;  // Most are ones, so that counters fill up.
+        if (bytes() % 3 == 0) continue;  // Most bits are ones, so that counters fill up.
         FlipBit(payload, bit);
         ++expected[bit];
       }

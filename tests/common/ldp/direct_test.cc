@@ -20,7 +20,7 @@ TEST(DirectTest, TheSymbolIsTheCell) {
   for (uint32_t cell = 0; cell < 6; ++cell) EXPECT_EQ(direct.SymbolOf(0, cell), cell);
 }
 
-// (c - n q) / (p - q) with p = e / (e + 5) and q = 1 / (e + 5).
+// The estimate is (c - n q) / (p - q) with p = e / (e + 5) and q = 1 / (e + 5).
 TEST(DirectTest, EstimatesFromSums) {
   const double e = std::exp(2.0);
   const LeafCounts counts = DirectOn("2", {3, 2})->Estimate({10, 0, 5, 3, 0, 2}, 20);
@@ -29,7 +29,7 @@ TEST(DirectTest, EstimatesFromSums) {
   EXPECT_NEAR(counts.leaf[1], (8 * (e + 5) - 40) / (e - 1), 1e-9);
 }
 
-// (D - 2 + e^epsilon) / (e^epsilon - 1)^2
+// The variance is (D - 2 + e^epsilon) / (e^epsilon - 1)^2.
 TEST(DirectTest, VarianceIsTheClosedForm) {
   const double e = std::exp(1.0);
   EXPECT_NEAR(DirectOn("1", {256, 2})->Variance(1).label, (510 + e) / std::pow(e - 1, 2), 1e-6);

@@ -13,7 +13,7 @@ std::unique_ptr<LocalMechanism> MakeHadamard(const char* epsilon, Domain domain)
   return *MakeHadamardResponse(*Budget::Parse(epsilon), domain);
 }
 
-// Device and curator must agree on these: by integers of any size, 8 B^2 < (e^epsilon - 1)^2.
+// Device and curator must agree on these, from integers of any size: 8 B^2 < (e^epsilon - 1)^2.
 TEST(HadamardResponseTest, BlocksFollowTheBudgetAndTheCells) {
   struct Expected {
     const char* epsilon;
@@ -69,7 +69,7 @@ TEST(HadamardResponseTest, TheSymbolIsTheBlockAndTheEntrysSign) {
   EXPECT_EQ(response.SymbolOf(2, 8), 1u);
 }
 
-// Rows without noise, once in each column: their number times the columns, over p - q.
+// Takes rows without noise, once in each column: their number times the columns, over p - q.
 TEST(HadamardResponseTest, EstimatesFromSums) {
   for (const char* epsilon : {"0.5", "2", "6"}) {
     const auto mechanism = MakeHadamard(epsilon, {3, 3});

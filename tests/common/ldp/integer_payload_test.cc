@@ -28,11 +28,11 @@ TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(decoded, values);
 }
 
-// Blocks of one-byte integers take a path of their own: its ends, and a wide one anywhere in it.
+// Blocks of one-byte integers take a separate path: its ends, and a wide integer anywhere in it.
 TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
   GuardedPage page;
   for (const size_t count : {15u, 16u, 17u, 32u, 33u}) {
-    for (size_t wide = 0; wide <= count; ++wide) {  // none is, at the end
+    for (size_t wide = 0; wide <= count; ++wide) {  // at the end none is wide
       std::vector<int32_t> values(count, -3);
       if (wide < count) values[wide] = 5000;
       const absl::string_view payload = page.Copy(EncodeIntegers(values));
@@ -50,8 +50,8 @@ TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
 }
 
 TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
-  // All of one byte, at both ends of what that holds; one of two bytes. Many, so that narrow
-  // counters overflow where they may not.
+  // One payload has one-byte integers at both ends of their range, one a two-byte integer. There
+  // are many, so that counters that are too narrow would overflow.
   const std::string narrow = EncodeIntegers({-64, 0, 63});
   const std::string wide = EncodeIntegers({-7, 0, 5000});
   std::vector<Contribution> reports(3000, {.payload = narrow});
@@ -87,7 +87,7 @@ TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
   const std::string overlong_zero("\x80\x00", 2);
   EXPECT_THAT(Decode(overlong_zero, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
-  // Also where a block of one-byte integers might be.
+  // The same holds where a block of one-byte integers might be.
   EXPECT_THAT(Decode(overlong_zero + std::string(15, '\0'), 17),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\x10", 1),
@@ -98,7 +98,7 @@ TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
 }
 
-// Of one byte each, and of more.
+// Values of one byte each, and of more.
 TEST(IntegerPayloadTest, RefusesValuesPastTheLimitsAndNoOther) {
   const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device"));
   for (const int32_t large : {7, 64, 5000}) {

@@ -40,7 +40,7 @@ TEST(LaplaceNoiseTest, OneStepCostsNoMoreThanItsShareOfEpsilon) {
       const double share = Budget::Parse(epsilon)->epsilon() / static_cast<double>(sensitivity);
       const double step = noise.LogProbability(0) - noise.LogProbability(1);
       EXPECT_LE(step, share * (1 + 1e-12)) << epsilon;
-      EXPECT_GE(step, share * (1 - 1e-5)) << epsilon;  // and does not waste it either
+      EXPECT_GE(step, share * (1 - 1e-5)) << epsilon;  // and wastes none of it
     }
   }
 }
@@ -61,8 +61,8 @@ TEST(LaplaceNoiseTest, BoundIsTheLeastThatTheTailAllows) {
   EXPECT_EQ(MakeNoise("1", 2).bound(), 141);
 }
 
-// One draw a noise, but for the negative zero, which is dropped, and a tail past the table, which
-// is drawn on.
+// One draw per noise, except for a negative zero, which is dropped, and a tail past the table,
+// which takes further draws.
 TEST(LaplaceNoiseTest, DrawsBecomeNoise) {
   const LaplaceNoise noise = MakeNoise("1", 4);
   ScriptedDraws random({2 << 1, 1, 3 << 1 | 1, kManySteps << 1 | 1, 5 << 1, 4 << 1});
@@ -80,7 +80,7 @@ TEST(LaplaceNoiseTest, DrawsBecomeNoise) {
 
 TEST(LaplaceNoiseTest, LongVectorsTakeOneDrawAnEntry) {
   const LaplaceNoise noise = MakeNoise("1", 4);
-  constexpr size_t kEntries = 1300;  // more than twice what is drawn at a time
+  constexpr size_t kEntries = 1300;  // more than two batches of draws
   std::vector<SignedSteps> draws;
   std::vector<int64_t> expected;
   for (size_t i = 0; i < kEntries; ++i) {
@@ -104,7 +104,7 @@ TEST(LaplaceNoiseTest, SumsAreOfTheirParts) {
   EXPECT_EQ(layers.trials(), (std::vector<uint64_t>{9, 5, 2, 9, 4}));
 }
 
-// The very figures, so that no constant behind them changes unnoticed.
+// Exact figures, so that no constant behind them changes unnoticed.
 TEST(LaplaceNoiseTest, TotalBoundIsAsComputed) {
   EXPECT_EQ(MakeNoise("1", 2).TotalBound(512), 1620);
   EXPECT_EQ(MakeNoise("0.1", 4).TotalBound(512), 33061);
@@ -130,7 +130,7 @@ bool MatchesLaw(const LaplaceNoise& noise, uint64_t trials, Draw draw) {
 // False alarm < 5e-8 (six times seven plans at 1e-9). Power: see the twin below.
 TEST(LaplaceNoiseStatTest, DrawAddToAndSumOfHaveTheStatedLaw) {
   OpenSslRandom random;
-  for (const char* epsilon : {"0.05", "2"}) {  // the first with tails past the table
+  for (const char* epsilon : {"0.05", "2"}) {  // the first has tails past the table
     const LaplaceNoise noise = MakeNoise(epsilon, 4);
     EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] {
       int32_t z = 99;
@@ -153,8 +153,8 @@ TEST(LaplaceNoiseStatTest, PlansRefuseAScaleThatIsHalved) {
   EXPECT_FALSE(MatchesLaw(stated, 300'000, [&] { return *halved.SumOf(1, random); }));
 }
 
-// The variance of a sum of n is n times that of one, whichever way the sum is drawn. The mean of m
-// squares of near-normal numbers deviates by a relative sqrt(2/m); 7 of those: false alarm < 1e-9.
+// A sum of n has n times the variance of one, whichever way it is drawn. The mean of m squares of
+// near-normal numbers deviates by a relative sqrt(2/m); 7 of those: false alarm < 1e-9.
 TEST(LaplaceNoiseStatTest, SumsHaveTheVarianceOfTheirParts) {
   OpenSslRandom random;
   constexpr int kSums = 4000;
@@ -170,8 +170,8 @@ TEST(LaplaceNoiseStatTest, SumsHaveTheVarianceOfTheirParts) {
   }
 }
 
-// Chernoff's bound for one noise is at least the noise's own bound, and not far off; for many it
-// lies close above their mean.
+// Chernoff's bound for one noise is at least the noise's own bound, and close to it; for many it is
+// slightly above their mean.
 TEST(LaplaceNoiseTest, TotalBoundIsSafeAndNotWasteful) {
   for (const char* epsilon : {"0.01", "1", "20"}) {
     const LaplaceNoise noise = *LaplaceNoise::Create(*Budget::Parse(epsilon), 4);

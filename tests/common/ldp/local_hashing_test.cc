@@ -18,7 +18,7 @@ struct ExpectedHashing {
   uint32_t prime, digits, columns;
 };
 
-// Device and curator must agree on these; computed elsewhere, with integers of any size.
+// Device and curator must agree on these; computed by another program, with integers of any size.
 TEST(LocalHashingTest, ThePrimeFollowsTheBudgetAndTheCells) {
   for (const auto& [epsilon, domain, prime, digits, columns] :
        std::vector<ExpectedHashing>{{"0.01", {1, 2}, 2, 1, 1},
@@ -56,7 +56,7 @@ TEST(LocalHashingTest, TheHashIsTheInnerProductOfDigits) {
   EXPECT_EQ(hashing.SymbolOf(21, 0), 0u);
 }
 
-// Any two cells, in exactly (g^(t-1) - 1) of the g^t - 1 columns.
+// Any two cells collide in exactly (g^(t-1) - 1) of the g^t - 1 columns.
 TEST(LocalHashingTest, CellsCollideEquallyOften) {
   for (const char* epsilon : {"0.01", "0.5", "1", "2"}) {
     const auto mechanism = MakeHashing(epsilon, {8, 2});
@@ -74,8 +74,8 @@ TEST(LocalHashingTest, CellsCollideEquallyOften) {
   }
 }
 
-// The transform against its definition: (C(x) - n q_m) / (p - q_m), C(x) = sums over columns a of
-// the reports of <a, x>.
+// Compares the transform with its definition: (C(x) - n q_m) / (p - q_m), where C(x) sums the
+// reports of <a, x> over columns a.
 TEST(LocalHashingTest, EstimatesFromSums) {
   for (const char* epsilon : {"0.01", "0.5", "1", "2"}) {
     const Domain domain = {8, 2};
@@ -101,8 +101,8 @@ TEST(LocalHashingTest, EstimatesFromSums) {
   }
 }
 
-// optimized_unary's, 4 e^epsilon / (e^epsilon - 1)^2, within 3 % up to epsilon 2.5 and an eighth at
-// 3, where a better prime would need more sums.
+// The noise is optimized_unary's, 4 e^epsilon / (e^epsilon - 1)^2, within 3 % up to epsilon 2.5 and
+// within an eighth at 3, where a better prime would need more sums.
 TEST(LocalHashingTest, HasNoMoreNoiseThanBitsAtModerateEpsilons) {
   for (const uint32_t leaves : {8u, 16u, 256u, 4096u, 65536u}) {
     for (const char* epsilon : {"0.01", "0.5", "1", "1.5", "2", "2.5", "3"}) {

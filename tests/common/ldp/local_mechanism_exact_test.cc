@@ -1,5 +1,5 @@
-// Every mechanism's whole law on small domains, from OutputProbability(): it is a law, and every
-// pair of inputs stays within exp(epsilon) for every output.
+// Checks every mechanism's whole law on small domains, from OutputProbability(): it sums to one,
+// and every pair of inputs stays within exp(epsilon) for every output.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ using ::coppice::testing::ValuesOf;
 
 constexpr double kRounding = 1e-9;  // of sums of logarithms in doubles
 
-// All vectors of `size` integers within [low, high], encoded.
+// Encodes all vectors of `size` integers within [low, high].
 std::vector<std::string> IntegerOutputs(size_t size, int32_t low, int32_t high) {
   std::vector<std::string> outputs;
   std::vector<int32_t> entries(size, low);
@@ -107,14 +107,14 @@ TEST_P(LocalMechanismExactTest, EveryPairOfInputsStaysWithinEpsilon) {
   EXPECT_EQ(mechanism_->epsilon().epsilon(), epsilon) << "claims another";
   const double loss = WorstLoss(*mechanism_, outputs_);
   EXPECT_LE(loss, epsilon + kRounding);
-  // And the budget is used, not wasted: the bound is met but for the rounding of the rates. (With
-  // one leaf the split encoding cannot use the leaf's half of its budget.)
+  // The mechanism also uses its whole budget, but for the rounding of the rates. (With one leaf the
+  // split encoding cannot use the leaf's half of its budget.)
   const bool one_leaf_split =
       GetParam().kind == MechanismKind::kLaplaceSplit && GetParam().domain.leaves == 1;
   EXPECT_GE(loss, one_leaf_split ? 0 : epsilon * 0.999);
 }
 
-// (laplace_noise_test sums the law of one entry of the others.)
+// (laplace_noise_test sums the law of one entry of the other mechanisms.)
 TEST_P(FiniteReportExactTest, ProbabilitiesSumToOne) {
   for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
     for (const LeafLabel input : ValuesOf(GetParam().domain)) {
@@ -127,7 +127,7 @@ TEST_P(FiniteReportExactTest, ProbabilitiesSumToOne) {
   }
 }
 
-// The check above must be able to fail: a mechanism that claims less than it costs.
+// The check above must be able to fail: this mechanism claims less than it costs.
 TEST(LocalMechanismExactTwin, ALargerBudgetIsFoundOut) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     const Domain domain{2, 2};

@@ -1,6 +1,6 @@
-// Estimate() and Variance() against each other, exactly: over all columns and reports of small
-// domains, with their probabilities, estimates have the row as their mean and the stated variances
-// and covariances.
+// Checks Estimate() against Variance(), exactly: over all columns and reports of small domains,
+// with their probabilities, estimates have the row as their mean, and the stated variances and
+// covariances.
 
 #include <algorithm>
 #include <cmath>
@@ -24,16 +24,16 @@ using ::coppice::testing::ValuesOf;
 
 using Matrix = std::vector<std::vector<double>>;
 
-// Of one report about one row: the mean of each cell's estimate, and of products of two.
+// For one report about one row: the means of each cell's estimate, and of products of two.
 struct Moments {
   std::vector<double> mean;
   Matrix product;
-  double leaf_error = 0;  // the most by which a leaf's estimate is not the sum of its cells'
+  double leaf_error = 0;  // largest difference of a leaf's estimate from its cells' sum
 
   double Covariance(size_t u, size_t v) const { return product[u][v] - mean[u] * mean[v]; }
 };
 
-// One for each row.
+// Returns one entry per row.
 std::vector<Moments> MomentsOf(const LocalMechanism& mechanism) {
   const size_t cells = mechanism.domain().cells();
   const std::vector<LeafLabel> rows = ValuesOf(mechanism.domain());
@@ -104,7 +104,7 @@ std::vector<MechanismCase> RowByRowCases() {
           {kSignedHadamard, "3", {5, 2}}};
 }
 
-// More noise from some rows than from others.
+// Cases where some rows have more noise than others.
 std::vector<MechanismCase> CasesOfBlocks() {
   using enum MechanismKind;
   return {{kHadamardResponse, "1.4", {2, 2}},
@@ -123,7 +123,7 @@ std::vector<MechanismCase> AllCases() {
   std::vector<MechanismCase> cases = RowByRowCases();
   for (const MechanismCase& one : CasesOfBlocks()) cases.push_back(one);
   for (const MechanismCase& one : CasesOfDigits()) cases.push_back(one);
-  // Some vectors are no cells.
+  // Some vectors are not cells.
   cases.push_back({MechanismKind::kLocalHashing, "0.5", {8, 2}});
   return cases;
 }
@@ -171,8 +171,8 @@ TEST_P(RowByRowTest, VariancesAreTheStatedOnes) {
   }
 }
 
-// The second moment of one cell's estimate for rows spread evenly over the blocks, and no
-// covariance at all.
+// Rows spread evenly over the blocks have the stated second moment of one cell's estimate, and no
+// covariance.
 TEST_P(BlocksTest, VariancesAreTheStatedOnesForRowsSpreadEvenly) {
   const NoiseVariance one = mechanism_->Variance(0);
   const uint32_t blocks = static_cast<const SymbolResponse&>(*mechanism_).symbols() / 2;
@@ -180,7 +180,7 @@ TEST_P(BlocksTest, VariancesAreTheStatedOnesForRowsSpreadEvenly) {
   for (size_t u = 0; u < moments_.size(); ++u) {
     EXPECT_NEAR(moments_[u].Covariance(u, u), one.label + one.hit.label, rounding_);
     double even = 0;
-    for (uint32_t x = 0; x < blocks && x < moments_.size(); ++x) {  // one of each block
+    for (uint32_t x = 0; x < blocks && x < moments_.size(); ++x) {  // one row of each block
       even += moments_[x].product[u][u] / blocks;
     }
     if (moments_.size() >= blocks) {
@@ -199,8 +199,8 @@ TEST_P(BlocksTest, VariancesAreTheStatedOnesForRowsSpreadEvenly) {
   EXPECT_EQ(one.hit.leaf, one.hit.label);
 }
 
-// Variances from every row alike; the covariance of two cells for rows spread evenly over all other
-// vectors of the field, which are as many as there are cells.
+// Every row has the same variances; the covariance of two cells is for rows spread evenly over all
+// other vectors of the field, which are as many as there are cells.
 TEST_P(DigitsTest, VariancesAreTheStatedOnesForRowsSpreadEvenly) {
   const NoiseVariance one = mechanism_->Variance(0);
   ASSERT_GT(mechanism_->columns(), static_cast<const SymbolResponse&>(*mechanism_).symbols());

@@ -1,6 +1,6 @@
-// Ties each mechanism's code to the law that local_mechanism_exact_test checks: outputs as often as
-// OutputProbability() says, estimates unbiased with the stated variance, by all three ways of
-// simulating.
+// Ties each mechanism's code to the law that local_mechanism_exact_test checks: outputs are as
+// frequent as OutputProbability() says, and estimates are unbiased with the stated variance, in all
+// three ways of simulating.
 
 #include <cmath>
 #include <map>
@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(All, LocalMechanismStatTest,
                                              AllMechanismKinds().end()),
                          [](const auto& test) { return std::string(MechanismName(test.param)); });
 
-// A column as a ticket draws it.
+// Draws a column as a ticket does.
 uint32_t DrawColumn(const LocalMechanism& mechanism, PrivateRandom& random) {
   return static_cast<uint32_t>(*random.UniformBelow(mechanism.columns()));
 }
@@ -120,7 +120,7 @@ Errors MeasureErrors(const LocalMechanism& mechanism, const std::vector<uint64_t
 }
 
 // Tolerances are 7 standard errors of means of near-normal numbers (and their squares and
-// products): false alarm < 1e-9 a comparison, 405 comparisons. A variance wrong by a fifth is
+// products): false alarm < 1e-9 per comparison, 405 comparisons. A variance wrong by a fifth is
 // refused (the twin in MoreBudgetThanStatedIsFoundOut shows the power of the law's own check).
 TEST_P(LocalMechanismStatTest, EstimatesAreUnbiasedWithTheStatedVariance) {
   constexpr int kCollections = 3000;

@@ -1,4 +1,4 @@
-// The contract of local_mechanism.h, for every mechanism there is.
+// The contract of local_mechanism.h, for every mechanism.
 
 #include "common/ldp/local_mechanism.h"
 
@@ -93,7 +93,7 @@ TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
   }
 }
 
-// At epsilon 20 Laplace noise is next to none, and subset_selection names one cell; at 0.5 it sends
+// At epsilon 20 Laplace noise is almost none, and subset_selection names one cell; at 0.5 it sends
 // a bitmap.
 TEST_P(LocalMechanismTest, PayloadBytesAreThoseOfAReport) {
   OpenSslRandom random;
@@ -142,9 +142,9 @@ TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
   EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size(), 7));
 }
 
-// Without noise to speak of, Estimate() must return the very counts. (At epsilon 1000 Laplace noise
-// is not zero with probability 1e-7 in all. Unary reports are noisy at any epsilon: their estimates
-// are checked by local_mechanism_stat_test.)
+// Almost without noise, Estimate() must return the exact counts. (At epsilon 1000 any Laplace noise
+// is non-zero with probability 1e-7 in all. Unary reports are noisy at any epsilon:
+// local_mechanism_stat_test checks their estimates.)
 TEST(LaplaceEstimateTest, InvertsTheEncoding) {
   OpenSslRandom random;
   for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {

@@ -1,4 +1,4 @@
-// A mechanism, its epsilon and its domain: what tests of all mechanisms are run on.
+// A mechanism, its epsilon and its domain, for tests that run on all mechanisms.
 
 #ifndef COPPICE_TESTS_COMMON_LDP_MECHANISM_CASE_H_
 #define COPPICE_TESTS_COMMON_LDP_MECHANISM_CASE_H_

@@ -1,4 +1,4 @@
-// What local_mechanism.h promises in numbers, and what a mechanism gets without writing it.
+// The limits that local_mechanism.h promises, and the defaults that a mechanism inherits.
 
 #include <cmath>
 #include <vector>
@@ -71,7 +71,7 @@ TEST(MechanismLimitsTest, EpsilonsAndDomainsAreTakenUpToTheirEnds) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4194304")));
 }
 
-// A mechanism that says only what it must: its reports are the values.
+// A mechanism with only what it must define: its reports are the values.
 class Plain final : public LocalMechanism {
  public:
   explicit Plain(Domain domain)
@@ -117,8 +117,7 @@ TEST(MechanismLimitsTest, ATableIsRandomizedRowByRow) {
   EXPECT_EQ(sums, (std::vector<int64_t>{2, 0, 1, 5, 0, 3}));
 }
 
-// In one go, with the noise of as many rows as there are: at epsilon 2 it is a difference of two
-// sums for each entry.
+// All rows get their noise at once: at epsilon 2 it is a difference of two sums for each entry.
 TEST(LaplaceLimitsTest, ATableGetsTheNoiseOfItsRows) {
   const std::vector<uint64_t> rows_of = {2, 0, 1, 5};
   for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
@@ -127,7 +126,7 @@ TEST(LaplaceLimitsTest, ATableGetsTheNoiseOfItsRows) {
     random.SetBinomials({7, 0, 0, 0, 4, 0});  // +7, -4
     std::vector<int64_t> sums(4);
     ASSERT_OK(mechanism->RandomizeAllInto(rows_of, random, absl::MakeSpan(sums)));
-    // Split: the leaves, then label 1 in each. Joint: cell by cell.
+    // Split has the leaves, then label 1 in each. Joint goes cell by cell.
     const bool split = kind == MechanismKind::kLaplaceSplit;
     EXPECT_EQ(sums, split ? (std::vector<int64_t>{2 + 7, 6 - 4, 0, 5})
                           : (std::vector<int64_t>{2 + 7, 0 - 4, 1, 5}));
@@ -145,7 +144,7 @@ TEST(LaplaceLimitsTest, EntriesUpToOnePastTheNoiseAreTaken) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
 }
 
-// The noises' sum and the ones of a noiseless vector.
+// The limit is the sum of the noises plus the ones of a noiseless vector.
 TEST(LaplaceLimitsTest, EntriesTogetherUpToTheirOnesPastTheNoiseAreTaken) {
   const auto last_accepted = [](MechanismKind kind) {
     const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2});
@@ -177,7 +176,7 @@ TEST(LaplaceLimitsTest, InfluenceIsWhatTheLimitsAllow) {
   EXPECT_EQ(few.count * 2, few.total);
 }
 
-// With those above, the table of docs/threat-model.md.
+// Together with the test above, this is the table of docs/threat-model.md.
 TEST(UnaryLimitsTest, InfluenceIsWhatTheLimitsAllow) {
   const auto of = [](MechanismKind kind) {
     return (*MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2}))->MaxInfluence();

@@ -1,4 +1,4 @@
-// Numbers that are rounded at random: the law of what is drawn, and of what a mechanism makes of
+// Numbers that are rounded at random: the law of the drawn end, and of a mechanism's report about
 // it.
 
 #include "common/ldp/randomized_rounding.h"
@@ -37,8 +37,8 @@ TEST(RandomizedRoundingTest, HasTheNumberAsItsMean) {
   EXPECT_EQ(UpperProbability(0x1p-60), 0) << "below the last bit: rounded down";
 }
 
-// The whole answer of a device, by enumeration: any two numbers give any payload with probabilities
-// that differ by at most exp(epsilon), and the ends differ by that much.
+// The whole answer of a device, by enumeration: for any two numbers the probabilities of any
+// payload differ by at most exp(epsilon), and for the two ends by exactly that.
 TEST(RandomizedRoundingTest, AnswersAboutAnyTwoNumbersStayWithinEpsilon) {
   constexpr double kEpsilon = 1;
   for (const MechanismKind kind : {MechanismKind::kSignedHadamard, MechanismKind::kDirect}) {

@@ -55,7 +55,7 @@ TEST(SignedHadamardTest, EstimatesMarginsFromSums) {
   }
   const LeafCounts counts = mechanism->Estimate(sums, 12);
   const double e = std::exp(1.0);
-  const double scale = 4 * (e + 1) / (e - 1);  // columns over p - q
+  const double scale = 4 * (e + 1) / (e - 1);  // columns / (p - q)
   EXPECT_EQ(counts.classes, 2u);
   EXPECT_EQ(counts.leaf, std::vector<double>(3, 0));
   const std::vector<double> margins = {-2, 0, 1};
@@ -65,7 +65,7 @@ TEST(SignedHadamardTest, EstimatesMarginsFromSums) {
   }
 }
 
-// The margin, label 1 less label 0, has variance ((e^epsilon + 1) / (e^epsilon - 1))^2.
+// The margin, label 1 minus label 0, has variance ((e^epsilon + 1) / (e^epsilon - 1))^2.
 TEST(SignedHadamardTest, VarianceIsTheClosedForm) {
   const NoiseVariance one = MakeSigned("1", 256)->Variance(1);
   EXPECT_NEAR(4 * one.label, 4.683, 0.001);

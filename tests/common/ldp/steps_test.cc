@@ -26,7 +26,7 @@ TEST(DrawStepsTest, AddsDrawsUntilOneEnds) {
   EXPECT_EQ(random.drawn(), 6u);
 }
 
-// A source that never ends is cut off, at the first draw past 2^30.
+// An endless source is cut off, at the first draw past 2^30.
 TEST(DrawStepsTest, EndsAtTheCutOff) {
   ScriptedDraws random({}, kMany);
   constexpr uint32_t kDraws = (1u << 30) / kManySteps + 1;
@@ -52,11 +52,11 @@ TEST(ForEachSuccessTest, EndsAtTheLastTrial) {
   EXPECT_EQ(Successes({Steps(10)}, 10), std::vector<size_t>{});
   EXPECT_EQ(Successes({kMany}, kManySteps), std::vector<size_t>{});
   EXPECT_EQ(Successes({Steps(0)}, 0), std::vector<size_t>{});
-  // More than are drawn at a time.
+  // More trials than one batch of draws.
   EXPECT_EQ(Successes(std::vector<SignedSteps>(50, Steps(0)), 40).size(), 40u);
 }
 
-// About as many draws at a time as successes are expected: few are in vain.
+// Draws about as many at a time as successes are expected, so that few are wasted.
 TEST(ForEachSuccessTest, DrawsAboutWhatItNeeds) {
   const auto drawn_for = [](size_t trials) {
     ScriptedDraws random({}, kMany);

@@ -24,8 +24,8 @@ const SubsetSelection& Subset(const LocalMechanism& mechanism) {
   return static_cast<const SubsetSelection&>(mechanism);
 }
 
-// Device and curator must agree on these. The rates over 2^32 are computed elsewhere, with integers
-// of any size: the largest P with P (D - w) 2^60 <= (2^32 - P) w e.
+// Device and curator must agree on these. Another program computed the rates over 2^32, with
+// integers of any size: the largest P with P (D - w) 2^60 <= (2^32 - P) w e.
 TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
   struct Expected {
     const char* epsilon;
@@ -46,7 +46,7 @@ TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
                              {"0.01", {1u << 21, 2}, 2086666, 2147483312, 1u << 19}}) {
     const auto mechanism = MakeSubsets(epsilon, domain);
     EXPECT_EQ(Subset(*mechanism).members(), members) << epsilon << " " << domain.leaves;
-    // The rate from the variance where the row is: p (1 - p) / (p - q)^2, q = (w - p) / (D - 1).
+    // Derives the rate from the variance at the row: p (1 - p) / (p - q)^2, q = (w - p) / (D - 1).
     const double p = std::ldexp(rate, -32);
     const double q = (static_cast<double>(members) - p) / static_cast<double>(domain.cells() - 1);
     const NoiseVariance one = mechanism->Variance(0);
@@ -60,7 +60,7 @@ TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
   }
 }
 
-// Numbers where they take fewer bits than there are cells; 2 of 16 cells, 2 of 6, 1 of 4.
+// Numbers are sent where they take fewer bits than there are cells: 2 of 16 cells, 2 of 6, 1 of 4.
 TEST(SubsetSelectionTest, PayloadsAreTheShorterOfBitsAndNumbers) {
   EXPECT_FALSE(Subset(*MakeSubsets("2", {8, 2})).is_bitmap());
   EXPECT_EQ(Subset(*MakeSubsets("2", {8, 2})).members(), 2u);
@@ -69,16 +69,16 @@ TEST(SubsetSelectionTest, PayloadsAreTheShorterOfBitsAndNumbers) {
   EXPECT_FALSE(Subset(*MakeSubsets("1", {2, 2})).is_bitmap());
 }
 
-// Cell 5 of 16, by its script: whether it is in the set, then the draws of others.
+// Scripts the draws for cell 5 of 16: whether it is in the set, then the other cells.
 TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
   const auto numbers = MakeSubsets("2", {8, 2});  // two members as four bits each
   const auto randomize = [&](PrivateRandom& random) {
     return numbers->Randomize({2, 1}, 0, random);
   };
-  // In, then other 5, which is cell 6.
+  // The cell is in; other 5 is cell 6.
   ExpectEveryFailurePassedOn<std::string>({1, 5}, "\x65", randomize);
   ExpectEveryFailurePassedOn<std::string>({1, 4}, "\x54", randomize);
-  // Out: other 13 is cell 14, 3 is itself; drawn again, it is the last, 14, which is cell 15.
+  // The cell is out: other 13 is cell 14, 3 is itself; drawn again, it is 14, which is cell 15.
   ExpectEveryFailurePassedOn<std::string>({0, 13, 3}, "\xe3", randomize);
   ExpectEveryFailurePassedOn<std::string>({0, 3, 3}, "\xf3", randomize);
 
@@ -139,7 +139,7 @@ TEST(SubsetSelectionTest, ProbabilitiesAreThoseOfSets) {
   EXPECT_NEAR(*numbers->OutputProbability({0, 0}, 0, payload), (1 - p) / (15 * 7), 1e-9);
 }
 
-// A large set as numbers and its sums.
+// A large set sent as numbers, and its sums.
 TEST(SubsetSelectionTest, SumsCountMembers) {
   const auto numbers = MakeSubsets("4", {256, 2});  // nine of 512 cells
   std::string payload(11, '\0');
@@ -152,7 +152,7 @@ TEST(SubsetSelectionTest, SumsCountMembers) {
   }
 }
 
-// Least noise of all, at epsilon 1 and 256 leaves.
+// The least noise of all, at epsilon 1 and 256 leaves.
 TEST(SubsetSelectionTest, VarianceIsTheLeast) {
   const NoiseVariance one = MakeSubsets("1", {256, 2})->Variance(1);
   EXPECT_NEAR(one.label, 3.66, 0.005);

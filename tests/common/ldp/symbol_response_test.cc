@@ -35,7 +35,7 @@ class Any final : public SymbolResponse {
   using SymbolResponse::q;
 };
 
-// By integers of any size: the largest K with symbols K 2^60 <= (e - 2^60) (2^62 - K).
+// Computed with integers of any size: the largest K with symbols K 2^60 <= (e - 2^60) (2^62 - K).
 TEST(SymbolResponseTest, KeepsAsOftenAsTheBudgetAllows) {
   struct Expected {
     const char* epsilon;
@@ -119,7 +119,7 @@ TEST(SymbolResponseTest, EveryDrawThatFailsIsPassedOn) {
   const auto randomize = [&any](PrivateRandom& random) { return any.Randomize({2, 1}, 3, random); };
   ExpectEveryFailurePassedOn<std::string>({1}, "#", randomize);      // kept: 35
   ExpectEveryFailurePassedOn<std::string>({0, 7}, "\7", randomize);  // not kept
-  // A simulation draws the column before: 3, then not kept, then symbol 7.
+  // A simulation first draws the column: 3, then not kept, then symbol 7.
   const auto into = [&any](PrivateRandom& random) -> absl::StatusOr<std::vector<int64_t>> {
     std::vector<int64_t> sums(any.sum_size());
     const absl::Status status = any.RandomizeInto({2, 1}, random, absl::MakeSpan(sums));

@@ -13,7 +13,7 @@ using ::coppice::testing::IsOk;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// A door to what only mechanisms may make.
+// Opens what only mechanisms may make.
 class AnyRates : public UnaryVector {
  public:
   static absl::Status Create(uint64_t truth, uint64_t lie) {
@@ -37,7 +37,7 @@ std::unique_ptr<LocalMechanism> Make(Domain domain) {
   return *MakeOptimizedUnary(*Budget::Parse("1"), domain);
 }
 
-// 1002 bits that lie with 0.26894: 269.48 ones on average, and 186.35 to either side.
+// 1002 bits that lie with probability 0.26894: 269.48 ones on average, and 186.35 to either side.
 TEST(UnaryVectorTest, NumbersOfOnesAreThoseWithinReach) {
   const auto mechanism = Make({501, 2});
   const auto& unary = static_cast<const UnaryVector&>(*mechanism);
@@ -50,7 +50,7 @@ TEST(UnaryVectorTest, NumbersOfOnesAreThoseWithinReach) {
   }
 }
 
-// Whatever number of bits the last byte has.
+// Holds for any number of bits in the last byte.
 TEST(UnaryVectorTest, OnlyPaddingIsRefused) {
   for (uint32_t leaves = 1; leaves <= 40; ++leaves) {
     const auto mechanism = Make({leaves, 2});

@@ -55,7 +55,7 @@ TEST(BudgetTest, RefusesWhatIsNoAmount) {
     EXPECT_THAT(Budget::FromEpsilon(epsilon),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
   }
-  // As many digits as make it too large in each step of the reading, the last one on its own.
+  // Each text becomes too large at another step of the reading; the last one by its last digit.
   for (const char* text :
        {"99999999999999999999999", "9999999999999999", "1000001", "1000000.000000001"}) {
     EXPECT_THAT(Budget::Parse(text),

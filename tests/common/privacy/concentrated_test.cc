@@ -39,7 +39,7 @@ TEST(RhoTest, MustBePositiveAndFitInto63Bits) {
   EXPECT_EQ(Rho::FromPicos((uint64_t{1} << 63) - 1)->picos(), (uint64_t{1} << 63) - 1);
 }
 
-// epsilon^2 / 8 is at most rho, and with one more nano it is more.
+// epsilon^2 / 8 is at most rho, and exceeds it with one more nano.
 TEST(RhoTest, ASelectionCostsAtMostItsRho) {
   for (const uint64_t picos :
        {uint64_t{1}, uint64_t{7}, uint64_t{123'456}, uint64_t{24'400'000'000}, Rho::kPicosPerRho,
@@ -52,7 +52,7 @@ TEST(RhoTest, ASelectionCostsAtMostItsRho) {
             Budget::kNanosPerEpsilon);
 }
 
-// epsilon^2 / 2 is at most rho, and with one more it is more.
+// epsilon^2 / 2 is at most rho, and exceeds it with one more nano.
 TEST(RhoTest, APureReleaseCostsAtMostItsRho) {
   for (const uint64_t picos :
        {uint64_t{1}, uint64_t{7}, uint64_t{123'456}, uint64_t{24'400'000'000}, Rho::kPicosPerRho}) {
@@ -63,7 +63,7 @@ TEST(RhoTest, APureReleaseCostsAtMostItsRho) {
   EXPECT_EQ(Rho::FromPicos(Rho::kPicosPerRho / 2)->ForPure().nanos(), Budget::kNanosPerEpsilon);
 }
 
-// l2_squared / (2 deviation^2) is at most rho, and with one less it is more.
+// l2_squared / (2 deviation^2) is at most rho, and exceeds it with a deviation of one less.
 TEST(RhoTest, GaussianNoiseCostsAtMostItsRho) {
   for (const uint64_t l2_squared :
        {uint64_t{1}, uint64_t{2}, uint64_t{1} << 30, uint64_t{1} << 41}) {

@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-// Of expl and the division: 2^-58 where long double has 64 bits of mantissa, as on x86.
+// The error of expl and the division: 2^-58 where long double has 64 bits of mantissa, as on x86.
 constexpr long double kSlack = 32 * std::numeric_limits<long double>::epsilon();
 constexpr long double kCloseness = std::max(0x1p-50L, kSlack);
 
@@ -40,7 +40,7 @@ TEST(ExpBoundTest, DecayRatioIsTheLeastThatIsNoLessPrivate) {
       const long double ratio = DecayRatio(epsilon, divisor);
       EXPECT_GE(ratio, exact * (1 - kSlack)) << text;
       EXPECT_LE(ratio, exact + 1.001L) << text;
-      // Against the bound there is no rounding: A e >= 2^92, and A - 1 would not do.
+      // Compared with the bound there is no rounding: A e >= 2^92, and A - 1 is not enough.
       const absl::uint128 e = ExpLowerBound(epsilon, divisor);
       const absl::uint128 a = DecayRatio(epsilon, divisor);
       EXPECT_GE(a * e, absl::uint128(1) << (kExpBits + 32)) << text;
@@ -57,7 +57,7 @@ TEST(ExpBoundTest, LieRateKeepsTheOddsWithinEpsilon) {
   for (const char* text : {"0.01", "0.5", "1", "2", "8", "20", "1000"}) {
     const Budget epsilon = *Budget::Parse(text);
     const uint64_t lie = LieRate(epsilon, 1);
-    // (2^32 - lie) / lie <= e / 2^60, in whole numbers: the claim itself, with no rounding.
+    // (2^32 - lie) / lie <= e / 2^60, in whole numbers: the claim itself, without rounding.
     const absl::uint128 e = ExpLowerBound(epsilon, 1);
     EXPECT_LE(absl::uint128((uint64_t{1} << 32) - lie) << kExpBits, e * lie) << text;
     // One less would break it.

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<uint16_t> NoMoreWords() { return absl::InternalError("asked for a word"); }
 
-// The draw for a uniform number that starts with `words` (the sign bit first) and then is all
+// The draw for a uniform number that starts with `words` (the sign bit first) and continues with
 // zeros.
 SignedSteps DrawFrom(const GeometricTable& table, const std::vector<uint16_t>& words) {
   const SignedSteps draw = table.Lookup(words[0]);
@@ -32,7 +32,7 @@ TEST(GeometricTableTest, RefusesAZeroRatio) {
 }
 
 // With ratio A/2^32 the number of 63-bit uniform numbers with at least i steps is ceil(ratio^i
-// 2^63); for i = 1 and 2 that is checked at the very boundary, in integers.
+// 2^63); for i = 1 and 2 this is checked at the exact boundary, in integers.
 TEST(GeometricTableTest, ThresholdsAreExactPowers) {
   for (const uint32_t numerator : {1u, 0x80000000u, 0x9b4597e3u, 0xfd70b1a2u, 0xffffffffu}) {
     const GeometricTable table = *GeometricTable::Create(numerator);
@@ -99,7 +99,7 @@ TEST(GeometricTableTest, WholeLawMatchesTheRatio) {
 
 TEST(GeometricTableTest, AsksForNoMoreWordsThanItNeeds) {
   const GeometricTable table = *GeometricTable::Create(0xc75f7cf6u);
-  // The first two digits of the ratio itself, and then less or more.
+  // The first two digits are the ratio's own, and the third is less or more.
   const auto first = static_cast<uint16_t>(0xc75f7cf6u >> 17);
   const auto second = static_cast<uint16_t>(0xc75f7cf6u >> 1);
   for (const int off : {-1, 1}) {

@@ -18,7 +18,7 @@ using ::coppice::testing::StatusIs;
 using ::coppice::testing::WalkAllBranches;
 using ::testing::HasSubstr;
 
-// Scale 2 / 4: the exact law around the sum.
+// The scale is 2 / 4: checks the exact law around the sum.
 TEST(ReleaseSumsTest, AddsDiscreteLaplaceNoise) {
   const Law<int64_t> law = WalkAllBranches<int64_t>(
       {.cut_off = 1e-8}, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
@@ -69,7 +69,7 @@ TEST(ReleaseSumsTest, RefusesSensitivitiesOutOfRange) {
   EXPECT_EQ(ReleaseSums({}, 1, *Budget::Parse("1"), random)->size(), 0u);
 }
 
-// Deviation 1: the exact law around the sum.
+// The deviation is 1: checks the exact law around the sum.
 TEST(ReleaseSumsTest, AddsDiscreteGaussianNoiseForARho) {
   const Rho half = *Rho::FromPicos(Rho::kPicosPerRho / 2);
   const Law<int64_t> law = WalkAllBranches<int64_t>(

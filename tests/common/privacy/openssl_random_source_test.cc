@@ -1,5 +1,5 @@
-// OpenSslRandom on a generator that the test replaced: what it does with each answer, and at the
-// end of its buffer.
+// OpenSslRandom on a generator that the test replaced: its reaction to each answer, and at the end
+// of its buffer.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// While it lives, OpenSSL's generator repeats one byte for `refills` requests, and then `refusal`
-// is its answer.
+// While it lives, OpenSSL's generator repeats one byte for `refills` requests, and then answers
+// `refusal`.
 class FakeSource {
  public:
   FakeSource(uint8_t byte, int refills, int refusal = 0) {
@@ -63,7 +63,7 @@ constexpr int kManyRefills = 1000;
 
 auto Unavailable() { return StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source")); }
 
-// OpenSSL fails with 0 and with -1: neither may pass for success.
+// OpenSSL fails with 0 or -1: neither may pass for success.
 TEST(OpenSslRandomSourceTest, AFailureIsAnErrorNotANumber) {
   for (const int refusal : {0, -1}) {
     const FakeSource source(0, 0, refusal);
@@ -78,8 +78,8 @@ TEST(OpenSslRandomSourceTest, AFailureIsAnErrorNotANumber) {
 }
 
 // Draws until the source fails, after one good buffer and after two, and from every position of the
-// buffer that matters. A failure in the middle of a draw is that draw's result: what was drawn for
-// it so far is lost, never used.
+// buffer that matters. A failure in the middle of a draw is that draw's result: the bits drawn so
+// far are dropped, never used.
 template <typename Draw>
 void ExpectEveryFailurePassedOn(uint8_t byte, Draw draw) {
   for (int refills = 1; refills <= 2; ++refills) {
@@ -101,7 +101,7 @@ TEST(OpenSslRandomSourceTest, AFailureBetweenTheWordsOfAUniformDrawIsPassedOn) {
 }
 
 TEST(OpenSslRandomSourceTest, AFailureWhileADrawIsRejectedIsPassedOn) {
-  // All ones is not below this bound.
+  // All ones are not below this bound.
   ExpectEveryFailurePassedOn(
       0xff, [](OpenSslRandom& random) { return random.Bernoulli(1, 0xfff0).status(); });
 }
@@ -126,13 +126,13 @@ TEST(OpenSslRandomSourceTest, NothingIsLeftOfABufferThatFailed) {
   OpenSslRandom random;
   EXPECT_THAT(random.UniformBelow(2), Unavailable());
   EXPECT_THAT(random.UniformBelow(2), Unavailable());
-  EXPECT_EQ(source.refused(), 2);  // asked again, rather than an empty buffer used
+  EXPECT_EQ(source.refused(), 2);  // it asks again, rather than use an empty buffer
   source.Recover();
   EXPECT_EQ(*random.UniformBelow(2), 0u);
 }
 
 // A trial succeeds if its uniform number is less than the probability; equal is not less, at the
-// 32nd digit as at the first.
+// 32nd digit as well as at the first.
 TEST(OpenSslRandomSourceTest, TrialsAreSettledByTheirFirstDifferentDigit) {
   // Counts are of ones, which stand for the digit 0.
   for (const uint64_t trials : {1, 63, 64, 65, 1'000'000}) {

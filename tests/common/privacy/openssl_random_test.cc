@@ -48,7 +48,7 @@ TEST(OpenSslRandomStatTest, PlanRefusesAModulo) {
   EXPECT_FALSE(plan.Accepts(zeros));  // 3/16 instead of 1/6
 }
 
-// False alarm < 3e-9. Power: 0.01 off escapes with probability < 1e-9.
+// False alarm < 3e-9. Power: an error of 0.01 escapes with probability < 1e-9.
 TEST(OpenSslRandomStatTest, BernoulliHasItsProbability) {
   OpenSslRandom random;
   for (const auto& [a, b] : {std::pair{1, 3}, {999, 1000}, {1, 1000}}) {
@@ -82,9 +82,9 @@ TEST(OpenSslRandomStatTest, BinomialHasItsProbability) {
   EXPECT_EQ(*random.Binomial(1000, 0), 0u);
 }
 
-// The variance too: counts that are right on average may still be wrong in law. The sum of squared
-// deviations of m binomials has mean m n p q and standard deviation about m^(1/2) n p q sqrt(2);
-// 7 standard deviations: false alarm < 1e-9 (the sum of m = 20,000 terms is close to normal).
+// Checks the variance, as counts that are right on average may have the wrong law. The sum of
+// squared deviations of m binomials has mean m n p q and standard deviation about m^(1/2) n p q
+// sqrt(2); 7 standard deviations: false alarm < 1e-9 (a sum of m = 20,000 terms is near normal).
 TEST(OpenSslRandomStatTest, BinomialHasItsVariance) {
   OpenSslRandom random;
   constexpr int kDraws = 20'000;
@@ -99,8 +99,8 @@ TEST(OpenSslRandomStatTest, BinomialHasItsVariance) {
   EXPECT_NEAR(squares / kDraws / variance, 1, 7 * std::sqrt(2.0 / kDraws));
 }
 
-// False alarm < 2e-8: twenty plans. The table's law is checked exactly in geometric_table_test;
-// this ties the buffered draw to it.
+// False alarm < 2e-8: twenty plans. geometric_table_test checks the table's law exactly; this ties
+// the buffered draw to it.
 TEST(OpenSslRandomStatTest, GeometricHasItsLaw) {
   OpenSslRandom random;
   for (const uint32_t numerator : {0xc75f7cf6u, 0xfeb851ecu}) {
@@ -137,7 +137,7 @@ TEST(OpenSslRandomTest, AChildDoesNotRepeatItsParent) {
   ASSERT_OK(random.UniformBelow(~uint64_t{0}));  // fills the buffer before the fork
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
-  std::fflush(nullptr);  // or the child prints again what is waiting to be printed
+  std::fflush(nullptr);  // or the child prints the buffered output again
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -152,7 +152,7 @@ TEST(OpenSslRandomTest, AChildDoesNotRepeatItsParent) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
-  // A repeat would be among the next draws of the parent. By chance: probability below 2^-50.
+  // A repeat would be among the parent's next draws. By chance: probability below 2^-50.
   for (int i = 0; i < 4000; ++i) EXPECT_NE(*random.UniformBelow(~uint64_t{0}), of_child);
 }
 

@@ -1,5 +1,5 @@
-// Which bits of OpenSSL's generator become which draw: with the bytes known, every draw is worked
-// out by hand, one word or one bit at a time. No bit is used twice, and none is read past an end.
+// Which bits of OpenSSL's generator become which draw: with known bytes, a model works every draw
+// out one word or one bit at a time. No bit is used twice, and none is read past an end.
 
 #include <bit>
 #include <cstring>
@@ -17,10 +17,10 @@ namespace {
 using ::coppice::testing::GuardedPage;
 using ::coppice::testing::ScriptedBytes;
 
-// The draws as the words of the generator give them, in the plainest way.
+// Draws from the generator's words in the plainest way.
 class Model {
  public:
-  // Every buffer that was filled, one after the other.
+  // All buffers that were filled, in order.
   std::vector<std::vector<uint16_t>> buffers;
 
   uint16_t Word() {
@@ -28,8 +28,8 @@ class Model {
     return buffers.at(buffer_)[next_++];
   }
 
-  // From the low bits of whole words; four words are looked at, so the last three of a buffer are
-  // left out.
+  // Takes the low bits of whole words; it looks at four words, so it leaves out the last three of a
+  // buffer.
   uint64_t Bits(int count) {
     if (count == 0) return 0;
     if (buffers.at(buffer_).size() - next_ < 4) NextBuffer();
@@ -64,8 +64,8 @@ class Model {
     return successes;
   }
 
-  // As many first words as the buffer has, and at most 512, come before the further words of the
-  // undecided.
+  // The first words of a batch, at most 512 and no more than the buffer has, come before the
+  // further words of the undecided draws.
   std::vector<SignedSteps> Geometric(const GeometricTable& table, size_t count) {
     std::vector<SignedSteps> draws;
     while (draws.size() < count) {
@@ -110,19 +110,19 @@ class OpenSslRandomWordsTest : public ::testing::Test {
   std::mt19937 generator_{1};
 };
 
-// Enough that OpenSSL's fixed cost a call is small, and little enough for a device.
+// Enough to make OpenSSL's fixed cost per call small, and little enough for a device.
 TEST_F(OpenSslRandomWordsTest, Fetches16KibibytesAtATime) {
   ASSERT_OK(random_.UniformBelow(2));
   EXPECT_EQ(model_.buffers.at(0).size(), 8192u);
 }
 
-// Bounds around the numbers of bits that a word and four words hold.
+// Tests bounds around the numbers of bits in one word and in four.
 TEST_F(OpenSslRandomWordsTest, UniformTakesWholeWordsAndNoModulo) {
   for (int round = 0; round < 2000; ++round) {
     for (const uint64_t bound :
          {uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{1} << 16, (uint64_t{1} << 16) + 1,
           (uint64_t{1} << 48) - 5, (uint64_t{1} << 63) + 1, ~uint64_t{0}}) {
-      const uint64_t drawn = *random_.UniformBelow(bound);  // fills what the model reads
+      const uint64_t drawn = *random_.UniformBelow(bound);  // fills the model's buffers
       ASSERT_EQ(drawn, model_.UniformBelow(bound)) << bound;
     }
   }
@@ -159,7 +159,7 @@ TEST_F(OpenSslRandomWordsTest, GeometricStaysWithinItsSpan) {
             model_.Geometric(table, count));
 }
 
-// All ones: no trial is settled before the last digit.
+// With all ones no trial is settled before the last digit.
 TEST(OpenSslRandomOnesTest, BinomialGoesThroughAllDigitsAndNoMore) {
   const ScriptedBytes ones([](unsigned char* bytes, int count) {
     std::memset(bytes, 0xff, static_cast<size_t>(count));

@@ -1,4 +1,4 @@
-// The samplers on draws that a test decides: whichever of them fails, nothing is released.
+// The samplers on scripted draws: whichever draw fails, nothing is released.
 
 #include "common/privacy/samplers.h"
 #include "tests/support/scripted_random.h"
@@ -14,8 +14,8 @@ using ::testing::_;
 using ::testing::HasSubstr;
 
 TEST(BernoulliExpFailureTest, AnyDrawMayFail) {
-  // exp(-5/2) is exp(-1) twice and then exp(-1/2): a row of coins for each, up to its first tail,
-  // and the last row is the one that ends at an even place.
+  // exp(-5/2) is exp(-1) twice and then exp(-1/2): each takes a row of coins up to its first tail,
+  // and only the last row ends at an even place.
   ExpectEveryFailurePassedOn({1, 1, 0, 0, 1, 0}, false,
                              [](PrivateRandom& random) { return BernoulliExp(5, 2, random); });
 }

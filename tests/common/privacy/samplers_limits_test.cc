@@ -1,4 +1,4 @@
-// The samplers at the ends of what they take: nothing overflows, and nothing past the end is taken.
+// The samplers at their limits: nothing overflows, and nothing past a limit is accepted.
 
 #include <algorithm>
 #include <utility>
@@ -54,14 +54,14 @@ class ScriptedUniforms final : public PrivateRandom {
     return absl::OkStatus();
   }
 
-  std::vector<uint64_t> bounds;  // what was asked for
+  std::vector<uint64_t> bounds;  // the bounds asked for
 
  private:
   std::vector<uint64_t> draws_;
 };
 
-// A coin of 2^65 sides and more is drawn as a high piece and a low one of 63 bits; the first
-// failure at an odd coin means true.
+// A coin of 2^65 sides or more is drawn as a high piece and a low one of 63 bits; the first failure
+// at an odd coin means true.
 TEST(SamplersLimitsTest, PiecesMakeOneNumber) {
   constexpr uint64_t kPiece = uint64_t{1} << 63;
   const absl::uint128 sides = absl::uint128(1) << 65;

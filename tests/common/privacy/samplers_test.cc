@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr double kRounding = 1e-12;  // of the test's own arithmetic
 
-// All branches but those less likely than 1e-7; what was cut is accounted for.
+// Walks all branches but those less likely than 1e-7; law.cut accounts for the rest.
 constexpr testing::Walk kWalk = {.cut_off = 1e-7};
 
 TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
@@ -43,7 +43,7 @@ TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
           return DiscreteLaplace(scale, divisor, random);
         });
     const double ratio = std::exp(-static_cast<double>(s) / t);
-    // Every probability is bounded from above exactly, and what is missing in all is law.cut.
+    // Every probability is exactly bounded from above, and law.cut is all that is missing.
     EXPECT_LE(law.cut, 0.05);
     for (int64_t x = -4; x <= 4; ++x) {
       const double expected = (1 - ratio) / (1 + ratio) * std::pow(ratio, std::abs(x));
@@ -53,7 +53,7 @@ TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
   }
 }
 
-// The test above must be able to fail: zero counted twice (the sign drawn without a rejection).
+// The test above must be able to fail: this sampler counts zero twice (no rejection of the sign).
 TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
   const Law<int64_t> law =
       WalkAllBranches<int64_t>(kWalk, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
@@ -72,7 +72,7 @@ TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
   EXPECT_GT(law.probability.at(0), (1 - ratio) / (1 + ratio) + 0.1);
 }
 
-// Terms that need 128 bits, drawn in pieces: false alarm < 2e-9 in all.
+// Terms that need 128 bits are drawn in pieces. False alarm < 2e-9 in all.
 TEST(BernoulliExpTest, LargeTermsHaveTheProbabilityOfTheReducedFraction) {
   OpenSslRandom random;
   const absl::uint128 unit = absl::uint128(1) << 90;
@@ -86,7 +86,7 @@ TEST(BernoulliExpTest, LargeTermsHaveTheProbabilityOfTheReducedFraction) {
 
 TEST(DiscreteLaplaceTest, LargeScalesHaveTheirSpread) {
   OpenSslRandom random;
-  // The magnitude exceeds the scale with probability exp(-1), nearly.
+  // The magnitude exceeds the scale with probability of nearly exp(-1).
   const uint64_t scale = (uint64_t{1} << 46) + 1;
   const testing::BinomialPlan plan{.p = std::exp(-1.0), .trials = 100'000};
   uint64_t beyond = 0;
@@ -137,7 +137,7 @@ TEST(DiscreteGaussianTest, HasExactlyTheStatedLaw) {
   }
 }
 
-// Within one deviation with probability erf(1 / sqrt(2)), nearly: false alarm < 2e-9.
+// A draw is within one deviation with probability of nearly erf(1 / sqrt(2)). False alarm < 2e-9.
 TEST(DiscreteGaussianTest, LargeDeviationsHaveTheirSpread) {
   OpenSslRandom random;
   const testing::BinomialPlan plan{.p = std::erf(1 / std::sqrt(2.0)), .trials = 20'000};

@@ -32,14 +32,14 @@ TEST(PermuteAndFlipTest, HasItsLaw) {
   EXPECT_LT(law.cut, 1e-6);
 }
 
-// Of three: each order is equally likely, and the first that is kept wins.
+// With three candidates each order is equally likely, and the first one kept wins.
 TEST(PermuteAndFlipTest, HasItsLawForThree) {
   const double p = std::exp(-1.0);
   const double q = std::exp(-3.0);
   const Law<size_t> law = WalkAllBranches<size_t>({}, [](PrivateRandom& random) {
     return PermuteAndFlip({5, 4, 2}, Epsilon("3"), 3, random);
   });
-  // Candidate 1 wins first of all, or after 2 was passed over; after 0 never.
+  // Candidate 1 wins if it comes first, or after 2 was passed over; never after 0.
   EXPECT_NEAR(law.at(1), p * (1.0 / 3 + (1 - q) / 6), law.cut + 1e-9);
   EXPECT_NEAR(law.at(2), q * (1.0 / 3 + (1 - p) / 6), law.cut + 1e-9);
   EXPECT_LT(law.cut, 1e-5);
@@ -84,7 +84,7 @@ TEST_P(SelectionTest, RefusesNoCandidatesAndNoRange) {
   EXPECT_THAT(GetParam()({1}, Epsilon("1"), 0, random_), StatusIs(kInvalid, HasSubstr("range")));
 }
 
-// At a large epsilon nothing but the cut nearest to the quantile is chosen.
+// At a large epsilon only the cut nearest to the quantile is chosen.
 TEST(SelectQuantileTest, FindsTheQuantile) {
   OpenSslRandom random;
   const std::vector<uint64_t> ranks = {0, 10, 25, 50, 74, 100};

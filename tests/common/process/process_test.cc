@@ -11,8 +11,8 @@
 namespace coppice {
 namespace {
 
-// A library may start threads before main(). They do not hold signals back, and the kernel gives
-// them what the waiting thread is not waiting for just then.
+// A library may start threads before main(). They do not block signals, and the kernel gives them
+// those that the waiting thread is not waiting for at that moment.
 TEST(StopSignalsTest, ASignalThatComesToAnOlderThreadIsWaitedForAllTheSame) {
   std::mutex mutex;
   std::condition_variable changed;

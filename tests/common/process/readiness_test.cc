@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// Checks that a test switches, and what was told.
+// Has checks that a test switches, and keeps what was reported.
 class ReadinessTest : public ::testing::Test {
  protected:
   std::vector<ReadinessCheck> Checks() {
@@ -93,7 +93,7 @@ TEST_F(ReadinessTest, StopSaysSoBeforeItWaitsForASlowCheck) {
                           return absl::OkStatus();
                         }}},
                       absl::Milliseconds(1), log_, [&](bool ready) {
-                        EXPECT_FALSE(ready);  // also that the check passes comes too late
+                        EXPECT_FALSE(ready);  // even a check that now passes comes too late
                         if (!let_go.exchange(true)) held.unlock();
                       });
   readiness.Stop();

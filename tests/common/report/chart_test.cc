@@ -26,7 +26,7 @@ Chart OneLine() {
                                 {.x = 10, .y = 0.9, .low = 0.89, .high = 0.91}}}}};
 }
 
-// Every number that stands behind `attribute` in an element of the class.
+// Returns every number of `attribute` in elements of the class.
 std::vector<double> Numbers(const std::string& svg, const std::string& css_class,
                             const std::string& attribute) {
   std::vector<double> numbers;
@@ -95,7 +95,7 @@ TEST(ChartTest, NamesAreEscaped) {
   EXPECT_THAT(svg, HasSubstr("&lt;script&gt;&amp;&quot;"));
 }
 
-// One point, or all at one height, have no span to divide by.
+// A single point, or points at one height, have no span to divide by.
 TEST(ChartTest, OnePointCanBeDrawn) {
   Chart chart = OneLine();
   chart.lines[0].points = {{.x = 1, .y = 0.5, .low = 0.5, .high = 0.5}};

@@ -91,7 +91,7 @@ TEST(PagesTest, ThePolicyAllowsTheStyleAndNothingElse) {
   }
 }
 
-// The console takes the files, and its policy the hash.
+// The console uses the files, and its policy their hash.
 TEST(PagesTest, TheStyleIsTheFilesByteForByte) {
   const char* source = std::getenv("COPPICE_SOURCE_DIR");
   ASSERT_NE(source, nullptr);
@@ -152,7 +152,7 @@ TEST(PagesTest, AnEvaluationOfNumbersHasTheMeanBesideIt) {
   EXPECT_THAT(page, Not(HasSubstr("Confusion")));
 }
 
-// What a command does not print is left out, and nothing fails.
+// A page leaves out what a command does not print, and nothing fails.
 TEST(PagesTest, AShortEvaluationIsAPageToo) {
   const std::string page =
       EvaluationPage({{"model", "m-1"}, {"accuracy", 0.5}, {"rows", 10}, {"auc", nullptr}});
@@ -282,7 +282,7 @@ TEST(PagesTest, ACertificateThatDoesNotAddUpSaysSo) {
                              HasSubstr("does not collude with it; δ = 1e-08")));
   EXPECT_LT(relayed.find("the loss of privacy"), relayed.find("through the relay"));
   verdict["verified"] = verdict["consistent"] = false;
-  verdict["words"] = Json::array();  // as `model verify` has it then
+  verdict["words"] = Json::array();  // as `model verify` prints it then
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("Releases one by one"));
 }

@@ -1,4 +1,4 @@
-// What the commands print with --json, small, and with names that HTML would take for its own.
+// Small samples of what commands print with --json, with names that HTML would take for its own.
 
 #ifndef COPPICE_TESTS_CLIENT_REPORT_SAMPLE_REPORTS_H_
 #define COPPICE_TESTS_CLIENT_REPORT_SAMPLE_REPORTS_H_
@@ -144,7 +144,7 @@ inline SampleJson SamplePlan() {
   return plan;
 }
 
-// A dataset of which one job was made and one is under way, as `coppice dataset show --json` tells.
+// A dataset with one job done and one under way, as `coppice dataset show --json` prints it.
 inline SampleJson SampleBudget() {
   const SampleJson count = {{"what", "the number of rows"},
                             {"mechanism", "discrete_laplace"},
@@ -188,7 +188,7 @@ inline SampleJson SampleBudget() {
   return dataset;
 }
 
-// `coppice study show --json`, in part.
+// Part of the output of `coppice study show --json`.
 inline SampleJson SampleRecord() {
   return {{"study", "leavers"},
           {"state", "open"},
@@ -203,7 +203,7 @@ inline SampleJson SampleRecord() {
             {{"name", "margin"}, {"value", 0.0}, {"raised", false}, {"text", "as expected"}}}}};
 }
 
-// Of a model of auto, in the words of its certificate.
+// The verdict on a model of auto, in the words of its certificate.
 inline SampleJson SampleVerdict() {
   Certificate certificate;
   certificate.epsilon_nanos = 2'000'000'000;
@@ -238,7 +238,7 @@ inline SampleJson SampleVerdict() {
   return verdict;
 }
 
-// Five trees of three leaves, of a schema whose names are hostile.
+// Five trees of three leaves, with a schema of hostile names.
 inline Model SampleModel() {
   const Schema schema = *Schema::Create(
       {Numeric(kHostileFeature, 18, 90), Categorical("job", {"clerk", kHostileName})}, "answer",

@@ -205,7 +205,7 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
   }
 }
 
-// age in years, or in whatever unit is given; and a number that is to be predicted, in another.
+// Has an age in years, or in another unit, and a number to predict, in a unit of its own.
 Schema WithUnits(const std::string& unit, const std::string& target_unit = "") {
   Feature age = Numeric("age", 17, 90);
   age.unit = unit;

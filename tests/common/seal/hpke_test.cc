@@ -1,4 +1,4 @@
-// HPKE against RFC 9180's vectors, and what it must refuse.
+// HPKE against RFC 9180's vectors, and the inputs that it must refuse.
 
 #include "common/seal/hpke.h"
 
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 struct Vector {
   std::string name;
-  std::map<std::string, std::string> fields;  // bytes; of aead_id its text
+  std::map<std::string, std::string> fields;  // values as bytes; of aead_id the text
 
   Aead aead() const {
     uint32_t number = 0;
@@ -71,7 +71,7 @@ TEST(HpkeVectorTest, OpensWhatTheRfcSealed) {
     EXPECT_EQ(key.public_key(), vector.Key("pkRm"));
     ASSERT_OK_AND_ASSIGN(Recipient recipient,
                          Recipient::Create(vector.aead(), key, vector.fields.at("info")));
-    // Twice: the objects of the first are kept.
+    // Opens twice, as the objects of the first time are kept.
     for (int i = 0; i < 2; ++i) {
       ASSERT_OK_AND_ASSIGN(
           const std::string plain,
@@ -172,11 +172,11 @@ TEST_P(HpkeTest, OtherLengthsAreRefused) {
   EXPECT_THAT(recipient.Open(enc_, huge, sealed_.ciphertext), is_refused);
   EXPECT_THAT(sender_.Seal("", huge),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^20")));
-  // What came before has left nothing behind.
+  // The failures before left no state behind.
   EXPECT_EQ(*recipient.Open(enc_, "the ticket", sealed_.ciphertext), "the payload");
 }
 
-// Zero, one, and the point of order eight of RFC 7748's curve; and zero again as p, which is no
+// Zero, one, and the point of order eight on RFC 7748's curve; and zero again as p, which is not a
 // canonical number.
 std::vector<std::string> SmallPoints() {
   const std::string zero(32, '\0');

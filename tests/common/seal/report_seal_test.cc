@@ -1,4 +1,4 @@
-// Sealed reports: what a relay sees of them, and what the curator takes.
+// Sealed reports: what a relay sees of them, and what the curator accepts.
 
 #include "common/seal/report_seal.h"
 
@@ -42,7 +42,7 @@ class ReportSealTest : public ::testing::Test {
 
 TEST_F(ReportSealTest, EveryLengthOpensAndLooksAlike) {
   for (size_t size = 0; size <= kLongest; ++size) {
-    // Ends with zeros, which padding must not swallow.
+    // The payload ends with zeros, which padding must not swallow.
     std::string payload(size, 'p');
     std::fill(payload.begin() + static_cast<ptrdiff_t>(size / 2), payload.end(), '\0');
     ASSERT_OK_AND_ASSIGN(const SealedMessage sealed, sealer_.Seal(NumberedTicket(1), payload));
@@ -53,7 +53,7 @@ TEST_F(ReportSealTest, EveryLengthOpensAndLooksAlike) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("longer than the study's")));
 }
 
-// A relay that swaps two tickets makes both fail, where they would else count in wrong columns.
+// If a relay swaps two tickets, both fail; else they would count in wrong columns.
 TEST_F(ReportSealTest, SwappedTicketsAreRefused) {
   ASSERT_OK_AND_ASSIGN(const SealedMessage one, sealer_.Seal(NumberedTicket(1), "one"));
   ASSERT_OK_AND_ASSIGN(const SealedMessage two, sealer_.Seal(NumberedTicket(2), "two"));

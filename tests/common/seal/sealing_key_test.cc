@@ -99,7 +99,7 @@ TEST_F(SealingKeyTest, AnErasedFileIsOverwrittenAndGone) {
   EXPECT_THAT(EraseKeyFile(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));
 }
 
-// A link may lead to a file that is not ours to overwrite.
+// A link may lead to a file that belongs to somebody else.
 TEST_F(SealingKeyTest, ALinkIsNotFollowed) {
   ASSERT_THAT(SealingKey::Generate()->Save(path_), IsOk());
   const std::string before = *ReadFile(path_);
@@ -115,7 +115,7 @@ TEST_F(SealingKeyTest, AFailingRandomSourceMakesNoKey) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no sealing key")));
 }
 
-// The formula of docs/relay.md#sealing, so that another device computes the same.
+// Follows the formula of docs/relay.md#sealing, so that other devices compute the same.
 TEST_F(SealingKeyTest, TheIdNamesTheSuiteToo) {
   const SealingKey key = *SealingKey::Generate();
   const SealingKeyId aes = SealingKeyIdOf(Aead::kAes128Gcm, key.public_key());

@@ -16,7 +16,7 @@ SigningKey KeyNumber(uint8_t number) {
 }
 PublicKey Public(uint8_t number) { return KeyNumber(number).public_key(); }
 
-// From key `first` to key `last`, each by the one before.
+// The chain from key `first` to key `last`, each endorsed by the one before.
 KeyChain ChainOf(uint8_t first, uint8_t last) {
   KeyChain chain;
   for (uint8_t i = first; i < last; ++i) {
@@ -59,7 +59,7 @@ TEST(KeyChainTest, AMissingStepIsRefused) {
               StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
-// Whoever names the trusted key as the endorser still has to sign with it.
+// Naming the trusted key as the endorser is not enough: the step must be signed with it.
 TEST(KeyChainTest, AStepThatSomebodyElseSignedIsRefused) {
   KeyEndorsement forged = *Endorse(KeyNumber(6), Public(6), 1);
   forged.endorser = KeyIdOf(Public(1));

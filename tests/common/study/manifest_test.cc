@@ -166,7 +166,7 @@ TEST(ManifestTest, AnOlderSequenceIsRefused) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is older")));
 }
 
-// Even if it is tighter: the curator then says different things to different devices.
+// Refused even if it is tighter: the curator would tell different devices different things.
 TEST(ManifestTest, TheSameSequenceWithAnotherContentIsRefused) {
   Manifest now = Sample();
   now.min_reports = 101;

@@ -115,7 +115,7 @@ TEST(MerkleTest, AChangedBitAnywhereInThePathOrTheRootDoesNotVerify) {
   }
 }
 
-// The classical attack on trees that hash leaves and nodes alike: an inner node shown as a leaf.
+// The classical attack on trees that hash leaves and nodes alike shows an inner node as a leaf.
 TEST(MerkleTest, AnInnerNodeDoesNotPassForALeaf) {
   const std::vector<std::string> leaves = Leaves(4);
   const MerkleTree tree = MakeMerkleTree(leaves);

@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-// An Ed25519 key; behind the passphrase, unless that is empty.
+// An Ed25519 key as PEM, encrypted unless the passphrase is empty.
 std::string KeyAsPem(const std::string& passphrase) {
   const KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
   const BioPtr out(BIO_new(BIO_s_mem()));

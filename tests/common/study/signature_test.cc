@@ -78,7 +78,7 @@ TEST(SigningKeyTest, AnotherSeedIsAnotherKey) {
   EXPECT_NE(KeyIdOf(a.public_key()), KeyIdOf(b.public_key()));
 }
 
-// As RFC 8410 (10.3 and 10.1) has them.
+// The keys of RFC 8410 (10.3 and 10.1).
 constexpr absl::string_view kPrivatePem =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"

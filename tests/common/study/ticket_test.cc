@@ -42,14 +42,14 @@ TEST(TreeOfTicketTest, TheOnlyTreeIsAlwaysTheTree) {
   }
 }
 
-// The value is fixed by docs/protocol.md: devices and curators of all versions must agree on it.
+// docs/protocol.md fixes the value: devices and curators of all versions must agree on it.
 TEST(TreeOfTicketTest, AgreesWithSha256ComputedElsewhere) {
   // sha256("coppice.v1.tree" + 32 zero bytes), by coreutils, starts with ea86dcc836957806.
   EXPECT_EQ(TreeOfTicket(Ticket{}, 1u << 16), 0xea86u);
   EXPECT_EQ(TreeOfTicket(Ticket{}, ~0u), 0xea86dcc7u);
 }
 
-// Likewise; the digest's second 64 bits are b59ec1ea7b168291.
+// The same source: the digest's second 64 bits are b59ec1ea7b168291.
 TEST(TicketDrawTest, TheColumnIsTheSecondHalfOfTheSameHash) {
   const TicketDraw zero = DrawOf(Ticket{});
   EXPECT_EQ(zero.tree_bits, 0xea86dcc836957806u);

@@ -128,7 +128,7 @@ TEST(InferSchemaTest, MissingTextsAreFoundAndSaidAloud) {
   constexpr absl::string_view kText =
       "a,b,c,y\n1,NA,none,no\n-,u,x,yes\n3,?,none,no\n,u,x,yes\n5,v,none,no\n";
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kText, kLabelY));
-  // "-" stands among numbers; "none" does not.
+  // "-" occurs among numbers; "none" does not.
   EXPECT_THAT(inferred.file.format.missing, ElementsAre("-", "?", "NA"));
   EXPECT_THAT(inferred.file.schema->features()[1].values, ElementsAre("u", "v"));
   EXPECT_THAT(inferred.file.schema->features()[2].values, ElementsAre("none", "x"));
@@ -150,7 +150,7 @@ TEST(InferSchemaTest, DelimitersAreFound) {
   }
 }
 
-// Rows with a column `c` that has what `value` says of each, and one that is fine.
+// Makes rows whose column `c` has `value` of the row's number, and a harmless column.
 std::string Column(std::string (*value)(int), int rows = 150) {
   std::string text = "c,x,y\n";
   for (int i = 0; i < rows; ++i) absl::StrAppend(&text, value(i), ",", i % 7, ",", i % 2, "\n");
@@ -199,7 +199,7 @@ TEST(InferSchemaTest, CodesCanBeCategories) {
   options.categorical = {"c", "x"};
   ASSERT_OK_AND_ASSIGN(const InferredSchema both,
                        Infer(Column([](int i) { return absl::StrCat(i % 12); }), options));
-  EXPECT_EQ(both.file.schema->features()[0].values[10], "10");  // in the order of numbers
+  EXPECT_EQ(both.file.schema->features()[0].values[10], "10");  // ordered as numbers
 }
 
 TEST(InferSchemaTest, AFirstLineThatNamesNothingIsNoticed) {
@@ -221,7 +221,7 @@ TEST(InferSchemaTest, CategoriesThatLookAlikeAreNoticed) {
                           HasSubstr("column \"y\" has \"A\" and \"a\"")));
 }
 
-// R writes the numbers of rows so.
+// R writes row numbers like this.
 TEST(InferSchemaTest, AColumnWithoutANameIsLeftOut) {
   constexpr absl::string_view kText = "\"\",\"x\",\"y\"\n\"1\",5,a\n\"2\",6,b\n";
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kText, kLabelY));

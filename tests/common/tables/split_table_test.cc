@@ -84,7 +84,7 @@ struct Split {
   }
 };
 
-// Rows that a reader would find hard to write again as they are.
+// These rows are hard for a reader to write back unchanged.
 constexpr absl::string_view kOdd =
     "id;\"no\nte\"\r\n1;\"two\r\nlines; \"\"quoted\"\"\"\r\n\r\n 2 ; x\n3;\"\"\r\n4;last";
 
@@ -125,8 +125,8 @@ TEST(SplitTableTest, EachRowIsInOnePartAndTheSeedSaysInWhich) {
   EXPECT_THAT(all, UnorderedElementsAreArray(Rows(text)));
 }
 
-// Half of 20,000 rows, at random: of the first 10,000 as many as of the others, and of neighbours
-// no more together than 1 in 4. Seven standard deviations (35 and 62) of either.
+// Half of 20,000 rows, at random: the first 10,000 have as many as the others, and no more than 1
+// in 4 pairs of neighbours are both chosen. Seven standard deviations (35 and 62) of either.
 TEST(SplitTableTest, ThePartsAreSpreadEvenly) {
   const Split split;
   ASSERT_OK(split.Run(Numbered(20'000), "a=10000,b=rest"));

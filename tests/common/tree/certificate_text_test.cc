@@ -47,7 +47,7 @@ Certificate Local() {
   return certificate;
 }
 
-// Everything, a section a line.
+// The whole text, one section per line.
 std::string TextOf(const Certificate& certificate) {
   std::string text;
   for (const CertificateText::Section& section : DescribeCertificate(certificate).sections) {

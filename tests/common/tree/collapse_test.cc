@@ -54,7 +54,7 @@ TEST_F(CollapseTest, LeavesThatAnswerForOneParentBecomeIt) {
   ASSERT_OK_AND_ASSIGN(const CollapsedTree collapsed,
                        Collapse(tree_, {From(1, 0), From(1, 0), From(5, 0), From(6, 1)}, schema_));
   ASSERT_EQ(collapsed.tree.num_leaves(), 3u);
-  EXPECT_EQ(collapsed.leaves[0], From(1, 0));  // its own source now
+  EXPECT_EQ(collapsed.leaves[0], From(1, 0));  // now its own source
   EXPECT_EQ(collapsed.tree.leaf_node(0), 1u);
   EXPECT_EQ(collapsed.leaves[1], From(collapsed.tree.leaf_node(1), 0));
 }

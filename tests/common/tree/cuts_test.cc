@@ -38,7 +38,7 @@ std::string TextOf(const Cut& cut) {
   return (cut.inclusive ? "<= " : "< ") + ReadableNumber(cut.number);
 }
 
-// The first threshold's text.
+// The text of the first threshold.
 std::string Read(double min, double max, const std::vector<double>& thresholds) {
   return TextOf(
       ReadableCuts(ModelWithCuts(Numeric("x", min, max), thresholds)).Of(0, thresholds[0]));
@@ -88,7 +88,7 @@ TEST(ReadableCutsTest, ExactCutsAreExact) {
   EXPECT_EQ(TextOf(ExactCut(std::numeric_limits<double>::lowest())), "< -1.7976931348623157e+308");
 }
 
-// Thresholds in [min, max], some of them close together.
+// Random thresholds in [min, max], some of them close together.
 std::vector<double> RandomThresholds(double min, double max, std::mt19937& random) {
   std::vector<double> thresholds;
   while (thresholds.size() < 40) {

@@ -21,7 +21,7 @@ std::vector<Feature> Features() {
 Schema Classes() { return *Schema::Create(Features(), "edible", {"no", "yes"}); }
 Schema Number() { return *Schema::CreateRegression(Features(), "price", {.min = 10, .max = 30}); }
 
-// odor = n? then age < 40 (or missing)?
+// The first tree asks odor = n, the second age < 40 (or missing).
 Forest TwoTrees(const Schema& schema) {
   return {
       *Tree::Create(
@@ -90,7 +90,7 @@ TEST(ExplainTest, ThePathIsInWordsAndInNumbers) {
   EXPECT_EQ(Explain(model, {70, 1, kNan}, 1).trees.size(), 1u);
 }
 
-// The cut is read as "< 36.9"; of a value in between, the text would say the opposite.
+// The cut reads "< 36.9", which would say the opposite about a value in between.
 TEST(ExplainTest, ACutIsExactWhereTheValueWouldSeemToGoTheOtherWay) {
   const Schema schema = Classes();
   const Model model = *Model::Create(
@@ -127,7 +127,7 @@ TEST(ExplainTest, ContributionsOfScoresAddUpToTheLeadOfTheLabel) {
     const Prediction prediction = model.Predict(row);
     const Explanation explanation = Explain(model, row);
     EXPECT_EQ(explanation.unit, ContributionUnit::kScore);
-    // Of two classes the label's score less the mean is half of the log odds.
+    // With two classes the label's score minus the mean is half of the log odds.
     const double odds =
         prediction.probabilities[prediction.label] / prediction.probabilities[1 - prediction.label];
     EXPECT_NEAR(SumOf(explanation), std::log(odds) / 2, 1e-9);

@@ -1,4 +1,4 @@
-// What features contribute, on random forests of every kind of leaf: the sum is the answer.
+// Features' contributions, on random forests of every kind of leaf: they sum to the answer.
 
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ class RandomModel {
     return *Tree::Create(std::move(nodes), schema);
   }
 
-  // Never splits "e", the last of the schema's own.
+  // Never splits on "e", the last of the schema's own features.
   void AddNode(const Schema& schema, int depth, std::vector<Node>& nodes) {
     const size_t at = nodes.size();
     nodes.emplace_back();
@@ -171,7 +171,7 @@ TEST(FeatureContributionsTest, TheyAddUpToTheAnswerOnRandomForests) {
   }
 }
 
-// And the others contribute nothing, for the sum is whole without them.
+// The other features contribute nothing, as the sum is complete without them.
 TEST(FeatureContributionsTest, TheyAreOfTheFeaturesOnTheRowsWays) {
   RandomModel random(12);
   for (const Case& of : kCases) {
@@ -194,14 +194,14 @@ TEST(FeatureContributionsTest, TheyAreOfTheFeaturesOnTheRowsWays) {
       }
       EXPECT_EQ(told, on_the_way);
       EXPECT_FALSE(told.contains(4));
-      // How many trees are shown changes nothing.
+      // The number of trees shown changes nothing.
       EXPECT_EQ(explainer.Explain(row, 1).bias, explanation.bias);
       EXPECT_EQ(explainer.Explain(row, 1).features.size(), explanation.features.size());
     }
   }
 }
 
-// By hand: every leaf counts alike, also where one side of a split has more of them.
+// Computed by hand: every leaf counts alike, even if one side of a split has more of them.
 TEST(FeatureContributionsTest, ANodeIsTheMeanOfItsLeaves) {
   const Schema schema = *Schema::CreateRegression({Numeric("a", 0, 10), Numeric("b", 0, 10)}, "y",
                                                   {.min = 0, .max = 1});

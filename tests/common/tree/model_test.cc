@@ -43,7 +43,7 @@ TEST(ModelTest, OneTreeAnswersWithItsLeaf) {
   EXPECT_EQ(young.label, 0u);
   EXPECT_THAT(young.probabilities, ElementsAre(0.75, 0.25));
   EXPECT_EQ(young.standard_error, 0.03);
-  // The leaf's own label, even where the probabilities are level.
+  // The label is the leaf's own, even if the probabilities tie.
   EXPECT_EQ(model.Predict({40, 0}).label, 1u);
 }
 
@@ -160,7 +160,7 @@ TEST(ConfidenceTest, IsTheNormalProbabilityOfTheLead) {
   EXPECT_THAT(Confidence(three), DoubleNear(0.8413447, 1e-6)) << "against the second";
 }
 
-// Scores of the two classes, opposite to each other, and their noise.
+// Opposite scores of the two classes, and their noise.
 LeafPrediction Score(double score, OutputNoise noise, uint32_t node, double term = 0) {
   LeafPrediction leaf = Leaf({-score / 2, score / 2}, 0, score > 0 ? 1 : 0, node);
   leaf.noise = {{.mean = -noise.mean / 2, .variance = noise.variance / 4},

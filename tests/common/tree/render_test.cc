@@ -40,7 +40,7 @@ Model IncomeModel() {
       std::move(certificate));
 }
 
-// One split; its names are whatever the caller likes.
+// One split, with any names.
 Model NamedModel(const std::string& feature, const std::string& category) {
   const Schema schema = *Schema::Create({Numeric(feature, 0, 1)}, "y", {category, "b"});
   Tree tree = *Tree::Create({NumericSplit(0, 0.1, 1, 2), Node{}, Node{}}, schema);
@@ -134,7 +134,7 @@ TEST(RenderTest, UnitsStandBehindNumbers) {
   EXPECT_THAT(Rendered(model, RenderFormat::kSvg), HasSubstr(">2.5 EUR<"));
 }
 
-// odor has a category a split, in a chain; then, below one of them, age.
+// A chain asks for one category of odor per split; below one of them comes age.
 TEST(RenderTest, AChainOfCategoriesIsOneQuestionWithManyAnswers) {
   const Schema schema = *Schema::Create(
       {Categorical("odor", {"a", "f", "n"}), Numeric("age", 0, 9)}, "y", {"u", "v"});

@@ -22,7 +22,7 @@ using ::coppice::testing::Numeric;
 using ::coppice::testing::NumericSplit;
 using ::testing::HasSubstr;
 
-// age < 30? If not, sex = Male? Three leaves with the second output's numbers and their errors.
+// age < 30? If not, sex = Male? Three leaves have the second output's numbers and their errors.
 struct ThreeLeaves {
   double young, male, other;
 };
@@ -49,7 +49,7 @@ Model OneTree(const ThreeLeaves& values, const ThreeLeaves& errors,
   return *Model::Create(schema, {AgeThenSex(schema)}, {LeavesOf(values, errors)}, {}, kind);
 }
 
-// By feature, as a fraction.
+// Returns importances by feature, as fractions.
 std::vector<double> SharesOf(const Model& model) {
   std::vector<double> shares(model.tree_schema().num_features(), 0.0);
   for (const Importance& one : Summarize(model).importances) shares[one.feature] = one.importance;
@@ -105,7 +105,7 @@ TEST(SummaryTest, AnUnknownLeafIsOffByItsRangeOrMakesAllUnknown) {
   }
 }
 
-// The spread of the shares of `draw()`'s models, by simulation, against what is said of `model`.
+// Simulates the spread of the shares of `draw()`'s models, against the errors stated for `model`.
 template <typename Draw>
 void ExpectErrorsAsDrawn(const Model& model, Draw draw) {
   constexpr int kDraws = 20'000;
@@ -137,7 +137,7 @@ TEST(SummaryTest, ErrorsAreThoseOfSmallNoiseAtTheLeaves) {
   });
 }
 
-// Two trees of additive leaves: each leaf's error is that of the mean of two.
+// With two trees of additive leaves each leaf's error is that of the mean of two.
 TEST(SummaryTest, AdditiveLeavesHaveTheErrorOfTheWhole) {
   const Schema schema = IncomeSchema();
   const auto two = [&](const ThreeLeaves& a, const ThreeLeaves& b) {
@@ -280,7 +280,7 @@ TEST(SummaryTest, IsShownAtAGlance) {
               HasSubstr("decide; its noise is not known\n  age  0.833\n"));
 }
 
-// Thirty features, each as important as the others.
+// Thirty features are equally important.
 TEST(SummaryTest, ManyFeaturesAreShownInPart) {
   std::vector<Feature> features;
   for (int i = 0; i < 30; ++i) features.push_back(Numeric("f" + std::to_string(i), 0, 1));
@@ -310,7 +310,7 @@ TEST(SummaryTest, DerivedFeaturesAreSaidInWords) {
               HasSubstr("\nderived features\n  scaled age - wage  where age lies from 17 (0)"));
 }
 
-// The noise of votes whose weights are gone is bounded, not unknown.
+// The noise of votes without their weights is bounded, not unknown.
 TEST(SummaryTest, WeightsThatAreGoneAreOffByTheirRange) {
   const Schema schema = IncomeSchema();
   const Model model =

@@ -97,7 +97,7 @@ TEST(TreeTest, NodesAreInPreorderWhateverOrderTheyCameIn) {
   EXPECT_EQ(stump.leaf_node(0), 1u);
   EXPECT_EQ(stump.FindLeaf({20, 0}), 0u);
   EXPECT_EQ(stump.FindLeaf({40, 0}), 1u);
-  // Level by level.
+  // The array is level by level.
   ASSERT_OK_AND_ASSIGN(const Tree levels,
                        Tree::Create({NumericSplit(0, 50, 1, 2), CategorySplit(1, 0, 3, 4, true),
                                      NumericSplit(0, 70, 5, 6), Node{}, Node{}, Node{}, Node{}},
@@ -111,7 +111,7 @@ TEST(TreeTest, NodesAreInPreorderWhateverOrderTheyCameIn) {
   EXPECT_EQ(levels.first_leaf(4), 2u);
   EXPECT_EQ(levels.end_leaf(1), 2u);
   EXPECT_EQ(levels.FindLeaf({60, 0}), 2u);
-  // Again, and nothing moves.
+  // Created again from its nodes, nothing moves.
   const std::vector<Node> nodes(levels.nodes().begin(), levels.nodes().end());
   ASSERT_OK_AND_ASSIGN(const Tree again, Tree::Create(nodes, IncomeSchema()));
   EXPECT_EQ(again, levels);

@@ -14,12 +14,12 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: this file uses all of the suites' vocabulary.
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A tree and the votes of its leaves for class `about`.
+// A tree, and the votes of its leaves for class `about`.
 struct Voting {
   std::vector<Node> nodes;
   std::vector<double> votes;
@@ -48,7 +48,7 @@ Voting Young(double if_true, double if_false) {
 }
 Voting Male(double votes) { return {{CategorySplit(1, 1, 1, 2), Node{}, Node{}}, {votes, -votes}}; }
 Voting Always(double votes) { return {{Node{}}, {votes}}; }
-// 30 <= age < 55.
+// Votes for 30 <= age < 55.
 Voting Middle(double votes) {
   return {{NumericSplit(0, 30, 1, 2), Node{}, NumericSplit(0, 55, 3, 4), Node{}, Node{}},
           {-votes, votes, -votes}};

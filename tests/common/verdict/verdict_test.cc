@@ -75,7 +75,7 @@ TEST(VerifyModelTest, RefusesAModelThatIsBrokenOtherwise) {
   EXPECT_FALSE(VerifyModel(model).status.ok());
 }
 
-// A study's model of 25,000 reports in two batches, whose smaller one had 10,000. Four leaves, two
+// A study's model of 25,000 reports in two batches, the smaller of 10,000. Four leaves, two
 // classes, epsilon 4 by `mechanism`.
 v1::Model RelayedModel(MechanismKind mechanism = MechanismKind::kDirect) {
   v1::Model model = SampleModel();
@@ -215,7 +215,7 @@ TEST(VerifyRelayTest, RefusesNumbersThatDoNotBelongTogether) {
   refused([](auto& c) { c.set_reports(19'999); });
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(9'000'000'000); });
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(0); });
-  // Above a tenth of one in 10,000 reports.
+  // Larger than a tenth of one in 10,000 reports.
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(10'000'000'000'001); });
   refused([](auto& c) { c.mutable_relay()->set_delta_atto(500'000'000'000'000'000); });
   refused([](auto& c) { c.mutable_relay()->set_relay_key_id("short"); });
@@ -260,7 +260,7 @@ TEST(VerifySignatureTest, SaysWhoSigned) {
   }
 }
 
-// Else taking the signature away would hide any change.
+// Otherwise removing the signature would hide any change.
 TEST(VerifySignatureTest, AnUnsignedModelPassesOnlyWhereNoKeyIsGiven) {
   const Verdict verdict = VerifyModel(SampleModel());
   EXPECT_OK(verdict.status);

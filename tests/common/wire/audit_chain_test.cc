@@ -1,4 +1,4 @@
-// Each planted change of an exported audit log is found by following it.
+// Following an exported audit log finds each planted change.
 
 #include "common/wire/audit_chain.h"
 
@@ -46,7 +46,7 @@ class AuditChainTest : public ::testing::Test {
     ASSERT_OK(Verify(entries_, {}));
   }
 
-  // As a reader who has the head does.
+  // Verifies like a reader who has the head.
   absl::Status Verify(const Entries& entries, AuditChain chain) const {
     for (const v1::AuditEntry& entry : entries) {
       const absl::Status followed = chain.Follow(entry);

@@ -1,4 +1,4 @@
-// One test a way in which a message can be hostile. Bounds of a type are tested beside the type;
+// One test per way in which a message can be hostile. A type's bounds are tested next to the type;
 // here, that no message gets around them and that the error names the field.
 
 #include <limits>
@@ -288,7 +288,7 @@ TEST_F(HostileModelTest, MoreDerivedFeaturesThanAnyTrainerMakes) {
       derived.add_minus(false);
     }
   }
-  // A thousand of one long name: quickly read, and small.
+  // A thousand derived features of one long name: quickly read, and small.
   EXPECT_THAT(FromProto(model_), IsInvalid("forest.trees[0]"));  // its feature 1 is a number now
   *model_.add_derived() = model_.derived(0);
   EXPECT_THAT(FromProto(model_), IsInvalid("model.derived: there may be at most 1024"));

@@ -73,7 +73,7 @@ TEST(WireManifestTest, HasTheBytesAndTheSignatureOfTheDocumentation) {
 }
 
 TEST(WireManifestTest, EveryCutIsRefused) {
-  // Without its last fields a relayed study's is that of another study, whose signature is another.
+  // Without its last fields a relayed study's manifest is another study's, with another signature.
   const size_t direct = SerializeManifest(SampleManifest()).size();
   for (const Manifest& manifest : {SampleManifest(), RelayedManifest()}) {
     const std::string bytes = SerializeManifest(manifest);

@@ -122,7 +122,7 @@ TEST(ModelSignatureTest, ASignedModelChecks) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("not signed")));
 }
 
-// Whatever is edited: a leaf, a cut, the epsilon, a release, the schema, the name.
+// Covers every edit: a leaf, a cut, the epsilon, a release, the schema, the name.
 TEST(ModelSignatureTest, AChangeOfAnythingIsSeen) {
   const SigningKey key = KeyOf(1);
   v1::Model model = SignedBy(key, UnsignedModel());
@@ -172,7 +172,7 @@ TEST(ModelSignatureTest, ValuesMayNotMoveBetweenFields) {
   EXPECT_NE(*SignedModelBytes(e), *SignedModelBytes(f));
 }
 
-// The bytes of docs/protocol.md, so that another program may compute them.
+// docs/protocol.md states these bytes, so that another program can compute them.
 TEST(ModelSignatureTest, TheCanonicalBytesAreAsStated) {
   v1::Release release;
   release.set_what("ab");
@@ -191,7 +191,7 @@ TEST(ModelSignatureTest, TheCanonicalBytesAreAsStated) {
   EXPECT_EQ(*HashMessage(v1::Release()), Sha256({std::string(8, '\0')}));
 }
 
-// That of docs/protocol.md.
+// The test vector of docs/protocol.md.
 TEST(ModelSignatureTest, TheTestVectorIsAsStated) {
   SigningKey::Seed seed;
   std::iota(seed.begin(), seed.end(), uint8_t{0});
@@ -242,7 +242,7 @@ TEST(ModelSignatureTest, ItSurvivesJsonAndBeingStoredAnew) {
   anew.set_study(model.study());
   anew.set_created_unix_seconds(model.created_unix_seconds());
   *anew.mutable_signature() = ToProto(*FromProto(model.signature()));
-  // A later curator writes its own numbers.
+  // A later curator writes its own version numbers.
   anew.set_version(7);
   anew.set_min_reader(0);
   EXPECT_OK(Check(anew, key.public_key()));
@@ -261,7 +261,7 @@ TEST(ModelSignatureTest, ASignatureOfAnotherModelOrKindDoesNotCheck) {
       ModelSignature{.signature = *key.Sign(kManifestDomain, *SignedModelBytes(as_manifest)),
                      .key = key.public_key()});
   EXPECT_THAT(Check(as_manifest, key.public_key()), StatusIs(absl::StatusCode::kDataLoss, _));
-  // The signature of one key under the name of another.
+  // One key's signature under the name of another.
   v1::Model renamed = model;
   renamed.mutable_signature()->set_key(SignedBy(KeyOf(2), UnsignedModel()).signature().key());
   EXPECT_THAT(Check(renamed, std::nullopt), StatusIs(absl::StatusCode::kDataLoss, _));
@@ -277,8 +277,8 @@ TEST(ModelSignatureTest, TrustLeadsFromAnEarlierKeyToALaterOne) {
     EXPECT_OK(Check(after, pinned.public_key()));
   }
   EXPECT_OK(Check(before, first.public_key()));
-  // What an earlier key signed is not vouched for by a later one: a thief of the earlier one, or
-  // who says that his key endorsed this one, would sign in its name.
+  // A later key does not vouch for what an earlier key signed: a thief of the earlier key, or
+  // somebody who claims that it endorsed this one, could sign in its name.
   EXPECT_THAT(Check(before, third.public_key()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("changed its key since")));
   const SigningKey thief = KeyOf(9);
@@ -286,7 +286,7 @@ TEST(ModelSignatureTest, TrustLeadsFromAnEarlierKeyToALaterOne) {
       SignedBy(thief, UnsignedModel(), {*Endorse(thief, third.public_key(), kNow - 1)});
   EXPECT_THAT(Check(forged, third.public_key()),
               StatusIs(absl::StatusCode::kFailedPrecondition, _));
-  // A chain that another key signed.
+  // The chain is signed by another key.
   const v1::Model led = SignedBy(thief, UnsignedModel(), {*Endorse(second, thief.public_key(), 0)});
   EXPECT_THAT(Check(led, first.public_key()), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }

@@ -1,4 +1,4 @@
-// What is promised of the format of models: docs/protocol.md#versions-of-a-model.
+// The promises about the format of models: docs/protocol.md#versions-of-a-model.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(ModelVersionTest, AModelForLaterReadersIsRefusedAndSaysWhatToUpgradeTo) {
   model.set_version(99);
   model.set_min_reader(kModelVersion + 1);
   model.mutable_certificate()->set_code_version("7.5.0");
-  // Before anything else is looked at, which may be in another shape.
+  // The version is checked before anything else, which may have another shape.
   model.clear_forest();
   EXPECT_THAT(FromProto(model),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -1,5 +1,5 @@
-// A model file from somebody hostile: thousands of mutations of valid ones. Each is refused with
-// InvalidArgument, or it is a model that predicts, explains and renders without fault, and travels.
+// Hostile model files: thousands of mutations of valid ones. Each is refused with InvalidArgument,
+// or is a model that predicts, explains and renders without fault, and survives a round trip.
 
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using ::coppice::testing::MakeModel;
 using ::coppice::testing::MakeTree;
 
-// Of scores, with derived features, and a number to predict.
+// A model of scores, with derived features, and a number to predict.
 Model MakeNumberModel() {
   Feature a, b;
   a.name = "a";
@@ -67,7 +67,7 @@ class Mutator {
           bytes.insert(at, bytes.substr(Below(bytes.size() + 1), Below(64)));
           break;
         default:
-          // An eight-byte number that is none, or extreme.
+          // Writes an eight-byte number that is extreme or not a number.
           if (at + 8 <= bytes.size()) {
             static const double kExtremes[] = {NAN, INFINITY, -INFINITY, 1e308, -1e9, 5e-324, 0.5};
             const double number = kExtremes[Below(7)];
@@ -127,7 +127,7 @@ void CheckPredicts(const Model& model, Mutator& mutator) {
 }
 
 TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
-  const google::protobuf::LogSilencer quiet;  // on strings that are no UTF-8
+  const google::protobuf::LogSilencer quiet;  // silences warnings on strings that are not UTF-8
   Mutator mutator(20'240'601);
   size_t accepted = 0, refused = 0, no_message = 0;
   for (const Model& model : {MakeModel(), MakeNumberModel()}) {
@@ -156,7 +156,7 @@ TEST(MutatedModelTest, IsRefusedOrPredictsWithoutFault) {
   EXPECT_GT(no_message, 500u);
 }
 
-// A signature that checks is of the very model that was signed, whatever was done to its bytes.
+// If a signature checks, the model is the one that was signed, whatever happened to its bytes.
 TEST(MutatedModelTest, WhatChecksIsWhatWasSigned) {
   const google::protobuf::LogSilencer quiet;
   const SigningKey key = *SigningKey::FromSeed({7});
@@ -178,7 +178,7 @@ TEST(MutatedModelTest, WhatChecksIsWhatWasSigned) {
         continue;
       }
       ++checked;
-      if (!CheckReadable(proto).ok()) continue;  // what is not signed
+      if (!CheckReadable(proto).ok()) continue;  // so it is not signed
       ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
       ASSERT_EQ(read, model) << i;
       ASSERT_EQ(proto.name() + proto.study() + proto.job(), "models/mstudies/s") << i;

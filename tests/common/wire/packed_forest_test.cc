@@ -1,4 +1,4 @@
-// Every way in which trees and terms may not belong together.
+// Every way in which trees and terms may fail to belong together.
 
 #include "common/wire/packed_forest.h"
 
@@ -25,7 +25,7 @@ auto IsInvalidForest(const char* text) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
-// Terms that stand for `packed`, whatever is in it.
+// Returns terms for `packed`, whatever it contains.
 Terms TermsFor(const PackedForest& packed) {
   Terms terms = MakeTerms();
   terms.trees = static_cast<uint32_t>(packed.trees.size());
@@ -68,7 +68,7 @@ TEST_F(PackedForestTest, APathTooShortOrTooLong) {
   EXPECT_THAT(Open(0, trees_[0], paths_[0] + paths_[1]), IsOfAnotherForest());
 }
 
-// Also in ways that would change no split.
+// Covers changes that would change no split.
 TEST_F(PackedForestTest, TamperedBytes) {
   for (size_t i = 0; i < trees_[0].size(); ++i) {
     std::string tampered = trees_[0];
@@ -91,13 +91,13 @@ TEST_F(PackedForestTest, ForestWithATreeMoreLessOrMoved) {
   EXPECT_THAT(OpenForest(terms_, PackTrees({trees_[0], trees_[1], trees_[1]})),
               IsOfAnotherForest());
   EXPECT_THAT(OpenForest(terms_, PackTrees({trees_[1], trees_[0]})), IsOfAnotherForest());
-  // The right root for another number of trees.
+  // The root is right, but for another number of trees.
   Terms miscounted = terms_;
   miscounted.trees = 3;
   EXPECT_THAT(OpenForest(miscounted, packed_), IsOfAnotherForest());
 }
 
-// What the curator committed to may still be nonsense.
+// A curator may have committed to nonsense.
 TEST(HostilePackedForestTest, BytesThatAreNoTree) {
   const PackedForest packed = PackTrees({"\xff\xff"});
   EXPECT_THAT(OpenTree(TermsFor(packed), 0, packed.trees[0], ""),

@@ -20,7 +20,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// `splits` splits, each in place of a leaf of the tree so far, of a random kind.
+// Makes `splits` splits of random kinds, each in place of a leaf of the tree so far.
 Tree RandomTree(std::mt19937& random, size_t splits) {
   std::vector<Node> nodes(1);
   while (nodes.size() < 2 * splits + 1) {
@@ -61,7 +61,7 @@ TEST(RoundTripTest, TreeAndForest) {
   EXPECT_EQ(read, forest);
 }
 
-// A split of every kind, each with its own columns, in every order that preorder allows.
+// Splits of every kind, each with its own columns, in every order that preorder allows.
 TEST(RoundTripTest, RandomTrees) {
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
@@ -95,7 +95,7 @@ TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
   }
 }
 
-// Terms without an id have the bytes that they had before there were ids.
+// Terms without an id have the same bytes as before ids existed.
 TEST(RoundTripTest, TermsSayWhatIdTheyAreJoinedBy) {
   Terms terms = MakeTerms();
   terms.schema = std::make_shared<const Schema>(terms.schema->WithAllPublic());

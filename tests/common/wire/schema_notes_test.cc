@@ -1,4 +1,4 @@
-// What a schema file says of files is no part of what is signed, stored or sent.
+// A schema file's notes about files are not signed, stored or sent.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ std::string TermsOf(const char* schema) {
   return SerializeTerms(terms);
 }
 
-// Recorded before there were notes or units.
+// Recorded before notes and units existed.
 constexpr char kFingerprint[] = "8634269008eff33034ebdb53b298ee50f7c9465efbea1a5d7a884e3d0ecee32a";
 
 TEST(SchemaNotesTest, TheTermsAndTheirFingerprintStayAsTheyWere) {

@@ -1,4 +1,4 @@
-// Small valid values, one of everything that travels.
+// Small valid values, one for everything that travels.
 
 #ifndef COPPICE_TESTS_COMMON_WIRE_WIRE_FIXTURES_H_
 #define COPPICE_TESTS_COMMON_WIRE_WIRE_FIXTURES_H_
@@ -28,7 +28,7 @@ inline Schema MakeSchema() {
   return *Schema::Create({age, odor}, "edible", {"no", "yes"});
 }
 
-// Four leaves, one split of every kind.
+// Four leaves, and one split of every kind.
 inline Tree MakeTree() {
   const Node missing{.kind = SplitKind::kMissing, .feature = 0, .left = 1, .right = 2};
   const Node category{.kind = SplitKind::kCategory,

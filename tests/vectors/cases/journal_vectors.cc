@@ -1,5 +1,4 @@
-// The bytes of a device's journal after each thing that it writes, and of journals that are
-// damaged.
+// The bytes of a device's journal after each write, and of damaged journals.
 
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr char kCurator[] = "curator.example:7443";
 
-// A folder that goes with its journal. Aborts if there can be none.
+// A folder that is removed with its journal. Aborts if it cannot be made.
 class ScratchFolder {
  public:
   ScratchFolder() : path_((fs::temp_directory_path() / "coppice_XXXXXX").string()) {
@@ -125,7 +124,7 @@ class Recorder {
   std::vector<std::string> files_;
 };
 
-// What opening a file of these bytes says, and leaves of it.
+// Records what opening a file of these bytes returns, and what it leaves of the file.
 Json OpenCase(const std::string& name, const std::string& bytes) {
   const ScratchFolder folder;
   std::ofstream(folder.file(), std::ios::binary) << bytes;

@@ -1,4 +1,4 @@
-// Offers that a device judges one after another, and the status with which it takes or refuses
+// Offers that a device judges one after another, and the status with which it accepts or refuses
 // each.
 
 #include <functional>
@@ -22,7 +22,7 @@ SigningKey Key(uint8_t number) {
   return *SigningKey::FromSeed(seed);
 }
 
-// What the terms of the vectors' study hash to, and what is promised of it.
+// The terms of the vectors' study, which the manifests promise.
 const Terms& StudyTerms() {
   static const Terms* const terms = new Terms(SampleStudies()[2].terms);  // some are public
   return *terms;
@@ -60,7 +60,7 @@ KeyEndorsement Step(uint8_t from, uint8_t to, int64_t not_before = kNow - 10) {
   return *Endorse(Key(from), Key(to).public_key(), not_before);
 }
 
-// Judges offers as a collector does; a message that cannot be read is DATA_LOSS.
+// Judges offers as a collector does; an unreadable message is DATA_LOSS.
 class Judge {
  public:
   Judge(std::string name, const OfferPolicy& policy, int64_t now = kNow)
@@ -164,7 +164,7 @@ void AddRotations(std::vector<Json>& cases) {
   cases.push_back(Judge("eight steps", Pin(1)).Offer(SignPromise(9, none, longest)).json());
 }
 
-// A signed manifest that is changed in one place; and bytes that no honest curator signs.
+// A signed manifest with one change, and bytes that no honest curator signs.
 void AddBytes(std::vector<Json>& cases) {
   const SignedManifest good = SignPromise(1);
   const auto refused = [&cases](const char* name, const SignedManifest& manifest) {
@@ -225,7 +225,7 @@ void AddPromises(std::vector<Json>& cases) {
   cases.push_back(Judge("fewer reports than wanted", many).Offer(SignPromise(1)).json());
 }
 
-// After the manifest that AddPromises() changes, one that differs from it.
+// Follows the manifest that AddPromises() changes by one that differs from it.
 void AddWeakened(std::vector<Json>& cases) {
   const auto then = [&cases](const char* name, const Change& change) {
     cases.push_back(Judge(name, Pin(1)).Offer(SignPromise(1)).Offer(SignPromise(1, change)).json());

@@ -1,4 +1,4 @@
-// What each mechanism makes of a row, a ticket and a stream of random bytes.
+// The report of each mechanism about a row, a ticket and a stream of random bytes.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kAnyWord = 1 << 16;
 
-// Units: epsilon in nano-epsilons; `start` in words of 16 bits that were drawn before.
+// Units: epsilon in nano-epsilons; `start` counts the 16-bit words drawn before.
 struct Case {
   uint64_t epsilon_nanos = 0;
   Domain domain;
@@ -29,7 +29,7 @@ void AppendWord(std::string& bytes, uint64_t word) {
   bytes.push_back(static_cast<char>((word >> 8) & 0xff));
 }
 
-// The row and the ticket follow from how many cases came before.
+// The row and the ticket follow from the number of cases before.
 Json Run(MechanismKind kind, const Case& one, uint64_t number) {
   const auto mechanism =
       *MakeLocalMechanism(kind, *Budget::FromNanos(one.epsilon_nanos), one.domain);
@@ -81,8 +81,8 @@ void AddEveryday(MechanismKind kind, std::vector<Case>& cases) {
   }
 }
 
-// The ends of what a study may ask for, a budget that is no round number, and many cells: more
-// words than a block holds.
+// The extremes of what a study may ask for, a budget that is not a round number, and many cells:
+// they take more words than a block holds.
 void AddExtremes(MechanismKind kind, std::vector<Case>& cases) {
   for (const uint64_t nanos :
        std::vector<uint64_t>{10'000'000, 100'000'000, 1'098'612'289, 6'000'000'000}) {
@@ -101,8 +101,8 @@ void AddExtremes(MechanismKind kind, std::vector<Case>& cases) {
                    .seed = SeedOf(cases.size())});
 }
 
-// Draws on either side of the end of a block of words, and bytes that are all the same: the
-// longest rejections, and the steepest and the flattest draws.
+// Draws on either side of the end of a block of words, and bytes that are all the same: the longest
+// rejections, and the steepest and the flattest draws.
 void AddEdges(MechanismKind kind, std::vector<Case>& cases) {
   for (const size_t start : {8181, 8184, 8185, 8186, 8187, 8188, 8189}) {
     for (const Domain& domain : {Domain{9, 2}, Domain{4, 3}}) {
@@ -124,7 +124,7 @@ void AddEdges(MechanismKind kind, std::vector<Case>& cases) {
   }
 }
 
-// The greatest number that keeps the true symbol, and the least that does not.
+// The largest number that keeps the true symbol, and the smallest that does not.
 void AddKeepRates(MechanismKind kind, std::vector<Case>& cases) {
   for (const Domain& domain : {Domain{6, 2}, Domain{50, 2}}) {
     const Budget epsilon = *Budget::FromNanos(1'200'000'000);
@@ -143,7 +143,7 @@ void AddKeepRates(MechanismKind kind, std::vector<Case>& cases) {
   }
 }
 
-// ratio^power / 2, ratio = numerator / 2^32, as words after the binary point.
+// ratio^power / 2, with ratio = numerator / 2^32, as words after the binary point.
 std::vector<uint64_t> HalvedPower(uint32_t numerator, int power) {
   absl::uint128 digits = absl::uint128(1) << 15;
   for (int i = 0; i < power; ++i) digits *= numerator;
@@ -154,7 +154,7 @@ std::vector<uint64_t> HalvedPower(uint32_t numerator, int power) {
   return words;
 }
 
-// The ratio of the mechanism's geometric draws, and how many a first call draws; none without.
+// The ratio of the mechanism's geometric draws, and how many its first call draws; else none.
 struct FirstDraws {
   uint32_t numerator = 0;
   uint64_t count = 0;
@@ -177,7 +177,7 @@ FirstDraws FirstDrawsOf(MechanismKind kind, const Budget& epsilon, const Domain&
   return {};
 }
 
-// First draws that agree with a power of the ratio in all words but the last, or in that too.
+// First draws that equal a power of the ratio in all words but the last, or in that too.
 void AddUndecided(MechanismKind kind, std::vector<Case>& cases) {
   constexpr Domain kDomain = {9, 2};
   for (const uint64_t nanos : {400'000'000, 1'700'000'000}) {

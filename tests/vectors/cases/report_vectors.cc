@@ -34,8 +34,8 @@ Json StudyJson(const SampleStudy& study) {
           {"trees", trees}};
 }
 
-// Rows as their owner keeps them, by their columns' names: in order, out of bounds, not readable,
-// of no known category or class, incomplete and empty.
+// Rows as their owners keep them, by column name: proper, out of bounds, unreadable, of unknown
+// category or class, incomplete and empty.
 std::vector<TextRow> Rows() {
   const std::string long_id(64, 'i');
   return {

@@ -42,7 +42,7 @@ Node At(SplitKind kind, uint32_t feature, double threshold, bool missing_left, u
           .right = right};
 }
 
-// Asks about every feature, in every way that there is; six leaves.
+// Asks about every feature, with every kind of split; six leaves.
 Tree BroadTree(const Schema& schema) {
   return *Tree::Create({At(SplitKind::kNumeric, 0, 50, true, 1, 4),
                         At(SplitKind::kCategory, 2, 1, false, 2, 3),

@@ -1,4 +1,4 @@
-// Small studies that the test vectors are about, one for each way in which a device may answer.
+// Small studies for the test vectors, one for each way in which a device may answer.
 
 #ifndef COPPICE_TESTS_VECTORS_CASES_SAMPLE_STUDIES_H_
 #define COPPICE_TESTS_VECTORS_CASES_SAMPLE_STUDIES_H_
@@ -16,10 +16,10 @@ struct SampleStudy {
   std::vector<std::string> trees;  // the forest's trees, serialized
 };
 
-// Classes and no public feature; laplace noise; some features public; all public; joined by an id;
-// a number; a number and a public feature.
+// Studies of: classes and no public feature; laplace noise; some features public; all public;
+// joined by an id; a number; a number and a public feature.
 std::vector<SampleStudy> SampleStudies();
-// One of classes with this many trees, 1 to 8.
+// A study of classes with this many trees, 1 to 8.
 SampleStudy SampleStudyOfTrees(uint32_t trees);
 
 }  // namespace coppice::vectors

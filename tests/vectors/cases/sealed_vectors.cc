@@ -1,4 +1,4 @@
-// Reports as a device seals them for the curator, and what the curator must refuse.
+// Reports as a device seals them for the curator, and those that the curator must refuse.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ using seal::SealingKey;
 
 using Bytes32 = std::array<uint8_t, 32>;
 
-// SHA-256 of the name: a secret of X25519, or a fingerprint.
+// SHA-256 of the name, used as a secret of X25519 or a fingerprint.
 Bytes32 Named(absl::string_view name) { return Sha256({name}); }
 
 std::string TextOf(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -51,7 +51,7 @@ SealedMessage SealSample(const Sample& sample) {
               ->Seal(NumberedTicket(sample.number), sample.payload);
 }
 
-// What the curator makes of it.
+// What the curator gets when it opens the report.
 Json OpenedCase(const Sample& sample, const ReportSealing& sealing, const Ticket& ticket,
                 const std::string& encapsulated, const std::string& ciphertext) {
   const auto opened =
@@ -83,7 +83,7 @@ void AddSample(const Sample& sample, std::vector<Json>& sealed, std::vector<Json
   const std::string& ciphertext = message.ciphertext;
   add(sample.sealing(), NumberedTicket(sample.number + 1), encapsulated, ciphertext);
   add(sample.sealing(), ticket, flipped(encapsulated, 0, 1), ciphertext);
-  // X25519 does not look at this bit.
+  // X25519 ignores this bit.
   add(sample.sealing(), ticket, flipped(encapsulated, 31, 0x80), ciphertext);
   add(sample.sealing(), ticket, std::string(32, '\0'), ciphertext);
   add(sample.sealing(), ticket, encapsulated, flipped(ciphertext, 0, 1));
@@ -95,7 +95,7 @@ void AddSample(const Sample& sample, std::vector<Json>& sealed, std::vector<Json
   add(other, ticket, encapsulated, ciphertext);
 }
 
-// Plaintexts that no device of ours makes, sealed as it should be.
+// Plaintexts that no device of ours makes, properly sealed.
 Json PlaintextCase(const Sample& sample, std::string plaintext) {
   plaintext.resize(2 + sample.payload_bytes, '\0');
   const auto key_id = SealingKeyIdOf(sample.aead, sample.key().public_key());
@@ -117,7 +117,7 @@ VectorFile MakeSealedVectors() {
   uint64_t number = 0;
   for (const Aead aead : {Aead::kAes128Gcm, Aead::kChaCha20Poly1305}) {
     for (const char* name : {"curator", "another", "a third"}) keys.push_back(KeyCase(aead, name));
-    // Around the blocks of both ciphers, and payloads of zeros, which look like their padding.
+    // Sizes around both ciphers' blocks, and payloads of zeros, which look like padding.
     for (const auto& [payload, longest] : std::vector<std::pair<size_t, size_t>>{
              {0, 0}, {1, 1}, {1, 14}, {14, 14}, {15, 15}, {30, 30}, {62, 62}, {63, 64}, {4, 300}}) {
       AddSample({aead, longest, std::string(payload, payload == 4 ? '\0' : 'p'), ++number}, sealed,

@@ -1,4 +1,4 @@
-// The bytes of terms and forests, what they say and what they hash to.
+// The bytes of terms and forests, what they say, and their hashes.
 
 #include <array>
 

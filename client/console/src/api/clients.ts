@@ -28,7 +28,7 @@ function noteFailure(error: ConnectError, credential: string | null): void {
   if (error.code === Code.Canceled) return;
   if (isLost(error)) return noteLost();
   noteAnswer();
-  // Not if the user has signed in anew since, nor of one who never did: the page says what wants a token.
+  // Skipped if the user has signed in again since, or never did: then the page says what needs a token.
   if (error.code === Code.Unauthenticated && session.get().state === 'signed-in' && credential === authorization()) signOut(error.rawMessage);
 }
 
@@ -36,7 +36,7 @@ const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
   interceptors: [guard],
-  // A browser with a client certificate shows it to the daemon's own origin alone.
+  // A browser shows its client certificate to the daemon's own origin alone.
   fetch: (input, init) => fetch(input, {...init, credentials: 'same-origin', cache: 'no-store', redirect: 'error'}),
 });
 
@@ -46,21 +46,21 @@ export const models = createClient(ModelService, transport);
 export const training = createClient(TrainingService, transport);
 export const admin = createClient(AdminService, transport);
 
-/** Resolves to null if the daemon takes calls as `token` ('' for none), else to why it does not. */
+/** Resolves to null if the daemon takes calls with `token` ('' for none), else to the reason why not. */
 async function tryCall(): Promise<ConnectError | null> {
   try {
     await studies.listStudies({pageSize: 1});
     return null;
   } catch (error) {
     const failure = ConnectError.from(error);
-    // Known, but of another role: whoever it is may see other pages.
+    // The caller is known, but in another role, which may see other pages.
     return failure.code === Code.PermissionDenied ? null : failure;
   }
 }
 
-let wantsToken = false; // as it said when it was first asked
+let wantsToken = false; // what the daemon said when it was first asked
 
-/** Whether the daemon takes calls without a token. To be called while nobody is signed in. */
+/** Whether the daemon takes calls without a token. Call it only while nobody is signed in. */
 export async function isOpen(): Promise<boolean> {
   return !wantsToken && await tryCall() === null;
 }

@@ -1,5 +1,5 @@
-// Whether the daemon can be reached. Calls report what they met; while it is lost, one small call asks
-// again and again, and pages load anew when it is back.
+// Whether the daemon can be reached. Calls report what they met; while the connection is lost, one small
+// call probes again and again, and pages reload when it is back.
 
 import {createStore} from './store';
 
@@ -7,7 +7,7 @@ const FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 15_000;
 
 export interface Connection {
   lost: boolean;
-  /** Counts up each time that the connection comes back. */
+  /** Increases each time that the connection comes back. */
   epoch: number;
 }
 
@@ -17,7 +17,7 @@ let probe: (() => Promise<boolean>) | null = null;
 let pause = FIRST_PAUSE_MS;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
-/** Sets the call that says whether the daemon answers, whatever it answers. */
+/** Sets the call that tells whether the daemon answers, with whatever answer. */
 export function setProbe(call: () => Promise<boolean>): void {
   probe = call;
 }
@@ -37,7 +37,7 @@ export function noteLost(): void {
   if (timer === null) timer = setTimeout(ask, pause);
 }
 
-/** Asks at once instead of when the pause is over. */
+/** Probes at once instead of after the pause. */
 export function askNow(): void {
   if (timer !== null) clearTimeout(timer);
   pause = FIRST_PAUSE_MS;

@@ -1,4 +1,4 @@
-// What went wrong, in words: what, and what to do about it.
+// Says in words what went wrong, and what to do about it.
 
 import {Code, ConnectError} from '@connectrpc/connect';
 import {InputError} from '../rows/errors';
@@ -17,7 +17,7 @@ export function isLost(error: ConnectError): boolean {
   return error.code === Code.Unavailable || (error.code === Code.Unknown && error.cause instanceof TypeError);
 }
 
-/** Whether the same call may work in a moment: a stream that broke, a daemon that restarts. */
+/** Whether the same call may succeed in a moment: a stream broke, or a daemon restarts. */
 export function isPassing(error: unknown): boolean {
   const failure = ConnectError.from(error);
   return isLost(failure) || failure.code === Code.Unknown || failure.code === Code.DeadlineExceeded || failure.code === Code.Aborted;
@@ -37,7 +37,7 @@ export function isCanceled(error: unknown): boolean {
   return ConnectError.from(error).code === Code.Canceled || (error instanceof DOMException && error.name === 'AbortError');
 }
 
-/** Messages of the daemon begin small and end without a point. */
+/** The daemon's messages begin in lower case and end without a full stop. */
 function asSentence(text: string): string {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) || begun === '' ? begun : `${begun}.`;

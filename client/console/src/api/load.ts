@@ -1,4 +1,4 @@
-// Loading, watching and acting, as hooks. Pages keep what they had when a call fails.
+// Hooks for loading, watching and acting. Pages keep what they had when a call fails.
 
 import {useCallback, useEffect, useRef, useState} from 'preact/hooks';
 import {connection} from './connection';
@@ -6,24 +6,24 @@ import {isCanceled, isPassing} from './errors';
 import {useStore} from './store';
 
 export interface Loaded<T> {
-  /** What was loaded last; stays when a later load fails. */
+  /** What was loaded last; it stays when a later load fails. */
   data: T | undefined;
   /** Why the last load failed; null if it did not. */
   error: unknown;
   loading: boolean;
   reload: () => void;
-  /** Puts another value in place, such as what a call that changes it has returned. */
+  /** Replaces the data, such as with the result of a call that changed it. */
   replace: (data: T) => void;
 }
 
 export interface LoadOptions {
-  /** Loads again at this interval while the page is visible; 0: once. */
+  /** Loads again at this interval while the page is visible; 0 loads once. */
   everyMs?: number;
 }
 
 /**
- * Calls `load` at first, when `deps` change, when the connection comes back, and every so often.
- * A load that is overtaken is aborted. Data of other `deps` is dropped.
+ * Calls `load` at first, when `deps` change, when the connection comes back, and every `everyMs`.
+ * Aborts a load that is overtaken. Drops the data of other `deps`.
  */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: readonly unknown[], options: LoadOptions = {}): Loaded<T> {
   const [state, setState] = useState<{data: T | undefined; error: unknown; loading: boolean}>({data: undefined, error: null, loading: true});
@@ -49,7 +49,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   }, [...deps, round, epoch]);
   useEffect(() => {
     if (everyMs === 0) return;
-    // A load that takes longer than the interval is waited for, or none would ever end.
+    // A load that takes longer than the interval may finish, or none ever would.
     const again = () => { if (document.visibilityState === 'visible' && !connection.get().lost && !isLoading.current) setRound(n => n + 1); };
     const timer = setInterval(again, everyMs);
     document.addEventListener('visibilitychange', again);
@@ -66,9 +66,9 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
 export interface Action<A extends unknown[]> {
   running: boolean;
   error: unknown;
-  /** Resolves to whether it worked. A second run while one is under way does nothing. */
+  /** Resolves to whether it worked. Does nothing while another run is under way. */
   run: (...args: A) => Promise<boolean>;
-  /** Aborts what runs, by the signal that `act` was given. */
+  /** Aborts the run, by the signal that `act` was given. */
   cancel: () => void;
   clear: () => void;
 }
@@ -106,13 +106,13 @@ export interface Watched<T> {
   /** The last message. */
   data: T | undefined;
   error: unknown;
-  /** The stream ended by itself: nothing more will come. */
+  /** The stream ended by itself: nothing more comes. */
   ended: boolean;
 }
 
 /**
- * Follows a server stream, such as `signal => training.watchJob({name}, {signal})`. A stream that breaks
- * is opened again; one that is refused, or ends, is not.
+ * Follows a server stream, such as `signal => training.watchJob({name}, {signal})`. Opens a stream that
+ * breaks again, but not one that is refused or ends.
  */
 export function useWatch<T>(open: (signal: AbortSignal) => AsyncIterable<T>, deps: readonly unknown[]): Watched<T> {
   const [state, setState] = useState<Watched<T>>({data: undefined, error: null, ended: false});

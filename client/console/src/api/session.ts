@@ -1,16 +1,16 @@
-// Who is signed in. The token is in this module's memory and nowhere else: a reload forgets it.
+// Who is signed in. Only this module's memory holds the token: a reload forgets it.
 
 import {createStore} from './store';
 
 export type SessionState =
   | 'unknown'     // not asked yet
-  | 'signed-out'  // the daemon wants a token
-  | 'signed-in'   // by a token
-  | 'open';       // the daemon has no policy, or a certificate speaks for the browser
+  | 'signed-out'  // the daemon requires a token
+  | 'signed-in'   // with a token
+  | 'open';       // the daemon has no policy, or a certificate identifies the browser
 
 export interface Session {
   state: SessionState;
-  /** Why a token is asked for, in words; empty at the first time. */
+  /** Why a token is asked for, in words; empty the first time. */
   reason: string;
 }
 

@@ -1,4 +1,4 @@
-// Sums of what was charged. Exact: whole numbers of billionths, 10^-18 and 10^-12.
+// Sums of charges. Exact: whole numbers of billionths, 10^-18 and 10^-12.
 
 import {LedgerEntryKind, type LedgerEntry} from 'proto/dataset_pb';
 import {delta, epsilon} from '../parts/format';
@@ -18,7 +18,7 @@ export function rho(pico: bigint): string {
   return part === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${part}`;
 }
 
-/** The same with nine digits, rounded up: what is spent never looks smaller than it is. */
+/** The same with nine digits, rounded up, so that spending never looks smaller than it is. */
 export function shortRho(pico: bigint): string {
   return rho((pico + 999n) / 1000n * 1000n);
 }
@@ -36,20 +36,20 @@ export function exactDelta(atto: bigint): string {
   return part === '' ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${part}`;
 }
 
-/** How much of `total` is `part`, from 0 to 1, for drawing alone. */
+/** The share of `part` in `total`, from 0 to 1, for drawing alone. */
 export function shareOf(part: bigint, total: bigint): number {
   if (total <= 0n) return 0;
   return Math.min(1, Number(part * 1_000_000n / total) / 1e6);
 }
 
-/** 7n of 8n → "87.5 %". Rounded up, so that what is left never looks larger than it is. */
+/** 7n of 8n → "87.5 %". Rounded up, so that the rest never looks larger than it is. */
 export function percentSpent(part: bigint, total: bigint): string {
   if (total <= 0n) return '–';
   const tenths = (part * 1000n + total - 1n) / total;
   return `${tenths / 10n}.${tenths % 10n} %`;
 }
 
-/** What an entry adds to what is spent: less than nothing where it was refunded. */
+/** What an entry adds to the spending; negative for a refund. */
 export function changeOf(entry: LedgerEntry): Spent {
   const cost = entry.cost;
   if (cost === undefined) return NOTHING;
@@ -73,7 +73,7 @@ export interface SpenderSum {
   spent: Spent;
 }
 
-/** Adds up a ledger, entry by entry, by who submitted the jobs. */
+/** Adds up a ledger, entry by entry, per submitter of jobs. */
 export class SpenderSums {
   readonly #sums = new Map<string, SpenderSum>();
   entries = 0;
@@ -92,7 +92,7 @@ export class SpenderSums {
         rhoPico: sum.spent.rhoPico + change.rhoPico}});
   }
 
-  /** Those who spent most first. */
+  /** The largest spenders first. */
   sorted(): SpenderSum[] {
     return [...this.#sums.values()].sort((a, b) => {
       const difference = b.spent.rhoPico - a.spent.rhoPico || b.spent.epsilonNanos - a.spent.epsilonNanos;

@@ -1,10 +1,10 @@
-// How much of a budget is spent, drawn. The figures beside it say it in numbers.
+// How much of a budget is spent, drawn. The figures next to it say it in numbers.
 
 import {Composition, type Dataset} from 'proto/dataset_pb';
 import {epsilon} from '../parts/format';
 import {percentSpent, shareOf} from './budget';
 
-/** Nothing under zero-concentrated composition: there epsilons do not add up to the cap. `more`: what a job would take. */
+/** Empty under zero-concentrated composition: its epsilons do not add up to the cap. `more`: what a job would take. */
 export function BudgetBar({dataset, more = 0n}: {dataset: Dataset; more?: bigint}) {
   const total = dataset.cap?.epsilonNanos ?? 0n, spent = dataset.spent?.epsilonNanos ?? 0n;
   if (dataset.cap?.composition !== Composition.BASIC || total === 0n) return null;

@@ -1,4 +1,4 @@
-// Files that the user chooses for a dataset: read in the browser, and said to be right or wrong before anything is sent.
+// Reads the files that the user chooses for a dataset in the browser, and says what is wrong before anything is sent.
 
 import type {Schema} from 'proto/schema_pb';
 import {useEffect, useState} from 'preact/hooks';
@@ -20,7 +20,7 @@ export interface CheckedRows {
   notes: ReadNotes;
 }
 
-/** Everything that is wrong with a file. */
+/** Lists everything that is wrong with a file. */
 export function InputProblems({error, what}: {error: unknown; what: string}) {
   if (!(error instanceof InputErrors)) return <Failure error={error}/>;
   const {errors} = error;
@@ -29,7 +29,7 @@ export function InputProblems({error, what}: {error: unknown; what: string}) {
   </Notice>;
 }
 
-/** Chooses a schema file; `onSchema` gets null while there is none that is right. */
+/** Chooses a schema file; `onSchema` gets null while no valid one is chosen. */
 export function SchemaPicker({onSchema, hint}: {onSchema: (schema: SchemaFile | null) => void; hint: string}) {
   const [file, setFile] = useState<File | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -63,7 +63,7 @@ export function SchemaSummary({file: {schema, fromRows}}: {file: SchemaFile}) {
 
 type Check = {state: 'none'} | {state: 'reading'; share: number} | {state: 'wrong'; error: unknown} | {state: 'right'; checked: CheckedRows};
 
-/** Chooses a table and reads it all. `onChecked` gets null while there is none that fits. */
+/** Chooses a table and reads it all. `onChecked` gets null while no table fits. */
 export function RowsPicker({schema, format, label, hint, onChecked}: {
   schema: Schema; format: TableFormat; label: string; hint: string; onChecked: (checked: CheckedRows | null) => void;
 }) {

@@ -1,4 +1,4 @@
-// #/datasets/curve: what epsilons buy on a table that is public.
+// #/datasets/curve: what each epsilon buys on a public table.
 
 import type {Algorithm} from 'proto/training_pb';
 import {useState} from 'preact/hooks';

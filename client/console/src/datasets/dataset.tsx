@@ -23,7 +23,7 @@ import {COMPOSITIONS, isConcentrated, isHeld, knowsRho, neighboursOf, STATES} fr
 
 const REFRESH_MS = 5000;
 
-// All digits of a budget count, so long ones are set smaller.
+// Every digit of a budget counts, so long ones are set smaller.
 function long(text: string): ComponentChildren {
   return text.length > 9 ? <small>{text}</small> : text;
 }
@@ -91,7 +91,7 @@ export function DatasetPage({id}: {id: string}) {
     return dataset;
   }, [id], {everyMs: REFRESH_MS});
   const dataset = loaded.data;
-  // What a change answers has no length of the ledger.
+  // The answer to a change lacks the ledger's length.
   const replace = (changed: Dataset) => { loaded.replace({...changed, ledgerEntries: BigInt(dataset === undefined ? 0 : ledgerLength(dataset))}); loaded.reload(); };
   return <Page title={id} kind="Dataset" kindHref={href('datasets')} lead={dataset && neighboursOf(dataset).says}
     actions={dataset && <Actions dataset={dataset} id={id}/>}>

@@ -16,7 +16,7 @@ interface HoldProps {
   onChange: (dataset: Dataset) => void;
 }
 
-/** 64 digits as 32 bytes, or null. */
+/** Reads 64 digits as 32 bytes, or returns null. */
 export function parseHead(text: string): Uint8Array<ArrayBuffer> | null {
   const digits = text.trim();
   if (!/^[0-9a-f]{64}$/i.test(digits)) return null;

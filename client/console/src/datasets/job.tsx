@@ -54,7 +54,7 @@ function Outcome({job}: {job: Job}) {
 function Planned({job}: {job: Job}) {
   const {spec} = job;
   const planned = useLoad(async signal => spec === undefined ? undefined : (await training.previewJob({spec}, {signal})).releases, [job.name]);
-  // Of a dataset that was deleted nothing is planned any more.
+  // A deleted dataset has no plan any more.
   if (planned.data === undefined) return null;
   return <Section title="What it releases"><ReleaseTable caption="As it was planned, and charged; the ledger and the model's certificate have what was made" releases={planned.data}/></Section>;
 }

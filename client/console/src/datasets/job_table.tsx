@@ -17,7 +17,7 @@ import {JOB_STATES} from './words';
 
 const REFRESH_MS = 5000, JOBS_A_CALL = 1000, MOST_CALLS = 10, SIZE = 10;
 
-/** All jobs of a dataset, or of all ('') that the caller may see, newest first; `isCut` if there are more than are read. */
+/** All jobs of a dataset, or of all (''), that the caller may see, newest first; `isCut` if not all are read. */
 async function readJobs(dataset: string, signal: AbortSignal): Promise<{jobs: Job[]; isCut: boolean}> {
   const jobs: Job[] = [];
   let pageToken = '';

@@ -1,4 +1,4 @@
-// The ledger of a dataset: every charge, newest first, who made it, and the whole as a file or on paper.
+// The ledger of a dataset: every charge, newest first, who made it, and the whole ledger as a file or on paper.
 
 import {LedgerEntryKind, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
 import {useEffect, useRef, useState} from 'preact/hooks';
@@ -29,12 +29,12 @@ function newestFirst({entries, first}: LedgerPage): Numbered[] {
   return entries.map((entry, i) => ({entry, number: first + i})).reverse();
 }
 
-// Refunded: what was charged, with a minus.
+// A refund shows what was charged, with a minus.
 function signed(entry: LedgerEntry, text: string): string {
   return entry.kind === LedgerEntryKind.RETURNED && text !== '0' ? `−${text}` : text;
 }
 
-/** `isPaper`: what a click would open is open. */
+/** With `isPaper` everything that a click would open is open. */
 function columnsOf(dataset: Dataset, isPaper: boolean): Column<Numbered>[] {
   const {cap} = dataset, isOpening = ({kind}: LedgerEntry) => kind === LedgerEntryKind.OPENED;
   const columns: Column<Numbered>[] = [
@@ -78,7 +78,7 @@ function WholeLedger({dataset, onPrint}: {dataset: Dataset; onPrint: (entries: N
   </>;
 }
 
-/** The page of entries that begins `skipped` entries before the end. Shows what it had until the next page is there. */
+/** The page of entries that begins `skipped` entries before the end; the last page until the next one is there. */
 function usePage(dataset: Dataset, total: number, skipped: number) {
   const {name} = dataset;
   const end = Math.max(0, total - skipped), first = Math.max(0, end - SIZE);

@@ -1,4 +1,4 @@
-// A ledger as a CSV file, an entry a line, and a line for each release that a job made.
+// A ledger as a CSV file: one line per entry, and one for each release that a job made.
 
 import {LedgerEntryKind, type Dataset, type LedgerEntry} from 'proto/dataset_pb';
 import {idOf} from '../api/ids';
@@ -9,7 +9,7 @@ import {KINDS, knowsRho, neighboursOf} from './words';
 const COLUMNS = ['dataset', 'neighbouring', 'entry', 'time_utc', 'what', 'job', 'submitter', 'epsilon', 'delta', 'rho',
   'release', 'mechanism', 'release_epsilon', 'release_times', 'release_part', 'hash'];
 
-/** A field for spreadsheets: quoted where it must be, and never a formula. */
+/** Quotes a field for spreadsheets where it must be quoted, and never lets it be a formula. */
 export function csvField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -19,7 +19,7 @@ function line(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`;
 }
 
-/** The file as texts of a few entries each. `entries` are in order, the first one being entry 0. */
+/** The file as texts of a few entries each. Add `entries` in order, starting with entry 0. */
 export class LedgerCsv {
   readonly parts: string[] = [line(COLUMNS)];
   #next = 0;

@@ -1,14 +1,14 @@
-// Reads ledgers in pages, also from a daemon that knows no pages and sends a ledger whole.
+// Reads ledgers in pages, also from a daemon that does not know pages and sends a ledger whole.
 
 import type {Dataset, LedgerEntry} from 'proto/dataset_pb';
 import {datasets} from '../api/clients';
 
 export interface LedgerPage {
   entries: LedgerEntry[];
-  /** Number of the first of them. */
+  /** Number of the first of these entries. */
   first: number;
   total: number;
-  /** As it was when the ledger had that many. */
+  /** The dataset when its ledger had `total` entries. */
   dataset: Dataset;
 }
 
@@ -24,14 +24,14 @@ export async function readLedgerPage(name: string, first: number, most: number, 
   return pageOf(dataset, first, most);
 }
 
-/** How many entries the ledger of an answered dataset has. */
+/** The number of entries in the ledger of a dataset that a call returned. */
 export function ledgerLength(dataset: Dataset): number {
   return dataset.ledgerEntries > 0n ? Number(dataset.ledgerEntries) : dataset.ledger.length;
 }
 
 const ENTRIES_A_CALL = 500;
 
-/** Every entry, oldest first, a few hundred at a time, up to the first call's end. Resolves to the dataset as it was then. */
+/** Reads every entry up to the end at the first call, oldest first, in pages. Resolves to the dataset as of then. */
 export async function readWholeLedger(name: string, signal: AbortSignal, onEntries: (entries: LedgerEntry[], share: number) => void): Promise<Dataset> {
   let page = await readLedgerPage(name, 0, ENTRIES_A_CALL, signal);
   const {total, dataset} = page;

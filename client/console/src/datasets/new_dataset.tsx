@@ -1,4 +1,4 @@
-// #/datasets/new: a schema, a budget for good, and rows.
+// #/datasets/new: a schema, a budget that cannot change later, and rows.
 
 import {Composition, Neighbours, type Dataset} from 'proto/dataset_pb';
 import {useMemo, useState} from 'preact/hooks';

@@ -29,7 +29,7 @@ interface Spec {
   settings: Record<string, string>;
 }
 
-// The daemon's descriptions begin small and end without a full stop.
+// The daemon's descriptions begin in lower case and end without a full stop.
 function sentence(text: string): string {
   const shown = visible(text);
   return `${shown.slice(0, 1).toUpperCase()}${shown.slice(1)}${/[.!?]$/.test(shown) ? '' : '.'}`;
@@ -55,7 +55,7 @@ function AlgorithmWords({algorithm}: {algorithm: Algorithm}) {
   ]}/>;
 }
 
-/** What the job would be charged and release, followed while the form changes. */
+/** What the job would be charged and would release; follows the form as it changes. */
 function usePreview(spec: Spec | null) {
   const key = spec === null ? '' : JSON.stringify([spec.algorithm, String(spec.epsilonNanos), String(spec.deltaAtto), spec.settings]);
   const [settled, setSettled] = useState(key);
@@ -103,7 +103,7 @@ function Submit({dataset, spec, preview, names, onClose}: {dataset: Dataset; spe
   </Confirm>;
 }
 
-/** What the fields say, or why they say nothing yet. */
+/** Reads the fields, or returns why they cannot be used yet. */
 function readSpec(dataset: Dataset, algorithm: Algorithm | undefined, epsilonText: string, deltaText: string, texts: Settings): {spec: Spec | null; problem: string | null} {
   const epsilonNanos = parseEpsilon(epsilonText), deltaAtto = algorithm?.delta ? parseDelta(deltaText === '' ? '0' : deltaText) : 0n;
   if (algorithm === undefined) return {spec: null, problem: 'Choose an algorithm.'};

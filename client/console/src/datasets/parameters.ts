@@ -1,4 +1,4 @@
-// The parameters of algorithms: what they take, and whether a text fits.
+// The parameters of algorithms: what they accept, and whether a text fits.
 
 import {type Algorithm, type Parameter, ParameterType} from 'proto/training_pb';
 import {Neighbours, type Dataset} from 'proto/dataset_pb';
@@ -29,7 +29,7 @@ export function problemOf(parameter: Parameter, text: string): string | null {
   return number >= min && number <= max && isWhole ? null : `It must be ${rangeText(parameter)}.`;
 }
 
-/** What a job is given: values that differ from what is left out. */
+/** The settings of a job: what was typed, without the empty fields, which keep their defaults. */
 export function settingsOf(algorithm: Algorithm, texts: Settings): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const {name} of algorithm.parameters) {

@@ -1,4 +1,4 @@
-// What left a private path, and what each time cost.
+// What a private path released, and what each time cost.
 
 import type {Release} from 'proto/model_pb';
 import {countOf, count, delta, epsilon} from '../parts/format';
@@ -13,7 +13,7 @@ function costOf(release: Release): string {
   return `${epsilon(release.epsilonNanos)}${release.deltaAtto > 0n ? `, δ ${delta(release.deltaAtto)}` : ''}`;
 }
 
-/** In a table's cell: how many, and which on demand. */
+/** For a table's cell: the number of releases, and which on demand. */
 export function ReleaseList({releases, isPlan, isOpen}: {releases: readonly Release[]; isPlan: boolean; isOpen: boolean}) {
   if (releases.length === 0) return <>–</>;
   return <details class="releases" open={isOpen}><summary>{countOf(timesOf(releases), 'release')}{isPlan ? ' planned' : ' made'}</summary>
@@ -22,7 +22,7 @@ export function ReleaseList({releases, isPlan, isOpen}: {releases: readonly Rele
   </details>;
 }
 
-/** As a table of its own. */
+/** Shows them as a table of their own. */
 export function ReleaseTable({caption, releases}: {caption: string; releases: readonly Release[]}) {
   return <Table caption={caption} rows={releases} rowKey={(_, i) => i} columns={[
     {head: 'what', cell: release => <span class="release"><Name text={release.what} most={120}/></span>},

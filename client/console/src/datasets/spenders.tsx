@@ -1,4 +1,4 @@
-// Who spent what: a ledger added up by who submitted the jobs.
+// Who spent what: a ledger added up per submitter of jobs.
 
 import type {Dataset} from 'proto/dataset_pb';
 import {useState} from 'preact/hooks';
@@ -27,7 +27,7 @@ function columnsOf(dataset: Dataset): Column<SpenderSum>[] {
   ];
 }
 
-/** The sums, and whether they come to what the account says. */
+/** The sums, and whether they match the account. */
 function sumOf(sums: readonly SpenderSum[], dataset: Dataset): string {
   const total = sums.reduce((all, {spent}) => all + (isConcentrated(dataset) ? spent.rhoPico : spent.epsilonNanos), 0n);
   const account = isConcentrated(dataset) ? dataset.spent?.rhoPico ?? 0n : dataset.spent?.epsilonNanos ?? 0n;
@@ -55,7 +55,7 @@ function Sums({dataset, total}: {dataset: Dataset; total: number}) {
   </>;
 }
 
-/** Added up at once, and at each entry, if the ledger is short; else when asked. */
+/** Adds up a short ledger at once, and again at each entry; a long one when asked. */
 export function Spenders({dataset, total}: {dataset: Dataset; total: number}) {
   const [asked, setAsked] = useState(0);
   const summed = total <= MOST_UNASKED ? total : asked;

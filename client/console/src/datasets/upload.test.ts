@@ -9,7 +9,7 @@ const FILE = new Blob([`x,y\n${Array.from({length: ROWS}, (_, i) => `${i},${i % 
 
 class Passing extends Error {}
 
-/** A curator that fails as it is told: before it stores a block, or after. */
+/** A curator that fails as it is told, before or after it stores a block. */
 class FakeCurator implements UploadCalls {
   readonly values: number[] = [];
   isComplete = false;

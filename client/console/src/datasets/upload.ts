@@ -1,4 +1,4 @@
-// Sends the rows of a file, block by block, and goes on where the curator has stopped.
+// Sends the rows of a file, block by block, and resumes where the curator has stopped.
 
 import type {MessageInitShape} from '@bufbuild/protobuf';
 import type {RowBlockSchema} from 'proto/dataset_pb';
@@ -9,20 +9,20 @@ import type {TableFormat} from '../rows/schema_file';
 
 export type Rows = MessageInitShape<typeof RowBlockSchema>;
 
-/** The calls that an upload makes; each resolves to how many rows are on the curator's disk. */
+/** The calls that an upload makes; each resolves to the number of rows on the curator's disk. */
 export interface UploadCalls {
   stored: (signal: AbortSignal) => Promise<number>;
   append: (firstRow: number, rows: Rows, signal: AbortSignal) => Promise<number>;
   complete: (firstRow: number, signal: AbortSignal) => Promise<void>;
-  /** Whether a call that failed so may work later. */
+  /** Whether a call that failed with `error` may succeed later. */
   isPassing: (error: unknown) => boolean;
-  /** Waits until it is worth while to try again. */
+  /** Waits until another try is worthwhile. */
   wait: (signal: AbortSignal) => Promise<void>;
 }
 
 const MOST_VALUES = 250_000, MOST_ROWS = 10_000;
 
-/** Small enough to show progress, and for a request's limit. */
+/** Small enough to show progress and to stay below a request's limit. */
 export function rowsPerCall(features: number): number {
   return Math.min(Math.max(Math.floor(MOST_VALUES / (features + 1)), 1), MOST_ROWS);
 }
@@ -40,8 +40,8 @@ function dropRows(block: Block, rows: number): Block {
 }
 
 /**
- * Sends what the curator lacks of `file`, then says that it was all. A call whose answer was lost is looked up
- * before it is repeated, so no row is stored twice. Rows that are there already are skipped by their number.
+ * Sends the rows of `file` that the curator lacks, then says that these were all. Looks up what became of a
+ * call whose answer was lost before it repeats it, so no row is stored twice. Skips stored rows by number.
  */
 export class Upload {
   #stored = 0;

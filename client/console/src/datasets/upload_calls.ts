@@ -1,4 +1,4 @@
-// The calls of an upload, by the daemon's API.
+// The calls of an upload, over the daemon's API.
 
 import {Code, ConnectError} from '@connectrpc/connect';
 import {DatasetState, type Dataset} from 'proto/dataset_pb';
@@ -42,7 +42,7 @@ export function uploadCalls(name: string): UploadCalls {
     async complete(firstRow, signal) {
       await datasets.appendRows({dataset: name, firstRow: BigInt(firstRow), complete: true}, {signal});
     },
-    // A quota or a full queue says ResourceExhausted: the queue empties, a quota does not.
+    // Both a quota and a full queue answer ResourceExhausted: the queue empties, a quota does not.
     isPassing: error => isPassing(error) && ConnectError.from(error).code !== Code.Canceled,
     wait: waitForConnection,
   };

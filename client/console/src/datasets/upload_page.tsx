@@ -1,4 +1,4 @@
-// #/datasets/ID/upload: begins the upload of a dataset, or goes on with it.
+// #/datasets/ID/upload: begins the upload of a dataset, or resumes it.
 
 import {DatasetState, type Dataset} from 'proto/dataset_pb';
 import {useMemo, useState} from 'preact/hooks';
@@ -57,7 +57,7 @@ export function UploadPage({id}: {id: string}) {
     return dataset;
   }, [id]);
   const [begun, setBegun] = useState<Dataset | undefined>(undefined);
-  // Kept as it was: the upload itself asks how far it is.
+  // Keeps the first answer: the upload itself asks how far it is.
   if (begun === undefined && loaded.data !== undefined) setBegun(loaded.data);
   return <Page title="Upload rows" kind={`Dataset ${visible(id)}`} kindHref={datasetHref(id)} lead="The curator gets to see these rows, and guards them by the dataset's budget.">
     <Failure error={loaded.error} retry={loaded.reload}/>

@@ -1,4 +1,4 @@
-// Addresses of these pages. A dataset may have any name, so those that mean a page are led by "id".
+// Addresses of these pages. A dataset may have any name, so "id" comes before names that mean a page.
 
 import {href} from '../route';
 

@@ -60,7 +60,7 @@ export function neighboursOf(dataset: Dataset): {word: string; short: string; sa
   return entryOf(NEIGHBOURS, dataset.cap?.neighbours ?? Neighbours.UNSPECIFIED);
 }
 
-/** What the curator writes for a rho that is not known. */
+/** What the curator writes for an unknown rho. */
 const UNKNOWN_RHO = 2n ** 64n - 1n;
 
 export function knowsRho(cost: Cost | undefined): boolean {

@@ -1,4 +1,4 @@
-// What a model says of one row.
+// What a model predicts for one row.
 
 import {useState} from 'preact/hooks';
 import {ContributionUnit, LeafKind, type Prediction} from 'proto/model_pb';
@@ -41,7 +41,7 @@ export function Answer(props: ModelProps & {answer: Tried}) {
   </>;
 }
 
-/** The answer in a few words, to be read out. */
+/** The answer in a few words, for screen readers. */
 export function spokenAnswer({schema: {label, target}}: WholeModel, {prediction, classes}: Tried): string {
   if (target !== undefined) return `${visible(label)}: ${significant(prediction.value, 5)} ${visible(target.unit)}`;
   return `${visible(label)}: ${visible(classes[prediction.label] ?? '')}, probability ${decimal(prediction.probabilities[prediction.label])}`;

@@ -8,7 +8,7 @@ export interface Bar {
   key: string | number;
   name: ComponentChildren;
   value: number;
-  /** The whisker reaches this far to both sides; null: not known. */
+  /** The whisker reaches this far to both sides; null if unknown. */
   error?: number | null;
   text: ComponentChildren;
   strong?: boolean;
@@ -32,7 +32,7 @@ function BarCell({bar: {value, error}, low, high}: {bar: Bar; low: number; high:
   </span>;
 }
 
-/** In pages of 20, all on one scale from 0 (or the lowest) to `most` (or the highest). */
+/** Shows 20 bars per page, all on one scale from 0 (or the lowest) to `most` (or the highest). */
 export function BarTable({caption, heads, bars, most, what}: {
   caption: string; heads: readonly [string, string]; bars: readonly Bar[]; most?: number; what: string;
 }) {

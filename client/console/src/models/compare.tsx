@@ -1,4 +1,4 @@
-// #/models/-/compare/A/B: two models side by side.
+// #/models/-/compare/A/B: two models next to each other.
 
 import type {ComponentChildren} from 'preact';
 import type {DescribeModelResponse, Model} from 'proto/model_pb';
@@ -17,7 +17,7 @@ const FEATURES_SHOWN = 10;
 
 interface Side {
   model: Model;
-  /** Null of a daemon that does not describe models. */
+  /** Null if the daemon does not describe models. */
   described: DescribeModelResponse | null;
 }
 

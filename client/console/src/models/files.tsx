@@ -20,7 +20,7 @@ interface Format {
   models: string;
 }
 
-// docs/export.md has the same in more words.
+// docs/export.md explains these at length.
 const FORMATS: readonly Format[] = [
   {format: 'coppice', name: 'Coppice', use: 'the commands of coppice (--file) and Python; keeps the signature', models: 'all'},
   {format: 'json', name: 'JSON', use: 'programs of your own; values by name, with standard errors', models: 'all'},

@@ -1,4 +1,4 @@
-// Links between models, endpoints, and what models were made of.
+// Links between models, endpoints, and the sources of models.
 
 import type {Model} from 'proto/model_pb';
 import {idOf} from '../api/ids';
@@ -13,7 +13,7 @@ export function endpointHref(name: string): string {
   return href('models', '-', 'endpoints', idOf(name));
 }
 
-/** Of "models/ID". */
+/** Links to the model of the name "models/ID". */
 export function ModelLink({name}: {name: string}) {
   return <a href={href('models', idOf(name))}><Name text={idOf(name)}/></a>;
 }
@@ -25,7 +25,7 @@ export function SourceLink({model}: {model: Model}) {
   return <>not said</>;
 }
 
-/** What models and endpoints have above them. */
+/** The navigation above models and endpoints. */
 export function ModelsNav({current}: {current: string}) {
   return <SubNav label="Models and endpoints" links={[['Models', MODELS], ['Endpoints', ENDPOINTS]]} current={current}/>;
 }

@@ -1,4 +1,4 @@
-// #/models/ID: one model. Its parts are pages of their own; what was loaded, and the row that was tried, stay.
+// #/models/ID: one model. Its parts are pages of their own; what was loaded and the row that was tried stay.
 
 import {useMemo, useState} from 'preact/hooks';
 import type {DescribeModelResponse, Model} from 'proto/model_pb';
@@ -24,13 +24,13 @@ import {createdText} from './words';
 const PARTS: readonly (readonly [string, string])[] = [['', 'Overview'], ['trees', 'Trees'], ['try', 'Try a row'], ['evaluate', 'Evaluate'],
   ['certificate', 'Certificate'], ['files', 'Files']];
 
-/** A model that can be used: it has a schema. */
+/** A model that can be used, as it has a schema. */
 export type WholeModel = Model & {schema: Schema};
 
 export interface ModelProps {
   id: string;
   model: WholeModel;
-  /** The schema's and the derived ones. */
+  /** The features of the schema, and the derived ones. */
   features: readonly TreeFeature[];
   described: Loaded<DescribeModelResponse>;
   tried: TriedRow;
@@ -73,7 +73,7 @@ function OneModel({id, part, model, loaded, described}: {
     {part === '' && <ModelOverview {...props}/>}
     {part === 'trees' && <ModelTrees {...props}/>}
     {part === 'try' && <TryRow {...props}/>}
-    {/* Stays, so that a measurement goes on while other parts are looked at. */}
+    {/* Stays, so that a measurement goes on while the user looks at other parts. */}
     {evaluated && <div class={part === 'evaluate' ? '' : 'gone'}><Section title="Evaluate on a table">
       <p>Choose rows with true answers that the model has not seen. The browser reads the file, the daemon predicts block by block, and the browser
         compares. On private rows the result is itself a release, which no budget counts: whoever learns it learns of these rows.</p>

@@ -1,4 +1,4 @@
-// A model at a glance: what it predicts, what it cost, what its answers hang on, who serves it.
+// A model at a glance: what it predicts, what it cost, what its answers depend on, which endpoints serve it.
 
 import type {DescribeModelResponse, Endpoint} from 'proto/model_pb';
 import {models} from '../api/clients';

@@ -1,4 +1,4 @@
-// The pages under #/models. No id begins with "-", so #/models/- has the pages that are about no one model.
+// The pages under #/models. No id begins with "-", so #/models/- has the pages that are not about one model.
 
 import type {FamilyProps} from '../app';
 import {Empty, Page} from '../parts/layout';

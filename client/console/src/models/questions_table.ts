@@ -1,4 +1,4 @@
-// A forest in which no tree asks more than one question, as a list of these questions: so models of votes are read.
+// A forest whose trees ask at most one question each, as a list of these questions: models of votes read best so.
 
 import {create} from '@bufbuild/protobuf';
 import type {Forest, Tree} from 'proto/forest_pb';
@@ -8,17 +8,17 @@ import {Questions, type TreeFeature} from '../trees/questions';
 import {leafWords, type LeafWords} from './words';
 
 export interface AskedQuestion {
-  /** Empty: trees of one leaf, which say the same of every row. */
+  /** Empty for trees of one leaf, which say the same of every row. */
   question: string;
   yes: LeafWords;
   no: LeafWords;
-  /** In this many trees. */
+  /** The number of trees that ask it. */
   times: number;
 }
 
 const MOST_NODES = 3;
 
-/** Whether the forest has several trees, and none of them more than one split. */
+/** Whether the forest has several trees, none with more than one split. */
 export function asksOneQuestionATree(forest: Forest): boolean {
   return forest.trees.length > 1 && forest.trees.every(({kinds}) => kinds.length <= MOST_NODES);
 }
@@ -30,7 +30,7 @@ interface Asked {
   times: number;
 }
 
-/** What is no tree is passed over: the view of trees says so. */
+/** Skips what is not a tree: the view of trees reports it. */
 function layOutOrNull(tree: Tree): TreeLayout | null {
   try {
     return layOut(tree);
@@ -49,7 +49,7 @@ function readStumps(model: Model, forest: Forest, features: readonly TreeFeature
   });
 }
 
-/** The sum of two leaves' scores, of which the least is 0: only differences decide. */
+/** The sum of two leaves' scores, shifted so that the least is 0: only differences decide. */
 function sumOf(a: LeafPrediction, b: LeafPrediction): LeafPrediction {
   const sums = a.probabilities.map((score, k) => score + (b.probabilities[k] ?? 0)), least = Math.min(...sums);
   return create(LeafPredictionSchema, {probabilities: sums.map(sum => sum - least), label: sums.indexOf(Math.max(...sums))});
@@ -59,7 +59,7 @@ function decides({yes, no}: Asked): boolean {
   return [yes, no].some(({probabilities}) => probabilities.some(score => score !== probabilities[0]));
 }
 
-/** Scores add up, so that equal questions are one; those whose scores cancel are left out. */
+/** Adds up the scores of equal questions; leaves out questions whose scores cancel. */
 function addUp(asked: readonly Asked[]): Asked[] {
   const sums = new Map<string, Asked>();
   for (const each of asked) {
@@ -70,7 +70,7 @@ function addUp(asked: readonly Asked[]): Asked[] {
   return [...sums.values()].filter(decides);
 }
 
-/** By feature and question; what is asked again and again is asked once. */
+/** Ordered by feature and question; a question that several trees ask is listed once. */
 export function listQuestions(model: Model, forest: Forest, features: readonly TreeFeature[]): AskedQuestion[] {
   const read = readStumps(model, forest, features), isScores = model.leafKind === LeafKind.SCORES && model.schema?.target === undefined;
   const found = new Map<string, AskedQuestion>();

@@ -1,4 +1,4 @@
-// Has an endpoint answer with a model from now on: from the model's side, and from the endpoint's.
+// Makes an endpoint serve a model from now on: from the model's side, and from the endpoint's.
 
 import {useState} from 'preact/hooks';
 import type {Endpoint} from 'proto/model_pb';
@@ -14,7 +14,7 @@ import {Name} from '../parts/text';
 const ID = /^[a-z0-9][a-z0-9_-]{0,62}$/, MOST_SUGGESTED = 100;
 const ID_HINT = '1 to 63 of a-z 0-9 - _, beginning with a letter or digit';
 
-/** The endpoint, or null if there is none of this id yet. */
+/** The endpoint, or null if none has this id yet. */
 async function findEndpoint(id: string, signal: AbortSignal): Promise<Endpoint | null> {
   if (!ID.test(id)) return null;
   try {
@@ -26,7 +26,7 @@ async function findEndpoint(id: string, signal: AbortSignal): Promise<Endpoint |
 }
 
 export interface ServeProps {
-  /** What is given: the other is asked for. */
+  /** One of the two is given; the user is asked for the other. */
   model?: string;
   endpoint?: string;
   onServed: (endpoint: string) => void;
@@ -43,13 +43,13 @@ export function ServeDialog({model, endpoint, onServed, onClose}: ServeProps) {
   const set = useAction(async signal => {
     if (!ID.test(typedEndpoint)) throw new Error(`An endpoint's name is ${ID_HINT}.`);
     if (!ID.test(typedModel)) throw new Error(`A model's name is ${ID_HINT}.`);
-    // What the user saw: somebody else's change in between is refused.
+    // Sends what the user saw, so that somebody else's change in between is refused.
     if (found.data === undefined) throw new Error('What the endpoint serves is not known yet: try again in a moment.');
     try {
       await models.setServingModel({endpoint: `endpoints/${typedEndpoint}`, model: `models/${typedModel}`, allowSchemaChange: allows,
         expectedVersion: served?.number ?? 0n}, {signal});
     } catch (error) {
-      found.reload(); // if it was changed meanwhile, the dialog shows to what
+      found.reload(); // shows what somebody else changed it to meanwhile
       throw error;
     }
     onServed(typedEndpoint);

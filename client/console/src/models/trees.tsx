@@ -13,7 +13,7 @@ import type {ModelProps, WholeModel} from './model';
 import {asksOneQuestionATree, listQuestions} from './questions_table';
 import {isBeyondThisConsole, leafRemark, leafWords, prunedTo, type LeafWords} from './words';
 
-/** What stands in a leaf's row. */
+/** What a leaf's row shows. */
 export function leafNote(model: WholeModel): NodeNote {
   return (tree, layout, node) => {
     if (!isLeaf(layout, node)) return null;
@@ -29,7 +29,7 @@ function Leaf({model, leaf, pruned}: {model: WholeModel; leaf: LeafPrediction; p
 
 const QUESTIONS_SHOWN = 20;
 
-/** All trees in one table, if each asks one question. */
+/** Lists all trees in one table, if each asks one question. */
 function QuestionList({model, features}: ModelProps) {
   const [first, setFirst] = useState(0);
   const asked = useMemo(() => listQuestions(model, model.forest!, features), [model, features]);

@@ -1,4 +1,4 @@
-// The row that a user tries: what was typed, and what the daemon says of it.
+// The row that a user tries: what was typed, and what the daemon answers.
 
 import {useMemo, useState} from 'preact/hooks';
 import type {Explanation, Prediction} from 'proto/model_pb';
@@ -8,7 +8,7 @@ import {useAction, type Action} from '../api/load';
 import {InputError} from '../rows/errors';
 import {encodeTyped, startOf} from './typed_fields';
 
-/** What was typed of a numeric feature; of a categorical one the code as text. Empty: missing. */
+/** What was typed for a numeric feature, or the code of a category as text. Empty means missing. */
 export type Fields = readonly string[];
 
 export interface Tried {
@@ -25,7 +25,7 @@ export interface TriedRow {
   /** Features whose fields cannot be read. */
   unreadable: readonly number[];
   predict: Action<[]>;
-  /** The last answer; it may be of other fields than those that are typed now. */
+  /** The last answer; the fields may have changed since. */
   answer: Tried | null;
 }
 

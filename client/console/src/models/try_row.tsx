@@ -1,4 +1,4 @@
-// One row by hand: what the model answers, how sure it is, and what leads there.
+// One row typed by hand: what the model answers, how sure it is, and what leads there.
 
 import {useMemo, useState} from 'preact/hooks';
 import type {Feature} from 'proto/schema_pb';
@@ -36,7 +36,7 @@ export function TryRow(props: ModelProps) {
   </>;
 }
 
-/** The features that decide most first; of many those whose name holds what is searched, in pages. */
+/** Shows the most decisive features first; many features are searched by name and paged. */
 function RowFields({model, described, tried}: ModelProps) {
   const [search, setSearch] = useState('');
   const [first, setFirst] = useState(0);
@@ -77,7 +77,7 @@ function RowField({feature, number, tried}: {feature: Feature; number: number; t
   return <TextField label={label} value={text} onValue={onValue} inputmode="decimal" placeholder="missing" hint={hint} error={note === 'unreadable' ? 'This is no number.' : null}/>;
 }
 
-/** A vocabulary that is too long to choose from: the value is typed. */
+/** Takes a typed value where the vocabulary is too long to choose from. */
 function CategoryText({label, values, text, onValue}: {
   label: string; values: readonly string[]; text: string; onValue: (text: string) => void;
 }) {

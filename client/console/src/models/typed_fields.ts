@@ -1,9 +1,9 @@
-// What is typed of a row by hand, one text a feature: a number, or the code of a category. Empty: missing.
+// The fields of a row typed by hand, one text per feature: a number, or the code of a category. Empty means missing.
 
 import type {Feature} from 'proto/schema_pb';
 import {encodeField, type EncodedField} from '../rows/encode';
 
-/** The middle of a number's bounds, the first of a category's values. */
+/** The middle of a number's bounds, or the first of a category's values. */
 export function startOf({type}: Feature): string {
   if (type.case === 'categorical') return '0';
   if (type.case !== 'numeric') return '';

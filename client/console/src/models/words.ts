@@ -9,18 +9,18 @@ export function costText({epsilonNanos, deltaAtto}: Certificate): string {
   return `epsilon ${epsilon(epsilonNanos)}${deltaAtto > 0n ? `, delta ${delta(deltaAtto)}` : ''}`;
 }
 
-/** Whose loss the cost is. */
+/** Says whose privacy loss the cost is. */
 export function costNote(model: Model): string {
   return model.study === '' ? 'for each row, in all' : 'for each device, by its one report';
 }
 
-/** What else is promised, and on what condition (ReadersBound in model.proto). */
+/** What else is promised, and on which condition (ReadersBound in model.proto). */
 export function readersText({epsilonNanos, deltaAtto, honestReports, dishonestMillionths}: ReadersBound): string {
   return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if at least ${count(honestReports)} of its reports are honest (${percent(dishonestMillionths / 1e6)} `
     + 'were assumed not to be) and nobody was shown tickets, arrival times, or anything from before';
 }
 
-/** What is promised towards a curator that does not collude with the relay (RelayBound in model.proto). */
+/** What is promised against a curator that does not collude with the relay (RelayBound in model.proto). */
 export function relayText({epsilonNanos, deltaAtto, honestReports, batches}: RelayBound): string {
   return `epsilon ${epsilon(epsilonNanos)}, delta ${delta(deltaAtto)}, if the relay dealt tickets at random and told nobody who got which, and at least ${count(honestReports)} reports `
     + `of every batch are honest (there are ${count(batches)})`;
@@ -31,7 +31,7 @@ export function neighbouringText(certificate: Certificate | undefined): string {
   return certificate === undefined || certificate.neighbouring === '' ? 'not said' : certificate.neighbouring;
 }
 
-/** A job tells the day alone, by the clock of the world, not of the reader. */
+/** A job's model has only the day, in UTC rather than the reader's time zone. */
 export function createdText(model: Model): string {
   if (model.createdUnixSeconds === 0n) return '–';
   if (model.study !== '') return time(model.createdUnixSeconds);
@@ -60,17 +60,17 @@ export function leafKindText(kind: LeafKind): string {
 /** The format of models that this console reads (kModelVersion of common/tree/model.h). */
 const MODEL_VERSION = 1;
 
-/** Whether this console would read the leaves of a later daemon's model wrongly. */
+/** Whether this console would misread the leaves of a model from a later daemon. */
 export function isBeyondThisConsole({minReader, leafKind}: Model): boolean {
   return minReader > MODEL_VERSION || LEAF_KINDS[leafKind] === undefined;
 }
 
-/** Whether leaves are parts of the answer, and no answers of their own: the rule of common/tree/explain.cc. */
+/** Whether leaves are terms of the answer rather than answers of their own: the rule of common/tree/explain.cc. */
 export function leavesAreTerms({leafKind, forest}: Model): boolean {
   return leafKind === LeafKind.SCORES || (leafKind === LeafKind.ADDITIVE && (forest?.trees.length ?? 0) > 1);
 }
 
-/** What a leaf adds to the answer, of whose class `label` is (1 for a number). */
+/** What a leaf adds to the answer for the class `label` (1 for a number). */
 export function contributionOf(model: Model, {probabilities: numbers}: LeafPrediction, label: number): number {
   const number = numbers[label] ?? 0, trees = model.forest?.trees.length ?? 1, target = model.schema?.target;
   const isScores = model.leafKind === LeafKind.SCORES;
@@ -96,7 +96,7 @@ function signed(value: number, digits: number): string {
 export interface LeafWords {
   /** A class, or a number with its unit. */
   answer: string;
-  /** How sure that is: "0.83 ± 0.02". May be empty. */
+  /** How sure the answer is: "0.83 ± 0.02". May be empty. */
   sure: string;
 }
 
@@ -119,7 +119,7 @@ export function leafWords(model: Model, leaf: LeafPrediction): LeafWords {
   return {answer, sure: isWeights ? share : `${share} ± ${error === null ? '?' : decimal(error, 2)}`};
 }
 
-/** The depth of the ancestor whose sums a leaf took over; null if they are its own. */
+/** The depth of the ancestor whose sums a leaf uses; null if it has its own. */
 export function prunedTo(layout: TreeLayout, node: number, leaf: LeafPrediction): number | null {
   return leaf.sourceNode === node ? null : layout.depths[leaf.sourceNode] ?? null;
 }
@@ -137,14 +137,14 @@ export interface ImportanceLike {
   standardError?: number | undefined;
 }
 
-/** Below this many standard errors from 0 an importance may be the noise of the leaves alone. */
+/** Below this many standard errors from 0 an importance may be mere noise of the leaves. */
 export const SURE_ERRORS = 2;
 
 export function mayBeNoise({importance, standardError}: ImportanceLike): boolean {
   return standardError !== undefined && !(importance >= SURE_ERRORS * standardError);
 }
 
-/** Trees of a model, as figures. Null without a forest. */
+/** The numbers of trees and leaves of a model. Null without a forest. */
 export function sizeOf(model: Model): {trees: number; leaves: number} | null {
   const trees = model.forest?.trees.length ?? 0;
   return trees === 0 ? null : {trees, leaves: model.predictions.reduce((sum, tree) => sum + tree.leaves.length, 0)};

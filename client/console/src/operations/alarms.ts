@@ -1,9 +1,9 @@
-// Alarms of the daemon, as what is wrong, what to do, and what they name.
+// Alarms of the daemon: what is wrong, what to do, and which resources they name.
 
 export interface Alarm {
   /** The first sentence. */
   what: string;
-  /** What follows it: what to do. May be empty. */
+  /** The rest: what to do. May be empty. */
   advice: string;
   /** Names such as "studies/a", each once. */
   names: {kind: string; id: string}[];
@@ -12,7 +12,7 @@ export interface Alarm {
 const MOST_NAMES = 10;
 const NAMED = /\b(studies|datasets|models)\/([a-z0-9_-]{1,63})/g;
 
-/** The daemon writes an alarm in one sentence or two. */
+/** Splits an alarm, which the daemon writes in one or two sentences. */
 export function readAlarm(text: string): Alarm {
   const stop = /\.\s+/.exec(text);
   const names = new Map([...text.matchAll(NAMED)].map(([name, kind, id]) => [name, {kind: kind!, id: id!}]));

@@ -6,7 +6,7 @@ import {AuditEntrySchema, AuditHeadSchema, ReadAuditLogResponseSchema, type Audi
 import log from './testdata/audit_log.json';
 import {AuditChain, canonicalBytes, hashOf, verifyHead} from './audit_chain';
 
-// Node 18 has it under another name.
+// Node 18 does not define the global.
 if (globalThis.crypto === undefined) Object.defineProperty(globalThis, 'crypto', {value: webcrypto});
 
 const START = {entries: 0n, hash: new Uint8Array(32)};
@@ -57,7 +57,7 @@ test('a head is signed by its key, or is not', async () => {
   assert.equal(await verifyHead(create(AuditHeadSchema, {entries: 12n, hash})), 'absent');
 });
 
-// Read off a daemon: charges with links to ledgers, with and without a delta.
+// Recorded from a daemon: charges with links to ledgers, with and without a delta.
 test('the log of a daemon holds, with the signature of its head', async () => {
   const {entries, head} = fromJson(ReadAuditLogResponseSchema, log as JsonValue);
   const chain = new AuditChain(START);

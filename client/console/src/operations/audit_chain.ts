@@ -31,7 +31,7 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** The canonical bytes of an entry without its hash: its fields by number, those with default values left out, then 0. */
+/** The canonical bytes of an entry without its hash: its fields by number, leaving out default values, then 0. */
 export function canonicalBytes(entry: AuditEntry): Bytes {
   const parts: Uint8Array[] = [];
   const addField = (field: number, ...value: Uint8Array[]) => parts.push(numberBytes(BigInt(field)), numberBytes(1n), ...value);
@@ -51,7 +51,7 @@ export async function hashOf(entry: AuditEntry, previous: Uint8Array): Promise<B
   return sha256(join([encoder.encode(ENTRY_DOMAIN), new Uint8Array(1), previous, await sha256(canonicalBytes(entry))]));
 }
 
-/** Follows entries one after the other from a place that is known. */
+/** Follows entries one after the other from a known place. */
 export class AuditChain {
   #hash: Uint8Array;
   #next: bigint;
@@ -65,7 +65,7 @@ export class AuditChain {
     return this.#next;
   }
 
-  /** Null, or what does not hold. */
+  /** Returns null, or what does not hold. */
   async add(entry: AuditEntry): Promise<string | null> {
     if (entry.sequence !== this.#next) return `Entry ${this.#next} is missing: the daemon answered entry ${entry.sequence} in its place.`;
     if (!isEqual(await hashOf(entry, this.#hash), entry.hash)) return `The hash of entry ${entry.sequence} does not fit what it says and what comes before it.`;
@@ -74,7 +74,7 @@ export class AuditChain {
     return null;
   }
 
-  /** Whether it has come to `head`. */
+  /** Whether the chain has reached `head`. */
   reaches(head: AuditHead): boolean {
     return this.#next === head.entries && (head.entries === 0n || isEqual(this.#hash, head.hash));
   }
@@ -82,7 +82,7 @@ export class AuditChain {
 
 export type SignatureState = 'holds' | 'broken' | 'absent' | 'cannot be verified here';
 
-/** Whether the head's own key has signed it. Whose key that is, the caller must know. */
+/** Whether the head's own key signed it. The caller must know whose key that is. */
 export async function verifyHead({entries, hash, signature}: AuditHead): Promise<SignatureState> {
   if (signature === undefined || signature.signature.length === 0) return 'absent';
   const told = join([encoder.encode(HEAD_DOMAIN), new Uint8Array(1), numberBytes(entries), hash]);
@@ -94,7 +94,7 @@ export async function verifyHead({entries, hash, signature}: AuditHead): Promise
   }
 }
 
-/** The first 16 bytes of the key's SHA-256, by which keys are known. */
+/** The first 16 bytes of the key's SHA-256, which identify keys. */
 export async function keyId(key: Uint8Array): Promise<Bytes> {
   return (await sha256(new Uint8Array(key))).slice(0, 16);
 }

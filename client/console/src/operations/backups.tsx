@@ -1,4 +1,4 @@
-// #/operations/backups: those that there are, and a new one.
+// #/operations/backups: the existing backups, and a new one.
 
 import type {BackupDone} from 'proto/admin_pb';
 import {useState} from 'preact/hooks';

@@ -1,4 +1,4 @@
-// Who leads a fleet of curators, and who is ready to.
+// Who leads a fleet of curators, and who is ready to take over.
 
 import type {FleetStatus} from 'proto/admin_pb';
 import {count, duration, hex} from '../parts/format';

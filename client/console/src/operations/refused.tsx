@@ -1,11 +1,11 @@
-// Calls that are the operator's: what a role may not do, and what a setting has to allow first.
+// Explains why an operator's call was refused: the role may not make it, or a setting must allow it first.
 
 import {Code, ConnectError} from '@connectrpc/connect';
 import {Failure, Notice} from '../parts/notice';
 import {Command} from '../parts/layout';
 import {visible} from '../parts/text';
 
-/** `needs`: the setting of the daemon without which the call is FailedPrecondition. */
+/** `needs` names the daemon's setting without which the call is FailedPrecondition. */
 export function Refused({error, retry, needs, what}: {error: unknown; retry: () => void; needs?: string; what: string}) {
   const failure = error === null ? null : ConnectError.from(error);
   if (failure?.code === Code.PermissionDenied) {

@@ -1,4 +1,4 @@
-// #/operations/tokens: who may do what, until when, and who was here last.
+// #/operations/tokens: who may do what, until when, and who called last.
 
 import {TokenEntry_Kind, type TokenEntry} from 'proto/admin_pb';
 import {admin} from '../api/clients';

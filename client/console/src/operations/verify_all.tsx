@@ -1,4 +1,4 @@
-// Follows the audit log from the first entry that is kept to its head.
+// Follows the audit log from the first entry still kept to its head.
 
 import {useState} from 'preact/hooks';
 import {admin} from '../api/clients';
@@ -11,7 +11,7 @@ const ENTRIES_A_CALL = 500;
 
 interface Verdict {
   entries: bigint;
-  /** Null: all of it holds. */
+  /** Null if all of it holds. */
   fault: string | null;
 }
 

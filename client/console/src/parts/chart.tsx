@@ -1,11 +1,11 @@
-// Line charts of what changes over time or along an axis, by uPlot, in the colours of the pages.
+// Line charts over time or along an axis, drawn by uPlot in the colours of the pages.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 
 export interface ChartSeries {
   name: string;
-  /** One a place on the x axis; null: nothing is known there. */
+  /** One per place on the x axis; null where nothing is known. */
   values: readonly (number | null)[];
   /** Draws a band from low to high around the values. */
   band?: {low: readonly (number | null)[]; high: readonly (number | null)[]};
@@ -14,11 +14,11 @@ export interface ChartSeries {
 }
 
 export interface ChartProps {
-  /** What the chart shows, in a sentence. Read out instead of the drawing; the page has the numbers too. */
+  /** What the chart shows, in a sentence. Screen readers get it, not the drawing; the page has the numbers too. */
   description: string;
   x: readonly number[];
   series: readonly ChartSeries[];
-  /** x is seconds since 1970, or a number, even or logarithmic. */
+  /** x is seconds since 1970, or a number on a linear or logarithmic axis. */
   xKind?: 'time' | 'number' | 'log';
   xLabel?: string;
   yLabel?: string;
@@ -62,16 +62,16 @@ function optionsOf(props: ChartProps, width: number, colour: Record<string, stri
     scales: {x: {time: xKind === 'time', ...(xKind === 'log' ? {distr: 3 as const} : {})},
       y: {range: props.yRange ?? ((_, low, high) => steps ? [0, Math.max(high, 1) * 1.05] : uPlot.rangeNum(low, high, 0.1, false))}},
     axes: [{...axis, ...(props.xLabel ? {label: props.xLabel} : {}), grid: {show: false},
-      // A day before its time, as everywhere: the reader's own words for months are not ours.
+      // Dates are written year first, as everywhere here, not with the reader's own month names.
       ...(xKind === 'time' ? {values: TIMES} : {})},
     {...axis, size: 58, ...(steps ? {incrs: WHOLE_STEPS} : {}), ...(props.yLabel ? {label: props.yLabel} : {}), ...(format ? {values: (_: uPlot, ticks: number[]) => ticks.map(format)} : {})}],
   };
 }
 
-// Between ticks of counts.
+// Distances between ticks of counts.
 const WHOLE_STEPS = Array.from({length: 16}, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat();
 
-// For steps of at least: a day, an hour, a minute, a second. The second text is added where the day changes.
+// For steps of at least a day, an hour, a minute, a second. The second text is added where the day changes.
 const TIMES: uPlot.Axis.Values = [
   [86400, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 1],
   [60, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],

@@ -6,14 +6,14 @@ interface HtmlPolicy {
   createHTML(text: string): string;
 }
 
-// The one place where text becomes HTML. The sandbox has no allow-scripts, and the document's own policy
-// forbids to load anything.
+// The one place where text becomes HTML. The sandbox lacks allow-scripts, and the document's own policy
+// forbids loading anything.
 const policy: HtmlPolicy = ((globalThis as {trustedTypes?: {createPolicy(name: string, rules: HtmlPolicy): HtmlPolicy}}).trustedTypes
   ?.createPolicy('coppice', {createHTML: text => text})) ?? {createHTML: text => text};
 
 const LONGEST_PX = 200_000;
 
-/** Shows `html` as high as its content is, with "Print" and "Save" (as `fileName`). */
+/** Shows `html` at the height of its content, with "Print" and "Save" (as `fileName`). */
 export function DocumentFrame({html, title, fileName}: {html: string; title: string; fileName: string}) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [height, setHeight] = useState(480);

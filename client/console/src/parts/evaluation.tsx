@@ -1,4 +1,4 @@
-// A model on rows that the user chooses: the daemon predicts, the browser compares with the labels.
+// Evaluates a model on rows that the user chooses: the daemon predicts, the browser compares with the labels.
 
 import {useState} from 'preact/hooks';
 import type {Prediction} from 'proto/model_pb';
@@ -23,7 +23,7 @@ function rowsPerCall(features: number): number {
   return Math.min(Math.max(Math.floor(MOST_CALL_BYTES / (8 * features + 8)), 1), MOST_CALL_ROWS);
 }
 
-/** Has `file` predicted block by block, and scores the answers. Memory does not grow with the rows. */
+/** Has the daemon predict `file` block by block, and scores the answers. Memory does not grow with the rows. */
 export async function evaluateFile(name: string, schema: Schema, file: File, missing: string[], signal: AbortSignal,
     onRows: (rows: number, share: number) => void): Promise<{evaluation: Evaluation; notes: ReadNotes}> {
   const {target} = schema;
@@ -47,7 +47,7 @@ export async function evaluateFile(name: string, schema: Schema, file: File, mis
 
 const ABOUT = 'The daemon gets to see the features of these rows, not their labels, and keeps neither.';
 
-/** Chooses a file and shows the scores. `onScores` is told of them too. */
+/** Chooses a file and shows the scores, which `onScores` also gets. */
 export function EvaluateModel({name, schema, onScores}: {name: string; schema: Schema; onScores?: (evaluation: Evaluation) => void}) {
   const [file, setFile] = useState<File | null>(null);
   const [missing, setMissing] = useState('NA');
@@ -87,7 +87,7 @@ function between({low, high}: Interval, text: (value: number) => string): string
   return `${text(low)} to ${text(high)}`;
 }
 
-/** What an evaluation found, as the page of `coppice model evaluate --html` has it. */
+/** The results of an evaluation, like the page of `coppice model evaluate --html`. */
 export function Scores({evaluation, schema}: {evaluation: Evaluation; schema: Schema}) {
   return evaluation.kind === 'classes' ? <ClassScoresView scores={evaluation.scores} classes={schema.classes}/>
     : <NumberScoresView scores={evaluation.scores} unit={schema.target?.unit ?? ''}/>;

@@ -7,7 +7,7 @@ import {Name} from './text';
 
 interface FieldProps {
   label: string;
-  /** What it wants and why, under the label. */
+  /** What the field asks for and why, under the label. */
   hint?: ComponentChildren;
   /** What is wrong with the value; null if nothing is. */
   error?: string | null | undefined;
@@ -86,7 +86,7 @@ export function FilePicker({label, hint, error, accept, file, onFile}: FieldProp
   </Frame>;
 }
 
-/** Sends on Enter and by its button; what is under `problem` says why it cannot be sent yet. */
+/** Submits on Enter or by its button; `problem` says why it cannot be submitted yet. */
 export function Form({action, running = false, problem, onSubmit, children, extra}: {
   action: string; running?: boolean; problem?: string | null; onSubmit: () => void; children: ComponentChildren; extra?: ComponentChildren;
 }) {

@@ -1,4 +1,4 @@
-// Numbers, times and sizes as people read them. English, like the pages that commands write.
+// Formats numbers, times and sizes for people. English, like the pages that commands write.
 
 const COUNT = new Intl.NumberFormat('en-US', {maximumFractionDigits: 0});
 const ABSENT = '–';
@@ -53,7 +53,7 @@ export function epsilon(nanos: bigint): string {
   return scaled(nanos, 9);
 }
 
-/** 10^-18 as a number: 10n ** 12n → "1e-6"; 0 → "0". */
+/** 10^-18 as a number, with a true minus sign: 10n ** 12n → "1e−6"; 0 → "0". */
 export function delta(atto: bigint): string {
   if (atto === 0n) return '0';
   const value = Number(atto) / 1e18;
@@ -124,7 +124,7 @@ export function relative(unixSeconds: bigint | number, now = Date.now() / 1000):
   return seconds > 0 ? `${duration(seconds, 1)} ago` : `in ${duration(-seconds, 1)}`;
 }
 
-/** The entry of an enum's value; that of UNSPECIFIED, 0, for one that a newer daemon knows and this console does not. */
+/** The entry of an enum's value; that of UNSPECIFIED, 0, if only a newer daemon knows the value. */
 export function entryOf<T>(table: Readonly<Record<number, T>>, value: number): T {
   return table[value] ?? table[0]!;
 }

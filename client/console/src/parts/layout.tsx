@@ -1,4 +1,4 @@
-// What every page is made of.
+// The parts that every page is made of.
 
 import type {ComponentChildren} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
@@ -8,7 +8,7 @@ import {Name, visible} from './text';
 export interface PageProps {
   /** Text of the h1 and of the browser's tab. */
   title: string;
-  /** What part of it the page shows: "Trees". For the browser's tab, and for whom the page is read to. */
+  /** The part that the page shows: "Trees". For the browser's tab and screen readers. */
   part?: string;
   /** What kind of page it is: "Study". Stands above the title. */
   kind?: string;
@@ -50,7 +50,7 @@ export function SubNav({label, links, current}: {label: string; links: readonly 
     <li key={address}><a href={address} {...(address === current ? {'aria-current': 'page' as const} : {})}>{name}</a></li>)}</ul></nav>;
 }
 
-/** A part of a page under an h2. `aside` stands at the end of the heading's line. */
+/** A part of a page under an h2. `aside` is at the end of the heading's line. */
 export function Section({title, aside, children}: {title: string; aside?: ComponentChildren; children?: ComponentChildren}) {
   return <section aria-label={title}>
     <div class="section-head"><h2>{title}</h2>{aside !== undefined && <div class="aside">{aside}</div>}</div>
@@ -64,7 +64,7 @@ export interface Figure {
   note?: ComponentChildren;
 }
 
-/** The figures that matter, large; the first one in the accent's colour. */
+/** The main figures, large; the first one in the accent's colour. */
 export function Figures({figures}: {figures: readonly Figure[]}) {
   return <dl class="figures">{figures.map(({name, value, note}) =>
     <div key={name}><dt>{name}</dt><dd><b>{value}</b><span>{note}</span></dd></div>)}</dl>;
@@ -79,7 +79,7 @@ export function Remark({children}: {children: ComponentChildren}) {
   return <p class="remark">{children}</p>;
 }
 
-/** Names and values in two columns: what is small beside figures. */
+/** Names and values in two columns, for what matters less than figures. */
 export function Facts({facts}: {facts: readonly (readonly [string, ComponentChildren] | false | null | undefined)[]}) {
   return <dl class="facts">{facts.map(fact => fact &&
     <div key={fact[0]}><dt>{fact[0]}</dt><dd>{fact[1]}</dd></div>)}</dl>;
@@ -89,7 +89,7 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 const MARKS: Record<Tone, string> = {good: '●', busy: '◐', warn: '▲', bad: '✕', quiet: '○'};
 
-/** A state in a word, or in a `sentence`, with a mark of its own shape: colour alone says nothing. */
+/** A state in a word, or in a `sentence`, with a mark of its own shape, as colour alone is not enough. */
 export function State({tone, sentence = false, children}: {tone: Tone; sentence?: boolean; children: ComponentChildren}) {
   return <span class={`state ${tone} ${sentence ? 'sentence' : ''}`}><span class="mark" aria-hidden="true">{MARKS[tone]}</span>{children}</span>;
 }
@@ -101,7 +101,7 @@ export function When({at, exact = false}: {at: bigint | number; exact?: boolean}
   return exact ? <time class="when">{date}</time> : <time class="when" title={date}>{relative(at)}</time>;
 }
 
-/** A command that does the same, with a button that copies it. */
+/** A command that does the same as the page, with a button that copies it. */
 export function Command({text}: {text: string}) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -117,7 +117,7 @@ export function Command({text}: {text: string}) {
   </div>;
 }
 
-/** Nothing is here yet: what would be here, how to make it, and the command that does it too. */
+/** Shown where nothing exists yet: what would be here, how to make it, and the command that makes it too. */
 export function Empty({title, children, command, action}: {
   title: string; children?: ComponentChildren; command?: string; action?: ComponentChildren;
 }) {

@@ -10,7 +10,7 @@ export type NoticeKind = 'error' | 'warning' | 'info' | 'done';
 
 const WORDS: Record<NoticeKind, string> = {error: 'Error', warning: 'Warning', info: 'Note', done: 'Done'};
 
-/** A box with a title; errors are read out at once. */
+/** A box with a title; screen readers announce errors at once. */
 export function Notice({kind = 'info', title, children, action}: {
   kind?: NoticeKind; title: ComponentChildren; children?: ComponentChildren; action?: ComponentChildren;
 }) {
@@ -21,7 +21,7 @@ export function Notice({kind = 'info', title, children, action}: {
   </div>;
 }
 
-/** What went wrong, and what to do. Nothing for null; a lost connection has its own banner. */
+/** What went wrong, and what to do. Empty for null; a lost connection has its own banner. */
 export function Failure({error, retry}: {error: unknown; retry?: () => void}) {
   if (error === null || error === undefined) return null;
   if (isLost(ConnectError.from(error))) return null;
@@ -32,7 +32,7 @@ export function Failure({error, retry}: {error: unknown; retry?: () => void}) {
   </Notice>;
 }
 
-/** Stands for what loads; shown after a moment, so that quick answers do not flicker. */
+/** Shown while something loads, after a moment, so that quick answers do not flicker. */
 export function Loading({what = 'Loading'}: {what?: string}) {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function Progress({label, share, note}: {label: string; share?: number | 
   return <div class="progress">
     <div class="progress-line"><span>{label}</span><span class="n">{note ?? (percent === undefined ? '' : `${percent} %`)}</span></div>
     <progress aria-label={label} max={100} {...(percent === undefined ? {} : {value: percent})}/>
-    {/* Read out in steps of a quarter only. */}
+    {/* Announced in steps of a quarter only. */}
     <span class="hidden" role="status">{percent === undefined ? label : `${label}: ${25 * Math.floor(percent / 25)} %`}</span>
   </div>;
 }

@@ -1,4 +1,4 @@
-// Tables, and ways through long ones.
+// Tables, and paging through long ones.
 
 import type {ComponentChildren} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
@@ -13,13 +13,13 @@ export interface Column<T> {
 }
 
 export interface TableProps<T> {
-  /** What the table shows, in words; read out, and shown above it unless `quiet`. */
+  /** What the table shows, in words, for screen readers; also shown above the table unless `quiet`. */
   caption: string;
   quiet?: boolean;
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T, index: number) => string | number;
-  /** Instead of a table without rows. */
+  /** Shown instead of a table without rows. */
   empty?: ComponentChildren;
 }
 
@@ -39,7 +39,7 @@ export function Table<T>({caption, quiet = false, columns, rows, rowKey, empty}:
   </figure>;
 }
 
-/** Goes through `total` rows that are known by their number: "51 to 100 of 10,000". */
+/** Pages through `total` rows that are known by their number: "51 to 100 of 10,000". */
 export function Pager({first, size, total, onFirst, what = 'rows'}: {
   first: number; size: number; total: number; onFirst: (first: number) => void; what?: string;
 }) {
@@ -62,7 +62,7 @@ export interface Pages<T> extends Loaded<{items: T[]; nextPageToken: string}> {
   previous: () => void;
 }
 
-/** A list that the daemon gives page by page, such as `token => studies.listStudies({pageToken: token})`. */
+/** A list that the daemon returns page by page, such as `token => studies.listStudies({pageToken: token})`. */
 export function usePages<T>(load: (pageToken: string, signal: AbortSignal) => Promise<{items: T[]; nextPageToken: string}>,
     deps: readonly unknown[] = [], options: {everyMs?: number} = {}): Pages<T> {
   const [tokens, setTokens] = useState<string[]>(['']);
@@ -83,7 +83,7 @@ export function usePages<T>(load: (pageToken: string, signal: AbortSignal) => Pr
   };
 }
 
-/** The buttons of usePages(); nothing if there is one page. */
+/** The buttons of usePages(); none if there is one page. */
 export function PageButtons<T>({pages, what}: {pages: Pages<T>; what: string}) {
   if (pages.page === 0 && !pages.hasNext) return null;
   return <nav class="pager" aria-label={`Pages of ${what}`}>

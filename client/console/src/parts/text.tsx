@@ -1,7 +1,7 @@
-// Text of others: names of features, classes and resources, messages. Whatever it holds, it is shown as
-// text, on its own line of reading direction, and what cannot be seen is made visible.
+// Untrusted text: names of features, classes and resources, messages. It is shown as text, isolated from
+// the reading direction around it, with its invisible characters made visible.
 
-// Controls, invisible characters, marks that turn the reading direction, lone surrogates.
+// Control characters, invisible characters, marks that change the reading direction, lone surrogates.
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\u{e0000}-\u{e0fff}]/u;
 const EVERY_INVISIBLE = new RegExp(INVISIBLE.source, 'gu');
 
@@ -9,12 +9,12 @@ function escapeOf(character: string): string {
   return `\\u{${character.codePointAt(0)!.toString(16)}}`;
 }
 
-/** `text` with what cannot be seen as escapes: "a\u{202e}b". For titles, attributes and messages. */
+/** `text` with invisible characters as escapes: "a\u{202e}b". For titles, attributes and messages. */
 export function visible(text: string): string {
   return text.replace(EVERY_INVISIBLE, escapeOf);
 }
 
-/** `text` in at most `most` characters, the last one "…" if some are left out. Never cuts a character in two. */
+/** `text` in at most `most` characters, the last one "…" if some are left out. Never splits a character. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = most - 1;
@@ -25,13 +25,13 @@ export function cut(text: string, most: number): string {
 
 export interface NameProps {
   text: string;
-  /** Most characters that are shown; the rest is in the tooltip. */
+  /** The most characters to show; the rest is in the tooltip. */
   most?: number;
 }
 
 const MOST_IN_TOOLTIP = 2000;
 
-/** A name, or other short text of others. */
+/** A name, or other short untrusted text. */
 export function Name({text, most = 60}: NameProps) {
   const shown = cut(text, most);
   const parts: (string | preact.JSX.Element)[] = [];
@@ -45,7 +45,7 @@ export function Name({text, most = 60}: NameProps) {
   return <bdi {...(title === undefined ? {} : {title})}>{text === '' ? <span class="escape">(empty)</span> : parts}</bdi>;
 }
 
-/** Names by commas, the first `most` of them and how many more. */
+/** Names separated by commas: the first `most` of them, and how many more. */
 export function Names({texts, most = 12}: {texts: readonly string[]; most?: number}) {
   return <>{texts.slice(0, most).map((text, i) => <>{i > 0 ? ', ' : ''}<Name text={text} most={40}/></>)}
     {texts.length > most ? ` and ${texts.length - most} more` : ''}</>;

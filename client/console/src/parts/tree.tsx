@@ -1,5 +1,5 @@
-// A forest, one tree at a time, as a treeview. Rows have one height and only those in view are drawn, so that
-// trees of thousands of leaves stay fluid.
+// A forest, one tree at a time, as a treeview. Rows have one height and only visible ones are drawn, so
+// that trees of thousands of leaves stay fast.
 
 import type {ComponentChildren} from 'preact';
 import {useEffect, useId, useMemo, useRef, useState} from 'preact/hooks';
@@ -10,17 +10,17 @@ import {countOf, count} from './format';
 import {Notice} from './notice';
 import {Name, visible} from './text';
 
-/** What stands in a node's row, behind its question; a leaf has no question. */
+/** What a node's row shows after its question; a leaf has no question. */
 export type NodeNote = (tree: number, layout: TreeLayout, node: number) => ComponentChildren;
 
 export interface ForestViewProps {
   forest: Forest;
-  /** Those of treeFeatures(). */
+  /** The result of treeFeatures(). */
   features: readonly TreeFeature[];
   note?: NodeNote;
-  /** Leaves that a row comes to, one a tree: its way is marked. */
+  /** The leaf that a row reaches, per tree: the path to it is marked. */
   way?: (tree: number) => number | null;
-  /** The tree that is shown at first, and whom to tell of another. */
+  /** The tree shown at first, and the callback for another choice. */
   tree?: number;
   onTree?: (tree: number) => void;
 }
@@ -59,7 +59,7 @@ export function ForestView({forest, features, note, way, tree: first = 0, onTree
   </div>;
 }
 
-/** Splits from the root to a leaf. */
+/** The splits from the root to a leaf. */
 function waysTo(layout: TreeLayout, leaf: number | null): Set<number> {
   const nodes = new Set<number>();
   if (leaf === null) return nodes;
@@ -80,7 +80,7 @@ function OneTree({number, layout, questions, note, leaf}: {
   const id = useId();
   useEffect(() => { if (way.size > 0) setOpen(before => new Set([...before, ...way])); }, [way]);
   const nodes = useMemo(() => visibleNodes(layout, open), [layout, open]);
-  // The end of the way is what is looked for: it is brought into view.
+  // Scrolls the end of the path into view, which is what readers look for.
   useEffect(() => {
     const last = nodes.reduce((found, node, i) => way.has(node) ? i : found, -1), shown = box.current;
     if (last >= 0 && shown !== null) shown.scrollTop = Math.max(0, (last + 1) * ROW_PX - shown.clientHeight);

@@ -1,5 +1,5 @@
-// How well predicted classes match the true ones, beside always answering the most frequent class: the
-// figures of `coppice model evaluate` (common/evaluation/class_evaluation.cc), computed in the browser.
+// How well predicted classes match the true ones, compared with always answering the most frequent class:
+// the figures of `coppice model evaluate` (common/evaluation/class_evaluation.cc), in the browser.
 //
 // Every figure is an exact function of the rows added: on private rows it is itself a release.
 
@@ -13,7 +13,7 @@ export interface Interval {
 
 export interface CalibrationBin extends Interval {
   rows: number;
-  /** The mean probability, and how often it was so. */
+  /** The mean predicted probability, and the observed frequency. */
   predicted: number;
   observed: number;
 }
@@ -23,14 +23,14 @@ export interface ClassScores {
   abstained: number;
   correct: number;
   accuracy: number;
-  /** Wilson's, 95 %. */
+  /** Wilson's, 95 %, of the accuracy. */
   interval: Interval;
   /** The most frequent class, and its share of the rows. */
   majority: {label: number; share: number};
-  /** Of the accuracy over the majority's share, with its paired 95 % interval. */
+  /** How much the accuracy exceeds the majority's share, with its paired 95 % interval. */
   gain: number;
   gainInterval: Interval;
-  /** Two classes: by the second one's probability. More: the mean over classes, each against the rest. */
+  /** Two classes: by the second one's probability. More classes: the mean of each against the rest. */
   auc: number | null;
   isAucExact: boolean;
   /** In nats. */
@@ -141,7 +141,7 @@ export class ClassEvaluation {
   }
 }
 
-/** One sentence: whether answers beat always answering the majority's class. */
+/** Says in one sentence whether answers beat always answering the majority's class. */
 export function classVerdict(majorityClass: string, {majority, gain, gainInterval: {low, high}}: ClassScores): string {
   if (low > 0) {
     return `Better than always answering ${majorityClass} (${decimal(majority.share)}) by ${decimal(gain)} (${decimal(low)} to ${decimal(high)}).`;

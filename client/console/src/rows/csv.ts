@@ -1,10 +1,10 @@
-// CSV by the rules of common/data/csv_file.cc, so that a file is read here as the commands read it:
-// RFC 4180 quoting, and nothing else, is taken for quoting; blanks around an unquoted field are not part of
-// it; empty lines are skipped. Fed piece by piece, it holds one row at a time.
+// Reads CSV by the rules of common/data/csv_file.cc, so that the console and the commands read a file
+// alike: only RFC 4180 quoting counts as quoting; blanks around an unquoted field are dropped; empty lines
+// are skipped. It is fed piece by piece and holds one row at a time.
 
 import {InputError} from './errors';
 
-/** '' finds it: the one of comma, semicolon and tab that the header line has most of. */
+/** '' detects it: comma, semicolon or tab, whichever the header line has most of. */
 export type Delimiter = '' | ',' | ';' | '\t';
 
 export interface CsvSink {
@@ -13,7 +13,7 @@ export interface CsvSink {
   onRow(fields: string[], line: number, lastLine: number): void;
 }
 
-export const MOST_FIELD_CHARACTERS = 1 << 20; // a quote left open would otherwise swallow the file
+export const MOST_FIELD_CHARACTERS = 1 << 20; // or an open quote would swallow the file
 
 const enum At { RowStart, FieldStart, Unquoted, Quoted, QuoteInQuoted, AfterQuoted }
 
@@ -32,7 +32,7 @@ export function findDelimiter(text: string): Exclude<Delimiter, ''> {
 export class CsvReader {
   #delimiter: Delimiter;
   #begun = false;
-  #start = ''; // what came before there was a whole line, to find the delimiter in
+  #start = ''; // text before there is a whole line, to detect the delimiter in
   #at = At.RowStart;
   #fields: string[] = [];
   #field = '';
@@ -45,7 +45,7 @@ export class CsvReader {
     this.#delimiter = delimiter;
   }
 
-  /** Throws InputError where the text is no CSV. */
+  /** Throws InputError where the text is not CSV. */
   add(text: string): void {
     if (this.#begun) return this.#parse(text);
     this.#start += text;
@@ -54,7 +54,7 @@ export class CsvReader {
     this.#begin(trimmed);
   }
 
-  /** To be called once, after all text. */
+  /** Must be called once, after all text. */
   finish(): void {
     if (!this.#begun) this.#begin(this.#start.replace(/^\s+/, ''));
     if (this.#at === At.Quoted) {
@@ -113,7 +113,7 @@ export class CsvReader {
           for (let feed = run.indexOf('\n'); feed >= 0; feed = run.indexOf('\n', feed + 1)) ++this.#line;
           this.#grow(run);
           i = end - 1;
-          continue; // its line feeds are counted
+          continue; // its line feeds count
         }
         case At.QuoteInQuoted:
           if (c === '"') {
@@ -139,7 +139,7 @@ export class CsvReader {
     }
   }
 
-  /** Takes what can only be part of an unquoted field, and returns its last position. */
+  /** Takes characters that can only belong to an unquoted field, and returns the position of the last one. */
   #takeRun(text: string, from: number, delimiter: string): number {
     let to = from;
     for (; to < text.length; ++to) {
@@ -168,7 +168,7 @@ export class CsvReader {
 
   #endRow(): void {
     if (this.#at === At.Unquoted) this.#endField(trimBlanksAtEnd(this.#field));
-    else this.#endField(this.#field); // quoted, or empty behind a delimiter
+    else this.#endField(this.#field); // quoted, or empty after a delimiter
     const fields = this.#fields;
     this.#fields = [];
     this.#at = At.RowStart;

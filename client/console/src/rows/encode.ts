@@ -1,4 +1,4 @@
-// Fields of a table as the API has them (Row in schema.proto), by the rules of common/schema/schema.cc.
+// Encodes a table's fields for the API (Row in schema.proto), by the rules of common/schema/schema.cc.
 
 import type {Feature, Schema} from 'proto/schema_pb';
 
@@ -25,12 +25,12 @@ function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max);
 }
 
-/** Halves go away from zero. */
+/** Rounds halves away from zero. */
 function round(value: number): number {
   return value < 0 ? -Math.round(-value) + 0 : Math.round(value);
 }
 
-/** Encodes fields of one feature; made once for a table. */
+/** Returns an encoder of one feature's fields; made once per table. */
 export function fieldEncoder(feature: Feature): (text: string) => EncodedField {
   const {type} = feature;
   if (type.case === 'categorical') {
@@ -53,7 +53,7 @@ export function fieldEncoder(feature: Feature): (text: string) => EncodedField {
   };
 }
 
-/** One field that was typed by hand. */
+/** Encodes one field that was typed by hand. */
 export function encodeField(feature: Feature, text: string): EncodedField {
   return fieldEncoder(feature)(text);
 }
@@ -71,7 +71,7 @@ export function encodeTarget(schema: Schema, text: string): EncodedField {
   return {value: inside, note: inside === number ? 'none' : 'clamped'};
 }
 
-/** A row's value of a feature for people: "37.5 mmHg", "clerk", "other", "missing". */
+/** The value of a feature in words: "37.5 mmHg", "clerk", "other", "missing". */
 export function valueText(feature: Feature, value: number): string {
   if (Number.isNaN(value)) return 'missing';
   if (feature.type.case === 'categorical') return feature.type.value.values[value] ?? 'other';

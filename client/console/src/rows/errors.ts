@@ -1,9 +1,9 @@
-// What is wrong with a file of the user's.
+// What is wrong with a user's file.
 
-/** One thing, in words. Never quotes a value: it may be private. */
+/** One error, in words. Never quotes a value, which may be private. */
 export class InputError extends Error {}
 
-/** Everything that is wrong, in order. */
+/** All errors, in order. */
 export class InputErrors extends InputError {
   constructor(readonly errors: readonly string[]) {
     super(errors.length === 1 ? errors[0]! : `${errors[0]} (and ${errors.length - 1} more)`);
@@ -12,7 +12,7 @@ export class InputErrors extends InputError {
 
 const MOST_LISTED = 12;
 
-/** `"age", "job" and 7 more`, as messages of the daemon list names. */
+/** `"age", "job" and 7 more`, the way the daemon's messages list names. */
 export function listOf(names: readonly string[]): string {
   const listed = names.slice(0, MOST_LISTED).map(name => name.length > 80 ? `${name.slice(0, 80)}…` : name).join(', ');
   return names.length > MOST_LISTED ? `${listed} and ${names.length - MOST_LISTED} more` : listed;

@@ -1,4 +1,4 @@
-// The figures of an evaluation are those of `coppice model evaluate --json`, on the same predictions.
+// An evaluation has the figures of `coppice model evaluate --json` on the same predictions.
 //
 // testdata/*.json hold a schema, a table, the predictions of a model and that command's output.
 

@@ -1,5 +1,5 @@
-// How far predicted numbers are off, beside always answering the mean of the same rows: the figures of
-// `coppice model evaluate` (common/evaluation/number_evaluation.cc), computed in the browser.
+// How far predicted numbers are off, compared with always answering the mean of the same rows: the figures
+// of `coppice model evaluate` (common/evaluation/number_evaluation.cc), computed in the browser.
 //
 // Every figure is an exact function of the rows added: on private rows it is itself a release.
 
@@ -12,14 +12,14 @@ export interface NumberScores {
   rows: number;
   mse: number;
   rmse: number;
-  /** Of the rmse, 95 %; from 0 to infinity for a single row. */
+  /** The interval of the rmse, 95 %; from 0 to infinity for a single row. */
   interval: Interval;
   mae: number;
-  /** Null if all rows have one and the same target. */
+  /** Null if all rows have the same target. */
   r2: number | null;
-  /** Of always answering the mean. */
+  /** The scores of always answering the mean. */
   mean: {value: number; rmse: number; mae: number};
-  /** By how much the rmse is below the mean's, with its paired interval. */
+  /** How far the rmse is below the mean's, with its paired interval. */
   gain: number;
   gainInterval: Interval;
 }
@@ -29,7 +29,7 @@ const enum Term { FromFirst, Distance, Error }
 
 type Terms = [number, number, number];
 
-/** By how much the root of `mean` moves with its argument. */
+/** The derivative of the square root at `mean`. */
 function slopeOfRoot(mean: number): number {
   return mean > 0 ? 1 / (2 * Math.sqrt(mean)) : 0;
 }
@@ -86,7 +86,7 @@ export class NumberEvaluation {
   }
 }
 
-/** One sentence: whether answers beat always answering the mean. */
+/** Says in one sentence whether answers beat always answering the mean. */
 export function numberVerdict({mean, gain, gainInterval: {low, high}}: NumberScores): string {
   const rmse = significant(mean.rmse);
   if (low > 0) return `Better than always answering the mean (RMSE ${rmse}) by ${significant(gain, 3)} (${significant(low, 3)} to ${significant(high, 3)}).`;

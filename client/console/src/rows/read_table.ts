@@ -1,5 +1,5 @@
-// Reads a CSV file of the user's in blocks, as rows that the API takes. The file stays in the browser; what
-// pages send of it is what they say that they send.
+// Reads a user's CSV file in blocks, as rows for the API. The file stays in the browser; pages send only
+// what they say they send.
 
 import type {MessageInitShape} from '@bufbuild/protobuf';
 import type {RowBlockSchema} from 'proto/dataset_pb';
@@ -9,7 +9,7 @@ import {classEncoder, encodeTarget, fieldEncoder, type EncodedField} from './enc
 import {InputError, listOf} from './errors';
 import type {TableFormat} from './schema_file';
 
-/** How many fields were changed on the way in. */
+/** The number of fields that were changed on reading. */
 export interface ReadNotes {
   clamped: number;
   rounded: number;
@@ -19,22 +19,22 @@ export interface ReadNotes {
 }
 
 export interface Block {
-  /** Number of rows before these. */
+  /** Number of rows before this block. */
   firstRow: number;
   rows: number;
-  /** One a feature, `rows` values each. */
+  /** One per feature, with `rows` values each. */
   columns: Float64Array[];
-  /** Classification: one a row. */
+  /** For classification: one per row. */
   labels: Uint32Array;
-  /** Regression: one a row. */
+  /** For regression: one per row. */
   targets: Float64Array;
 }
 
 export interface ReadOptions {
   format?: TableFormat;
-  /** 'ignored': the label's column need not be there, nor is it looked at. */
+  /** 'ignored': the label's column may be missing, and is not read. */
   labels: 'required' | 'ignored';
-  /** Refuses what would be clamped, rounded or taken as "other". */
+  /** Refuses fields that would be clamped, rounded or read as "other". */
   strict?: boolean;
   blockRows?: number;
   maxRows?: number;
@@ -42,7 +42,7 @@ export interface ReadOptions {
   signal?: AbortSignal;
   /** Share of the file that was read, from 0 to 1. */
   onProgress?: (share: number) => void;
-  /** The next block is read when this one's promise is kept. */
+  /** The next block is read when the promise resolves. */
   onBlock: (block: Block) => void | Promise<void>;
 }
 
@@ -185,7 +185,7 @@ async function* textOf(file: Blob, signal: AbortSignal | undefined): AsyncGenera
 
 /**
  * Reads `file` by `schema`. Errors are InputErrors that name the line and never a value; an abort throws the
- * signal's reason. Holds two blocks at most.
+ * signal's reason. Holds at most two blocks.
  */
 export async function readTable(file: Blob, schema: Schema, options: ReadOptions): Promise<{rows: number; notes: ReadNotes}> {
   const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
@@ -209,13 +209,13 @@ export async function readTable(file: Blob, schema: Schema, options: ReadOptions
   return {rows: sink.rows, notes: sink.notes};
 }
 
-/** For AppendRows and MeasureCurve. */
+/** Converts a block for AppendRows and MeasureCurve. */
 export function toRowBlock(block: Block, schema: Schema): MessageInitShape<typeof RowBlockSchema> {
   const columns = block.columns.map(values => ({values: Array.from(values)}));
   return schema.target === undefined ? {columns, labels: Array.from(block.labels)} : {columns, targets: Array.from(block.targets)};
 }
 
-/** For Predict and CreateStudy. */
+/** Converts a block for Predict and CreateStudy. */
 export function toRows(block: Block): {values: number[]}[] {
   return Array.from({length: block.rows}, (_, row) => ({values: block.columns.map(column => column[row]!)}));
 }

@@ -6,17 +6,17 @@ import {FeatureSchema, SchemaSchema, type Feature, type Schema} from 'proto/sche
 import type {Delimiter} from './csv';
 import {InputErrors, listOf} from './errors';
 
-/** How a table's file is written; no part of what a study or a dataset is. */
+/** How a table's file is written; not part of a study or a dataset. */
 export interface TableFormat {
   delimiter: Delimiter;
-  /** Texts that stand for a missing value, besides the empty one. */
+  /** Texts that stand for a missing value, in addition to the empty one. */
   missing: string[];
 }
 
 export interface SchemaFile {
   schema: Schema;
   format: TableFormat;
-  /** Names of columns whose bounds or values were read off rows; the label's is among them. */
+  /** Names of the columns, including the label's, whose bounds or values were read off rows. */
   fromRows: string[];
 }
 
@@ -31,7 +31,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether one letter more, less, other or swapped makes `name` into `meant`. */
+/** Whether inserting, dropping, changing or swapping one letter turns `name` into `meant`. */
 function isMisspelling(name: string, meant: string): boolean {
   let a = name.toLowerCase(), b = meant;
   while (a !== '' && b !== '' && a[0] === b[0]) [a, b] = [a.slice(1), b.slice(1)];

@@ -1,6 +1,6 @@
-// How often each of many numbers occurs, in two groups: common/evaluation/value_counts.cc has the same rules.
+// Counts how often each number occurs, in two groups, by the rules of common/evaluation/value_counts.cc.
 
-/** Exact up to `maxDistinct` different values; beyond that each is rounded to the nearest of as many even steps. */
+/** Exact up to `maxDistinct` different values; beyond that it rounds each to the nearest of that many even steps. */
 export class ValueCounts {
   #counts = new Map<number, [number, number]>();
   #isExact = true;
@@ -16,7 +16,7 @@ export class ValueCounts {
     if (this.#isExact && this.#counts.size > this.maxDistinct) this.#coarsen();
   }
 
-  /** By rising value. */
+  /** In ascending order of value. */
   sorted(): [number, [number, number]][] {
     return [...this.#counts].sort(([a], [b]) => a - b);
   }
@@ -45,8 +45,8 @@ export class ValueCounts {
 }
 
 /**
- * The area under the ROC curve: how likely a random member of group 1 has a larger value than one of group
- * 0, ties counting half. Null if a group is empty.
+ * The area under the ROC curve: the probability that a random member of group 1 has a larger value than one of
+ * group 0, with ties counting half. Null if a group is empty.
  */
 export function rocArea(values: ValueCounts): number | null {
   let below = 0, seconds = 0, pairs = 0;

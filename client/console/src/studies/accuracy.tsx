@@ -1,5 +1,5 @@
-// What accuracy a study may be expected to reach, which models were built from it, and what they reach on
-// rows that the user has.
+// What accuracy a study can be expected to reach, which models were built from it, and what they reach on
+// the user's rows.
 
 import {useState} from 'preact/hooks';
 import type {ForecastStudyResponse} from 'proto/study_pb';
@@ -137,7 +137,7 @@ function BuildModel({id, study, onBuilt}: {id: string; study: StudyProps['study'
   </details>;
 }
 
-/** Beside each other: what was foreseen at these numbers of reports, and what the model reached. */
+/** What was forecast at these numbers of reports, next to what the model reached. */
 function Compare({forecast, reached}: {forecast: ForecastStudyResponse; reached: {model: string; evaluation: Evaluation}}) {
   const {evaluation} = reached, result = forecast.forecast;
   if (result === undefined) return null;

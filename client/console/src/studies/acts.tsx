@@ -1,4 +1,4 @@
-// What can be done with a study for good: seal it, delete it. Both ask first.
+// The irreversible acts on a study: seal it, delete it. Both ask first.
 
 import {useState} from 'preact/hooks';
 import {studies} from '../api/clients';

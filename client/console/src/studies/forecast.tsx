@@ -1,4 +1,4 @@
-// Forecasts of studies: of one that is planned, and of one that exists.
+// Forecasts for studies, planned and existing.
 
 import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
 import {count, countOf, decimal, delta, entryOf, epsilon, signedDecimal, significant} from '../parts/format';
@@ -14,7 +14,7 @@ export function rangeText(range: Range | undefined): string {
   return range === undefined ? '–' : `${decimal(range.mean)} (${decimal(range.low)} to ${decimal(range.high)})`;
 }
 
-/** The accuracy or, where a number is predicted, the root of the mean squared error. */
+/** The accuracy or, where a number is predicted, the root mean squared error. */
 export function accuracyOf(outlook: Outlook): Range | undefined {
   return outlook.accuracy ?? outlook.rmse;
 }

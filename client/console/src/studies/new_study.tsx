@@ -1,4 +1,4 @@
-// #/studies/~new: from a schema and public rows to a forecast, and to a study.
+// #/studies/~new: leads from a schema and public rows to a forecast, and to a study.
 
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {Criterion, SplitRule, type PreviewStudyResponse} from 'proto/study_pb';
@@ -25,7 +25,7 @@ interface PublicRows {
   notes: ReadNotes;
 }
 
-// What one request may hold, about: the daemon refuses more than 64 MiB unless told otherwise.
+// About what one request may hold: the daemon refuses more than 64 MiB unless told otherwise.
 const MOST_PUBLIC_BYTES = 48 << 20;
 const TREES = 64, TREES_WITHOUT_LABELS = 256, DEPTH = 6; // as coppice study create
 const MIN_EPSILON = 10_000_000n, MAX_EPSILON = 20_000_000_000n;
@@ -88,7 +88,7 @@ interface Reading {
 
 const NOT_READING: Reading = {running: false, error: null};
 
-/** `onDraft` is told how the draft changes: files are read while others may be chosen. */
+/** `onDraft` gets a function of the draft, as files may be chosen while others are read. */
 function Inputs({draft, onDraft}: {draft: Draft; onDraft: (change: (before: Draft) => Draft) => void}) {
   const [schemaName, setSchemaName] = useState<File | null>(null);
   const [rowsFile, setRowsFile] = useState<File | null>(null);
@@ -113,7 +113,7 @@ function Inputs({draft, onDraft}: {draft: Draft; onDraft: (change: (before: Draf
     setRowsFile(file);
     again({});
   };
-  // Rows are of the file that is shown, under the schema that is shown: what was being read before is dropped.
+  // Rows belong to the file and the schema shown: what was being read before is dropped.
   useEffect(() => {
     setRead(NOT_READING);
     if (rowsFile === null || draft.schema === null || draft.withoutRows) return;

@@ -1,4 +1,4 @@
-// The reports of a study: how many, with which outcome, over time, and what the sums say of the devices.
+// The reports of a study: how many, with which outcome, over time, and what the sums say about the devices.
 
 import {useEffect, useMemo, useRef} from 'preact/hooks';
 import {ReportOutcome, type GetReportHistoryResponse} from 'proto/study_pb';
@@ -53,8 +53,8 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
 }
 
 /**
- * Loads the study anew when its history shows new reports, or now and then if there is no history. No more often
- * than every STUDY_MS: it comes with all of its trees.
+ * Reloads the study when its history shows new reports, or now and then if there is no history. At most once
+ * per STUDY_MS, as a study comes with all of its trees.
  */
 function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, reload: () => void): void {
   const total = history?.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
@@ -65,7 +65,7 @@ function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHisto
   const look = () => {
     if (document.visibilityState !== 'visible' || Date.now() - loadedAt.current < STUDY_MS) return;
     if (!hasNoHistory && latest.current === shown.current) return;
-    // The first history is as old as the study that is shown.
+    // The first history is as old as the study shown.
     if (hasNoHistory || shown.current !== undefined) {
       reload();
       loadedAt.current = Date.now();

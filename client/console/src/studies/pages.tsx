@@ -1,4 +1,4 @@
-// The pages under #/studies: the list, #/studies/~new, and of one study its parts.
+// The pages under #/studies: the list, #/studies/~new, and the parts of one study.
 
 import type {FamilyProps} from '../app';
 import {StudyList} from './list';

@@ -1,4 +1,4 @@
-// What has come of a study's reports through its relay, in batches.
+// The reports of a study that came through its relay, in batches.
 
 import {BatchState, ReportOutcome, type Batch, type Study} from 'proto/study_pb';
 import {count, countOf, entryOf} from '../parts/format';
@@ -8,7 +8,7 @@ import {BATCH_STATES, relayText} from './words';
 
 const ACCEPTED = (batch: Batch) => batch.counts.find(({outcome}) => outcome === ReportOutcome.ACCEPTED)?.reports ?? 0n;
 
-/** Nothing for a study whose devices answer the curator itself. */
+/** Empty for a study whose devices answer the curator directly. */
 export function RelaySection({study}: {study: Study}) {
   const relay = study.relay, settings = study.settings?.relay;
   if (relay === undefined || settings === undefined) return null;

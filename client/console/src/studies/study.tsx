@@ -1,4 +1,4 @@
-// #/studies/ID: one study. Its parts are pages of their own, so that trees are drawn when they are asked for.
+// #/studies/ID: one study. Its parts are pages of their own, so that trees are drawn only on demand.
 
 import {StudyState, type Study} from 'proto/study_pb';
 import {studies} from '../api/clients';
@@ -17,7 +17,7 @@ import {STATES} from './words';
 
 const PARTS: readonly (readonly [string, string])[] = [['', 'Reports'], ['accuracy', 'Models'], ['trees', 'Trees'], ['terms', 'Terms']];
 
-/** A study that is here: it has terms. */
+/** A study that exists, as it has terms. */
 export type WholeStudy = Study & {terms: NonNullable<Study['terms']>};
 
 export interface StudyProps {

@@ -1,4 +1,4 @@
-// The trees of a study, with what the reports say of their nodes.
+// The trees of a study, with what the reports say about their nodes.
 
 import {useMemo, useState} from 'preact/hooks';
 import type {GetCountsResponse, NodeCounts} from 'proto/study_pb';
@@ -49,7 +49,7 @@ function Estimate({counts, classes}: {counts: NodeCounts | undefined; classes: r
     {rows.estimate > 2 * rows.standardError && <Mostly counts={counts} classes={classes}/>}</span>;
 }
 
-/** Said only of nodes that surely hold rows: in others it would be noise. */
+/** Shown only for nodes that surely hold rows: in others it would be noise. */
 function Mostly({counts, classes}: {counts: NodeCounts; classes: readonly string[]}) {
   const estimates = counts.classes.map(each => Math.max(each.estimate, 0));
   const total = estimates.reduce((sum, each) => sum + each, 0), most = Math.max(...estimates), name = classes[estimates.indexOf(most)];

@@ -26,7 +26,7 @@ export const MECHANISMS: Record<Mechanism, string> = {
   [Mechanism.SIGNED_HADAMARD]: 'signed_hadamard',
 };
 
-/** What one device sends, as docs/research/mechanisms.md has it. */
+/** What one device sends, by docs/research/mechanisms.md. */
 export const SENDS: Record<Mechanism, string> = {
   [Mechanism.UNSPECIFIED]: 'a report that this console does not know',
   [Mechanism.LAPLACE_SPLIT]: 'two vectors with discrete Laplace noise of scale 4/ε, one over leaves and one over classes',

@@ -1,4 +1,4 @@
-// Cuts of numeric features as people read them, by the rules of common/tree/cuts.h: different cuts of a
+// Cuts of numeric features in readable form, by the rules of common/tree/cuts.h: different cuts of a
 // feature have different texts, in the same order.
 
 import {SplitKind, type Forest} from 'proto/forest_pb';
@@ -22,7 +22,7 @@ export function nextBelow(x: number): number {
   return view.getFloat64(0);
 }
 
-/** Without an exponent where that stays readable. */
+/** Has no exponent where that stays readable. */
 export function readableNumber(value: number): string {
   const text = String(value);
   const size = Math.abs(value);
@@ -40,12 +40,12 @@ function roundUp(x: number, decimals: number): number | null {
   const power = 10 ** decimals;
   let scaled = Math.ceil(x * power);
   if (!(Math.abs(scaled) < MOST_SCALED)) return null;
-  while (scaled / power < x) ++scaled; // the product may have been rounded, either way
+  while (scaled / power < x) ++scaled; // the product may have been rounded up or down
   while ((scaled - 1) / power >= x) --scaled;
   return scaled / power + 0; // -0 is 0
 }
 
-/** The cut itself, in the form that has fewer digits. */
+/** The cut itself, in the form with fewer digits. */
 export function exactCut(threshold: number): Cut {
   const below = nextBelow(threshold) + 0, exact = threshold + 0;
   if (!Number.isFinite(below)) return {number: exact, inclusive: false};
@@ -62,7 +62,7 @@ export interface NumericRange {
 export class ReadableCuts {
   readonly #thresholds = new Map<number, number[]>();
 
-  /** `rangeOf` says what is known of a feature; null of one that is not numeric. */
+  /** `rangeOf` tells what is known of a feature; null for one that is not numeric. */
   constructor(forest: Forest, private readonly rangeOf: (feature: number) => NumericRange | null) {
     for (const {kinds, features, thresholds} of forest.trees) {
       let split = 0, numeric = 0;

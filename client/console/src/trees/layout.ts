@@ -1,16 +1,16 @@
-// A tree as the API has it, in preorder, made into one that can be walked.
+// Turns a tree of the API, in preorder, into one that can be walked.
 
 import {SplitKind, type Tree} from 'proto/forest_pb';
 
 const NONE = -1;
 
-/** Columns with one entry a node, in preorder; the root is 0. */
+/** Columns with one entry per node, in preorder; the root is 0. */
 export interface TreeLayout {
   size: number;
   leaves: number;
   depth: number;
   kinds: readonly SplitKind[];
-  /** Of splits; NONE of leaves. */
+  /** The features of splits; NONE for leaves. */
   features: Int32Array;
   thresholds: Float64Array;
   categories: Int32Array;
@@ -18,12 +18,12 @@ export interface TreeLayout {
   right: Int32Array;
   parents: Int32Array;
   depths: Int32Array;
-  /** Numbers of the first leaf below each node, and behind the last. */
+  /** Numbers of the first leaf below each node, and of the one after the last. */
   firstLeaf: Int32Array;
   endLeaf: Int32Array;
 }
 
-/** Throws if the columns do not fit each other: then a daemon has sent something that is no tree. */
+/** Throws if the columns do not fit each other: then the daemon sent something that is not a tree. */
 export function layOut(tree: Tree): TreeLayout {
   const size = tree.kinds.length, numbers = () => new Int32Array(size).fill(NONE);
   const made: TreeLayout = {size, leaves: 0, depth: 0, kinds: tree.kinds, features: numbers(), thresholds: new Float64Array(size),
@@ -61,12 +61,12 @@ export function isLeaf(tree: TreeLayout, node: number): boolean {
   return tree.kinds[node] === SplitKind.LEAF;
 }
 
-/** Whether `node` is where rows go of which the condition of its parent holds. Of no meaning for the root. */
+/** Whether rows that meet the condition of `node`'s parent go to `node`. Meaningless for the root. */
 export function isLeft(tree: TreeLayout, node: number): boolean {
   return tree.parents[node] === node - 1;
 }
 
-/** Whether a row whose value of `feature` is missing can come to `node`. */
+/** Whether a row that lacks `feature` can reach `node`. */
 export function missingArrives(tree: TreeLayout, node: number, feature: number): boolean {
   for (let child = node, up = tree.parents[node]!; up !== NONE; child = up, up = tree.parents[up]!) {
     if (tree.features[up] !== feature) continue;
@@ -76,7 +76,7 @@ export function missingArrives(tree: TreeLayout, node: number, feature: number):
   return true;
 }
 
-/** Nodes in the order in which they are drawn: those whose every ancestor is in `open`. */
+/** Nodes in drawing order: those whose every ancestor is in `open`. */
 export function visibleNodes(tree: TreeLayout, open: ReadonlySet<number>): number[] {
   const nodes: number[] = [], ahead = [0];
   for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {

@@ -11,12 +11,12 @@ import {missingArrives, type TreeLayout} from './layout';
 export interface TreeFeature {
   name: string;
   unit: string;
-  /** Of a categorical feature. */
+  /** The values of a categorical feature. */
   values: readonly string[] | null;
   range: NumericRange | null;
 }
 
-/** The schema's features and, after these, the derived ones. */
+/** The schema's features, followed by the derived ones. */
 export function treeFeatures(schema: Schema, derived: readonly DerivedFeature[] = []): TreeFeature[] {
   const features = schema.features.map(({name, type}): TreeFeature => {
     if (type.case === 'categorical') return {name, unit: '', values: type.value.values, range: null};
@@ -31,7 +31,7 @@ export function treeFeatures(schema: Schema, derived: readonly DerivedFeature[] 
   return [...features, ...made];
 }
 
-// What is compared must stand within the row, however long the name is.
+// The comparison must fit in the row, however long the name is.
 const MOST_OF_NAME = 60;
 
 export class Questions {

@@ -44,7 +44,7 @@ test('only what is open is drawn', () => {
 test('questions are those of coppice model show', () => {
   const questions = new Questions(create(ForestSchema, {trees: [TREE]}), treeFeatures(SCHEMA));
   const tree = layOut(TREE);
-  // No missing age comes to node 4, where it would be asked for again.
+  // A missing age never reaches node 4, which would ask for it again.
   assert.deepEqual([0, 1, 4, 6].map(node => questions.of(tree, node)),
     ['age <= 37 years or missing', 'plan = plus or missing', 'age is missing', 'plan is none of the known or missing']);
 });
