@@ -1,6 +1,6 @@
-// What a local study promises besides the epsilon of each report: to readers of its models alone,
-// and, where its reports come in batches of a relay, towards a curator that does not collude with
-// it.
+// Computes what a local study promises besides the epsilon of each report: to those who read only
+// its models, and, where its reports come in batches of a relay, against a curator that does not
+// collude with the relay.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
@@ -19,9 +19,9 @@ namespace coppice::curator {
 // Guarantee  the assumptions are those of docs/research/mechanisms.md#amplification, with the
 //            default share of dishonest reports and the default delta; epsilon is rounded up.
 //            Neighbours: any value of one device's row for any other.
-// Units      `two_sided_mass` is the largest of all trees. Nothing is promised (epsilon 0) where
-//            devices show public features, whose reports cannot stand for one another, for no
-//            honest report, and where it would be no less than `local`.
+// Units      `two_sided_mass` is the largest of all trees. Promises nothing (epsilon 0) if there
+//            are public features, whose reports cannot stand for one another, if no report is
+//            honest, or if the bound would not be less than `local`.
 inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
                                     double two_sided_mass, uint64_t reports) {
   if (!schema.public_features().empty()) return {};
@@ -36,17 +36,17 @@ inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
           .dishonest_millionths = kDefaultDishonestMillionths};
 }
 
-// What is promised towards the curator. Epsilon 0: nothing.
+// The promise against the curator. Epsilon 0 promises nothing.
 struct BatchBound {
   uint64_t epsilon_nanos = 0;
-  uint64_t honest_reports = 0;  // that are left of each batch
+  uint64_t honest_reports = 0;  // left of each batch
 };
 
 // Guarantee  the assumptions are those of docs/relay.md#the-theorem; epsilon is rounded up.
 //            Neighbours as above.
-// Units      `reports` of the smallest batch; `delta_atto` in 1e-18; `two_sided_mass` is the
-//            largest of all trees. Nothing is promised for no honest report, and where it would be
-//            less than a hundredth below `local` (PromisedEpsilon()).
+// Units      `reports` is of the smallest batch; `delta_atto` in 1e-18; `two_sided_mass` is the
+//            largest of all trees. Promises nothing if no report is honest, or if the bound would
+//            be less than a hundredth below `local` (PromisedEpsilon()).
 inline BatchBound BoundForBatches(const Budget& local, double two_sided_mass, uint64_t reports,
                                   uint32_t dishonest_millionths, uint64_t delta_atto) {
   const uint64_t honest =
