@@ -1,4 +1,4 @@
-// What a study's model cost and assumed: MakeCertificate() and SetRelayBound().
+// Says what a study's model cost and assumed: MakeCertificate() and SetRelayBound().
 
 #include <algorithm>
 #include <cstdint>
@@ -68,14 +68,14 @@ double LargestMass(const StudyDefinition& definition) {
   return mass;
 }
 
-// Models of an open study show, beside later ones, which reports came between.
+// Two models of an open study together show which reports came in between, so there is no bound.
 ReadersBound ReadersOf(const StudyDefinition& definition, uint64_t reports, StudyState state) {
   if (state == StudyState::kOpen) return {};
   return BoundForReaders(*definition.terms->schema, definition.terms->epsilon,
                          LargestMass(definition), reports);
 }
 
-// What the promise rests on; SetRelayBound() adds what it comes to.
+// The inputs of the relay's bound; SetRelayBound() adds its value.
 RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& batches) {
   const std::optional<RelaySettings>& relay = definition.settings.relay;
   if (!relay.has_value() || batches.counted == 0) return {};

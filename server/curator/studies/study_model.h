@@ -1,4 +1,4 @@
-// A model of a study: which may be asked for, and how it is estimated.
+// Models of a study: which requests are allowed, and how they are estimated.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
@@ -19,47 +19,47 @@
 
 namespace coppice::curator {
 
-// Returns the options that `asked` comes to. A study that ignores its public labels is estimated
-// from its reports alone; InvalidArgument for an estimator that cannot be, and for a value that the
-// schema does not have. FailedPrecondition if the study does not tell its reports apart by value.
+// Returns `asked`, adapted to the study. A study that ignores its public labels is estimated from
+// its reports alone. InvalidArgument for an estimator that needs them and for a value that the
+// schema lacks. FailedPrecondition if the study does not tell its reports apart by value.
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
 
-// FailedPrecondition if the study gives no model now, because its sums were deleted or it has too
-// few accepted reports.
+// FailedPrecondition if the study gives no model now: its sums were deleted or it has too few
+// accepted reports.
 absl::Status CheckGivesModel(const Study& study);
-// The same of counts.
+// The same check for counts.
 absl::Status CheckGivesCounts(const Study& study);
 
-// Returns `existing`, which has the id that was asked for, if the same request made it; else
+// Returns `existing`, the model with the requested id, if the same request made it; else
 // AlreadyExists.
 absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                             absl::string_view study,
                                             const EstimatorOptions& options);
 
-// The certificate of a model that rests on `reports` of the study, in `state`, and on its relay's
-// `batches` if there are any. The estimator's diagnosis, and SetRelayBound(), are left out.
+// The certificate of a model on `reports` of the study in `state`, and on its relay's `batches` if
+// any. The caller adds the estimator's diagnosis and calls SetRelayBound().
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports, StudyState state, const BatchSummary& batches);
 
-// Adds what is promised towards a curator that does not collude with the relay, or takes out what
-// it would rest on if that is nothing. `forest` is the model's, by which whoever verifies it
-// computes the promise anew; pruning may have taken leaves of those that devices answered in.
+// Adds the bound against a curator that does not collude with the relay, or clears its inputs if
+// there is no bound. `forest` is the model's, from which a verifier recomputes the bound; pruning
+// may have removed leaves that devices answered in.
 void SetRelayBound(const StudyDefinition& definition, const Forest& forest,
                    Certificate& certificate);
 
-// Estimates `study` from its current sums, with the certificate that says what the model cost and
-// assumed. Only kSmooth needs `basis`, that of the study's model forest and public rows. Asks
-// `cancel` before each tree, and in between. Where all features are public, `store` holds the
-// reports. FailedPrecondition if fewer than the study's minimum of reports have the value that
-// `options` say.
+// Estimates `study` from its current sums, with a certificate of what the model cost and assumed.
+// Only kSmooth needs `basis`, made from the study's model forest and public rows. Calls `cancel`
+// before each tree and in between. `store` holds the reports where all features are public.
+// FailedPrecondition if fewer than the study's minimum of reports have the value that `options`
+// name.
 absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel);
 
-// As Studies::GetPublicSide() says.
+// Errors as Studies::GetPublicSide().
 absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study);
 
-// Breaks the current sums down as Studies::GetCounts() says; `store` holds the public rows.
+// Breaks the current sums down as Studies::GetCounts() does; `store` holds the public rows.
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
                                        const CountsRequest& request);
 
