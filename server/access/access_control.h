@@ -1,4 +1,4 @@
-// The policy that holds now, and how it is replaced while calls go on.
+// The access policy in force, which can be replaced while calls go on.
 
 #ifndef COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
 #define COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
@@ -14,13 +14,13 @@
 
 namespace coppice::access {
 
-// Guarantee  a call is judged by one policy from end to end. A file that is refused changes
-//            nothing: the policy before it stays.
+// Guarantee  One policy judges a call from end to end. A rejected file changes nothing: the policy
+//            before it stays.
 // Threads    safe to share.
 class AccessControl {
  public:
   // Reads the policy in the file `path`. InvalidArgument if it lists certificates and
-  // `takes_certificates` is false: then no client is asked for one.
+  // `takes_certificates` is false, because then no client is asked for one.
   static absl::StatusOr<std::unique_ptr<AccessControl>> Open(const std::string& path,
                                                              bool takes_certificates);
 

@@ -31,7 +31,7 @@ absl::Status NoCredential(RoleSet wanted, const Credentials& credentials) {
       "--token-file FILE)"));
 }
 
-// Adds what `grant` allows of `method`.
+// Adds what `grant` allows for `method`.
 void Allow(const Grant& grant, const Method& method, owners::Caller& caller) {
   if (!grant.roles.Meets(method.roles)) return;
   const bool of_everything = grant.resources.empty() || grant.resources.MatchAll();

@@ -1,5 +1,5 @@
-// Who may do what to which resources: bearer tokens and client certificates, with the roles and the
-// resources of each.
+// Decides who may do what to which resources: bearer tokens and client certificates, with the roles
+// and resources of each.
 
 #ifndef COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
 #define COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
@@ -23,80 +23,80 @@
 
 namespace coppice::access {
 
-// What a call shows of its caller.
+// The credentials that a call shows.
 struct Credentials {
   std::optional<std::string> authorization{};        // the header's value
-  std::optional<Sha256Digest> certificate_sha256{};  // of a certificate that TLS has verified
+  std::optional<Sha256Digest> certificate_sha256{};  // of a certificate verified by TLS
 };
 
-// Roles, and what they are for. The two belong together: the roles of one grant do nothing for the
-// resources of another.
+// Roles and the resources they apply to. The two belong together: one grant's roles do not apply to
+// another's resources.
 struct Grant {
   Grant(RoleSet r = {}, owners::Patterns p = {}) : roles(r), resources(std::move(p)) {}
 
   RoleSet roles;
-  // None: what the entry's name owns; for a device every study, and for an admin everything.
+  // Empty: what the entry's name owns; for a device every study, for an admin everything.
   owners::Patterns resources;
 };
 
 struct PolicyEntry {
-  std::string name;       // whose it is; entries of one name are one owner
-  Sha256Digest sha256{};  // of the token's text, or of the certificate's DER form
+  std::string name;       // the owner; entries with the same name are one owner
+  Sha256Digest sha256{};  // of a token's text or a certificate's DER form
   RoleSet roles;
   absl::Time expires = absl::InfiniteFuture();
   owners::Patterns resources{};
 };
 
-// Of whoever shows no credential that is listed. No entry may have this name.
+// The name of callers without a listed credential. No entry may have it.
 inline constexpr absl::string_view kAnonymousName = "anonymous";
 
-// The name in "quotas" for owners that are not in it.
+// The key in "quotas" for owners that are not listed.
 inline constexpr absl::string_view kEveryOtherOwner = "*";
 
 struct Identity {
   std::string name;  // of the token's entry if one is shown, else of the certificate's
   std::vector<Grant> grants;
-  std::vector<Sha256Digest> entries{};  // of the credentials that are good
+  std::vector<Sha256Digest> entries{};  // of the valid credentials
 
   RoleSet roles() const;
 };
 
-// The hash of a token is compared with every entry, each in constant time (CRYPTO_memcmp), and the
-// loop does not end early: how long it takes tells how many entries there are. (Looking the hash up
-// would tell little too, for nobody can choose a token by its hash; but that needs an argument, and
-// this needs none, at some 20 ns an entry.) Certificates are public, and compared plainly.
+// A token's hash is compared with every entry, each in constant time (CRYPTO_memcmp), without
+// stopping early: the time reveals only the number of entries. (Looking the hash up would reveal
+// little too, since nobody can choose a token by its hash, but that needs an argument; this needs
+// none, at about 20 ns per entry.) Certificates are public and compared plainly.
 //
-// Guarantee  a caller has the grant of `anonymous` and those of each credential that it shows; a
-//            method that the table does not name is refused. A token that is not known, or has
-//            expired, is refused also where nobody needs one: its bearer should learn of it. A
-//            certificate that is not listed adds nothing.
-// Errors     Unauthenticated: no credential, or one that is not good. PermissionDenied: a good one
-//            of another role. Both say what to do, and show nothing of any credential.
-// Threads    safe to share: it does not change.
+// Guarantee  A caller has the grant of `anonymous` and those of each credential that it shows. A
+//            method missing from the table is refused. An unknown or expired token is refused even
+//            where none is needed, so that its bearer learns of it. An unlisted certificate adds
+//            nothing.
+// Errors     Unauthenticated: no credential, or an invalid one. PermissionDenied: a valid one with
+//            another role. Both say what to do, and show nothing of any credential.
+// Threads    safe to share: immutable.
 class AccessPolicy {
  public:
   AccessPolicy(Grant anonymous, std::vector<PolicyEntry> tokens,
                std::vector<PolicyEntry> certificates,
                std::map<std::string, owners::Quota> quotas = {});
 
-  // Whether a call of `path` ("/package.Service/Method") is allowed, and to whom: nobody for what
-  // is open to everybody.
+  // Whether a call of `path` ("/package.Service/Method") is allowed, and the identity it is allowed
+  // to; an empty one for methods open to everybody.
   absl::StatusOr<Identity> Admit(absl::string_view path, const Credentials& credentials,
                                  absl::Time now) const;
   absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const {
     return Admit(path, credentials, now).status();
   }
 
-  // Who shows these. Unauthenticated as above, for a token.
+  // The identity with these credentials. Unauthenticated, as above, for an invalid token.
   absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
 
-  // Whose call of `path` it is and what it may touch, by the grants that allow the call: nothing if
-  // none does.
+  // The caller of a call of `path` and what it may touch, by the grants that allow the call;
+  // nothing if none does.
   owners::Caller CallerOf(absl::string_view path, const Credentials& credentials,
                           absl::Time now) const;
 
-  // The quota of a name, else that of kEveryOtherOwner, else none. What has no owner has none
-  // either.
+  // The quota of a name, else that of kEveryOtherOwner, else none. Resources without an owner have
+  // no quota.
   owners::Quota QuotaOf(const std::string& owner) const;
 
   const Grant& anonymous() const { return anonymous_; }

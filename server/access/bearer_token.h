@@ -1,9 +1,9 @@
-// Tokens that callers bear: made here, kept as hashes only.
+// Makes the tokens that callers bear; only their hashes are kept.
 //
-// Token      "coppice_" and 32 bytes of OpenSSL's private generator in base64url without padding
-//            (43 characters): the prefix lets scanners of code and logs find one that leaked.
-// Guarantee  nobody guesses one (256 bits), and a plain SHA-256 of it is enough to keep: there is
-//            no dictionary of such tokens to try, so neither salt nor a slow hash adds anything.
+// A token is "coppice_" and 32 bytes of OpenSSL's private generator in base64url without padding
+// (43 characters). The prefix lets scanners of code and logs find leaked tokens.
+// Guarantee  Nobody can guess a token (256 bits), so keeping a plain SHA-256 of it is safe: there
+//            is no dictionary to try, and neither salt nor a slow hash would add anything.
 
 #ifndef COPPICE_SERVER_ACCESS_BEARER_TOKEN_H_
 #define COPPICE_SERVER_ACCESS_BEARER_TOKEN_H_
@@ -21,7 +21,7 @@ inline constexpr absl::string_view kTokenPrefix = "coppice_";
 // Unavailable if the system's random source fails.
 absl::StatusOr<std::string> MakeBearerToken();
 
-// Of the token's text.
+// The hash of the token's text.
 Sha256Digest HashOfToken(absl::string_view token);
 
 }  // namespace coppice::access

@@ -7,7 +7,7 @@
 namespace coppice::access {
 namespace {
 
-constexpr RoleSet kNobody = {};  // but for what is open to everybody
+constexpr RoleSet kNobody = {};  // except for methods open to everybody
 constexpr RoleSet kAdmins = {Role::kAdmin};
 constexpr RoleSet kTrainers = {Role::kTrainer, Role::kAdmin};
 constexpr RoleSet kAnalysts = {Role::kAnalyst, Role::kTrainer, Role::kAdmin};
@@ -23,14 +23,14 @@ constexpr Lane kBuilds = Lane::kBuilds;
 constexpr Lane kPreviews = Lane::kPreviews;
 
 constexpr absl::Duration kShort = kDefaultDeadline;
-// Longer: large answers over slow lines, and what waits for the disk or computes.
+// Longer times: for large answers over slow lines, for waiting on the disk, for computing.
 constexpr absl::Duration kOffer = absl::Seconds(30);
 constexpr absl::Duration kMinute = absl::Minutes(1);
 constexpr absl::Duration kPreview = absl::Minutes(5);
 constexpr absl::Duration kBuild = absl::Hours(1);
 constexpr absl::Duration kStream = absl::InfiniteDuration();
 
-constexpr bool kReads = false;  // or only counts: reports, predictions
+constexpr bool kReads = false;  // or changes only counts: reports, predictions
 constexpr bool kChanges = true;
 
 constexpr Privacy kPublic = Privacy::kPublic;

@@ -1,21 +1,21 @@
-// The one table of what may be called: an entry for each method that the daemon serves. It says who
-// may call it, which resources its request names, on which threads it runs, how long a call may
-// last, and what of it may be told. Nothing else lists methods.
+// The one table of methods, with an entry for each method that the daemon serves. An entry says who
+// may call it, which resources its request names, which threads run it, how long a call may last,
+// and what may be told about it. Nothing else lists methods.
 //
-// A call goes through three rooms:
+// A call passes through three parts of the code:
 //
 //   transport  gRPC, server/rpc. It looks the path up here and checks access, then starts the
-//              deadline, and only then parses. It finds out whose call it is, runs the handler on
-//              the entry's lane, and sends the status. Log and metrics read the entry at the end.
+//              deadline, and only then parses. It finds the caller, runs the handler on the entry's
+//              lane, and sends the status. Log and metrics read the entry at the end.
 //   registry   server/service/calls/handler_registry.h. Each class of handlers registers its own,
-//              a line for each. The line names no path: the type of the request tells the method.
-//              Every transport serves what is in the registry, and needs no list of its own.
+//              one line each. The line names no path: the type of the request determines the
+//              method. Every transport serves what is in the registry and needs no list of its own.
 //   handler    server/service: absl::Status Handler(const Caller&, const Request&, Response*). It
-//              includes no header of a transport. What more it needs it takes as an argument: a
+//              includes no header of a transport. It takes further needs as arguments: a
 //              CancelCheck, or a StreamCall for the messages of a stream.
 //
-// A new method of one request takes five files: its .proto, its handler (.h and .cc, where the line
-// stands that registers it), its entry here, and its command in client/cli if it has one.
+// A new method of one request takes five files: its .proto, its handler (.h, and .cc, which has the
+// line that registers it), its entry here, and its command in client/cli if it has one.
 
 #ifndef COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
 #define COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
@@ -29,45 +29,45 @@
 
 namespace coppice::access {
 
-// The threads that run a handler; of a stream, those that its messages run on when they take long.
-// A call is refused as ResourceExhausted, with the time to wait, if too much waits for them.
+// The threads that run a handler; for a stream, those that run slow messages. If too much waits for
+// them, a call is refused as ResourceExhausted, with the time to wait.
 enum class Lane : uint8_t {
-  kInline,    // the transport's own: answers from memory, and work that other threads finish
-  kPool,      // computes briefly, or waits for the disk
-  kBuilds,    // makes partitions and models, for up to an hour
-  kPreviews,  // computes for seconds and changes nothing
+  kInline,    // the transport's own: answers from memory, and work finished elsewhere
+  kPool,      // brief computations, or waiting for the disk
+  kBuilds,    // making partitions and models, for up to an hour
+  kPreviews,  // computations of seconds that change nothing
 };
 
-// What a call tells of private rows, and so no metric and no line of the log may say: how long a
-// job trains, an upload, a deletion or a backup takes, follows from how many rows there are and
-// from what noise was drawn. A job's owner sees its times; all others see jobs end, by day.
+// What a call reveals about private rows, which no metric and no line of the log may show: how long
+// a job trains, an upload, a deletion or a backup takes depends on the number of rows and on the
+// drawn noise. A job's owner sees its times; all others see jobs end, by day.
 enum class Privacy : uint8_t {
   kPublic,
   kPrivateDuration,
-  kPrivateEnd,  // and when it ends well or is cancelled, for then its job may have ended: a client
-                // cancels what it has no more use for, and may be faster than our OK. Of a block of
-                // rows also that it came, for there is a call per block
+  kPrivateEnd,  // also when it succeeds or is cancelled, since its job may then have ended: a
+                // client cancels what it no longer needs, and may be faster than our OK. For a
+                // block of rows also that it came, for there is a call per block
 };
 
-// What a call does with a resource that its request names (server/service/calls/resource_guard.h).
+// How a call uses a resource that its request names (server/service/calls/resource_guard.h).
 enum class Use : uint8_t {
   kSee,     // reads or changes one that its caller may see
-  kOwn,     // touches private rows, or tells when jobs run: the owner's alone
-  kMake,    // makes one of this id; one is chosen if it is empty
+  kOwn,     // touches private rows, or shows when jobs run: only for the owner
+  kMake,    // makes one with this id; if empty, one is chosen
   kSet,     // changes one that its caller may see, or makes it
-  kFilter,  // lists: its handler shows what its caller may see
-  kReport,  // reports to it: its handler answers them as those of no study
+  kFilter,  // lists: the handler shows what its caller may see
+  kReport,  // reports to it: the handler treats hidden ones as unknown
 };
 
 struct NamedResource {
-  absl::string_view field;  // of the request: "name", "spec.dataset"
-  absl::string_view kind;   // "studies", ...; empty: the name says
+  absl::string_view field;  // in the request: "name", "spec.dataset"
+  absl::string_view kind;   // "studies", ...; empty: part of the name
   Use use;
 };
 
-// Whom a method is for, besides its roles.
+// Restricts the callers of a method in addition to its roles.
 enum class Scope : uint8_t {
-  kNamed,     // who may use what the request names
+  kNamed,     // callers who may use what the request names
   kPublic,    // everybody: it touches no resource
   kOperator,  // an admin of everything
 };
@@ -75,31 +75,30 @@ enum class Scope : uint8_t {
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(10);
 
 struct Method {
-  absl::string_view path;  // "/package.Service/Method", as gRPC's :path has it; a zero follows
+  absl::string_view path;  // "/package.Service/Method", as in gRPC's :path; zero-terminated
   RoleSet roles;
   Lane lane;
-  absl::Duration deadline;  // from the request until the answer was read; streams have none
-  bool changes;             // if not, a call that ends well is logged for debugging only
+  absl::Duration deadline;  // from the request until the answer is read; infinite for streams
+  bool changes;             // if false, calls that succeed are logged only for debugging
   Privacy privacy;
   Scope scope;
   absl::Span<const NamedResource> names = {};
-  bool open = false;  // to everybody, whatever the policy says
+  bool open = false;  // for everybody, whatever the policy says
 };
 
-// Sorted by path. A method without an entry may be called by nobody, so that a new one is closed
-// until somebody decides; a test compares the table with what the daemon serves. An admin may call
-// everything that is in it.
+// Sorted by path. Nobody may call a method without an entry, so a new method is closed until
+// somebody decides; a test compares the table with what the daemon serves. An admin may call
+// everything in the table.
 absl::Span<const Method> AllMethods();
 
-// The entry of `path`; null if it has none.
+// The entry of `path`; null if there is none.
 const Method* FindMethod(absl::string_view path);
 
-// The deadline of its entry; without one the default, for there is no such method.
+// The deadline of the entry, or the default if there is no such method.
 absl::Duration DeadlineOf(absl::string_view path);
 
-// What the log and the metrics ask. `name` is a path without the slash in front; it need not be in
-// the table. One of ours that is not is taken for private, and every other for one that changes
-// something.
+// For the log and the metrics. `name` is a path without its leading slash, and need not be in the
+// table. If it is not, one of ours counts as private, and every name as changing something.
 bool HasPrivateDuration(absl::string_view name);
 bool HasPrivateEnd(absl::string_view name, absl::string_view code);  // gRPC's name of it: "OK"
 bool MayChange(absl::string_view name);

@@ -29,7 +29,7 @@ absl::Status Wrong(absl::string_view where, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(where, " ", problem));
 }
 
-// nlohmann's parser keeps the last of two members of one name; here neither is meant.
+// nlohmann's parser keeps the last of two members with one name; here both are rejected.
 absl::StatusOr<json> ParseJson(absl::string_view text) {
   std::vector<std::set<std::string>> open;
   std::string twice;
@@ -76,7 +76,7 @@ absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
   return roles;
 }
 
-// "roles": [...], or "role": "...". At least one.
+// Parses "roles": [...] or "role": "...", with at least one role.
 absl::StatusOr<RoleSet> RolesOfEntry(const json& entry, const std::string& where) {
   const bool one = entry.contains("role");
   if (one == entry.contains("roles")) {
@@ -120,7 +120,7 @@ absl::StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& w
   return expires;
 }
 
-// "resources": [...], which may be left out.
+// Parses the optional "resources": [...].
 absl::StatusOr<owners::Patterns> ResourcesOfEntry(const json& entry, const std::string& where) {
   const auto found = entry.find("resources");
   if (found == entry.end()) return owners::Patterns();
@@ -182,7 +182,7 @@ absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
   return entries;
 }
 
-// "anonymous": [roles], or {"roles": [...], "resources": [...]}.
+// Parses "anonymous": [roles] or {"roles": [...], "resources": [...]}.
 absl::StatusOr<Grant> ParseAnonymous(const json& root) {
   const auto found = root.find("anonymous");
   if (found == root.end()) return Grant();
@@ -211,7 +211,7 @@ absl::StatusOr<owners::Quota> ParseQuota(const json& members, const std::string&
   return quota;
 }
 
-// "quotas": {"team-a": {"studies": 10}, "*": {...}}. A name that no entry has is a misspelt one.
+// Parses "quotas": {"team-a": {"studies": 10}, "*": {...}}. Rejects names that no entry has.
 absl::StatusOr<std::map<std::string, owners::Quota>> ParseQuotas(
     const json& root, std::initializer_list<const std::vector<PolicyEntry>*> lists) {
   std::map<std::string, owners::Quota> quotas;

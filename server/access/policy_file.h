@@ -1,4 +1,4 @@
-// The file that an AccessPolicy is read from, JSON:
+// The JSON file that an AccessPolicy is read from:
 //
 //   {"anonymous": ["device"],
 //    "tokens": [{"name": "ops", "sha256": "...", "roles": ["admin"],
@@ -8,17 +8,16 @@
 //    "quotas": {"team-a": {"studies": 10, "bytes": 8000000000, "jobs": 2,
 //                          "tickets_per_second": 1000}, "*": {"studies": 3}}}
 //
-// Each of the four members may be left out; what is left out allows nothing. "sha256" is 64
-// hexadecimal digits, with or without colons between the bytes: of a token's text, or of a
-// certificate's DER form (what `openssl x509 -fingerprint -sha256` prints). "role" and one name may
-// stand for "roles". "resources" are patterns (server/owners/patterns.h), and may be left out.
-// "expires" is RFC 3339, of tokens only, and may be left out. "anonymous" may be an object with
-// "roles" and "resources" too. Names may repeat: while a token is rotated, the old and the new one
-// stand beside each other.
+// Each of the four members may be left out, which then allows nothing. "sha256" is 64 hexadecimal
+// digits, with or without colons between the bytes: of a token's text, or of a certificate's DER
+// form (as `openssl x509 -fingerprint -sha256` prints it). "role" with one name may replace
+// "roles". "resources" are patterns (server/owners/patterns.h) and optional. "expires" is RFC 3339,
+// for tokens only, and optional. "anonymous" may also be an object with "roles" and "resources".
+// Names may repeat: during a token's rotation the old and the new one stand side by side.
 //
 // Errors     ReadPolicy(): NotFound if the file cannot be read. Both: InvalidArgument that names
-//            the entry and what it wants. A member that is not known or comes twice is refused: a
-//            misspelt one must not widen or narrow what somebody may do.
+//            the entry and what it wants. Unknown and repeated members are rejected: a misspelt
+//            one must not widen or narrow what somebody may do.
 
 #ifndef COPPICE_SERVER_ACCESS_POLICY_FILE_H_
 #define COPPICE_SERVER_ACCESS_POLICY_FILE_H_

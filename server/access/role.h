@@ -1,4 +1,4 @@
-// The roles that callers may have, and sets of them.
+// The roles of callers, and sets of them.
 
 #ifndef COPPICE_SERVER_ACCESS_ROLE_H_
 #define COPPICE_SERVER_ACCESS_ROLE_H_
@@ -15,15 +15,15 @@ namespace coppice::access {
 
 enum class Role : uint8_t {
   kDevice,   // fetches offers, sends reports
-  kRelay,    // fetches offers of relayed studies, hands over batches
+  kRelay,    // fetches offers of relayed studies, delivers batches
   kAnalyst,  // reads studies and models, predicts
-  kTrainer,  // what analysts may; datasets, jobs, models of studies
+  kTrainer,  // as analysts; also datasets, jobs, models of studies
   kAdmin,    // everything
 };
 inline constexpr std::array<Role, 5> kAllRoles = {Role::kDevice, Role::kRelay, Role::kAnalyst,
                                                   Role::kTrainer, Role::kAdmin};
 
-// "device", ...; and back.
+// Converts between roles and their names: "device", ...
 absl::string_view RoleName(Role role);
 std::optional<Role> RoleOf(absl::string_view name);
 

@@ -11,9 +11,9 @@
 namespace coppice::audit {
 namespace {
 
-thread_local std::string current_actor;  // empty: none
+thread_local std::string current_actor;  // empty: no scope
 
-// Adds `entry` to the chain and to the batch.
+// Appends `entry` to the chain and adds it to the batch.
 absl::Status AppendEntry(v1::AuditEntry entry, AuditChain& chain, storage::StoreBatch& batch) {
   COPPICE_RETURN_IF_ERROR(chain.Append(entry));
   batch.Put(EntryKey(entry.sequence()), entry.SerializeAsString());
@@ -28,7 +28,7 @@ void PutOpen(uint64_t number, v1::AuditOpenRecord record, LogState& next,
   next.open[number] = std::move(record);
 }
 
-// By what they say, so that their order tells no time. Links are random to whoever has no salt.
+// Orders by content, so the order reveals no time. Links look random without the salt.
 bool BySaying(const v1::AuditEntry& a, const v1::AuditEntry& b) {
   const auto said = [](const v1::AuditEntry& entry) {
     return std::tie(entry.day(), entry.action(), entry.resource(), entry.related(), entry.actor(),
@@ -151,7 +151,7 @@ absl::Status AuditLog::ResolveFailedWrite() {
   if (seal.has_value() && !seal_.ParseFromString(*seal)) {
     return storage::CorruptRecord(kSealKey, "does not parse");
   }
-  // Those that were written after all.
+  // Drops the endings that were written after all.
   for (auto it = endings_.begin(); it != endings_.end();) {
     const auto open = state_.open.find(it->first);
     const bool written = open == state_.open.end() || open->second.ended();
@@ -218,12 +218,12 @@ void AuditLog::End(uint64_t call, absl::string_view outcome, absl::string_view r
   endings_[call] = {.outcome = std::string(outcome),
                     .resource = std::string(resource),
                     .related = std::string(related)};
-  ApplyLocked({}, {}).IgnoreError();  // it stays in endings_, and its record in the store
+  ApplyLocked({}, {}).IgnoreError();  // on failure it stays in endings_, its record in the store
 }
 
 void AuditLog::Forget(uint64_t call) {
   const MutexLock lock(mutex_);
-  if (!ResolveFailedWrite().ok()) return;  // it is entered as UNKNOWN at the next start
+  if (!ResolveFailedWrite().ok()) return;  // the next start enters it as UNKNOWN
   LogState next = state_;
   if (next.open.erase(call) == 0) return;
   storage::StoreBatch batch;
@@ -241,7 +241,7 @@ absl::StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) cons
 
 absl::StatusOr<v1::ReadAuditLogResponse> AuditLog::Read(uint64_t first, uint32_t max_entries) {
   const MutexLock lock(mutex_);
-  COPPICE_RETURN_IF_ERROR(ApplyLocked({}, {}));  // the day may be over
+  COPPICE_RETURN_IF_ERROR(ApplyLocked({}, {}));  // the day may have ended
   v1::ReadAuditLogResponse response;
   COPPICE_ASSIGN_OR_RETURN(*response.mutable_head(), SignedHead(state_.chain));
   *response.mutable_sealed() = seal_;

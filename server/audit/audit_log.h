@@ -1,5 +1,5 @@
-// The audit log: who did what to which resource, on which day and in which order, with what
-// outcome. No device's calls, no time of day, nothing that follows from private rows.
+// The audit log: who did what to which resource, on which day and in which order, and the outcome.
+// No devices' calls, no time of day, nothing that follows from private rows is in it.
 
 #ifndef COPPICE_SERVER_AUDIT_AUDIT_LOG_H_
 #define COPPICE_SERVER_AUDIT_AUDIT_LOG_H_
@@ -28,8 +28,8 @@ namespace coppice::audit {
 inline constexpr absl::string_view kDaemonActor = "coppiced";
 inline constexpr absl::string_view kOfflineActor = "offline";
 
-// Names the actor of what this thread writes while it lives: a ledger is changed on the thread of
-// the call that asks for it. Without one it is the log's own actor.
+// Names the actor of what this thread writes while the scope lives, because a ledger changes on the
+// thread of the call that asks for it. Without a scope it is the log's own actor.
 class ActorScope {
  public:
   explicit ActorScope(std::string name);
@@ -41,54 +41,54 @@ class ActorScope {
   std::string before_;
 };
 
-// gRPC's name of a code, which an outcome is.
+// gRPC's name of a code, the form of an outcome.
 std::string CodeName(absl::StatusCode code);
 
 // An event whose outcome is OK.
 AuditEvent NewAuditEvent(absl::string_view actor, absl::string_view action,
                          absl::string_view resource = "", absl::string_view related = "");
 
-// Adds entries to the log, and reads it.
+// Adds entries to the log and reads it.
 //
-// A call is on disk before it begins, so that a crash leaves none without a trace: what was begun
-// and has no end is entered as UNKNOWN at the next start. Whatever may tell when a job ended is
-// entered when its day is over, sorted by what it says, so that its place tells no more than the
+// A call is on disk before it begins, so that a crash leaves none without a trace: calls that began
+// without an end are entered as UNKNOWN at the next start. Anything that may tell when a job ended
+// is entered when its day is over, sorted by content, so that its position reveals no more than the
 // day.
 //
-// Guarantee  an entry that Apply() makes of a ledger's change, and the change, are on disk together
-//            or neither. Entries are only added, in the order in which they are written; only those
-//            older than `days_kept` are dropped, and the signed head of these stays.
-// Errors     Open(): DataLoss that names the record for a log that does not hold. Otherwise what
-//            the Store returns; the write may then be found, whole, later, as Ledger says.
-// Threads    safe to share. One write at a time; reading waits for it. SignWith() before that.
+// Guarantee  A ledger's change and the entry that Apply() makes of it are on disk together or not
+//            at all. Entries are only appended, in the order they are written. Only entries older
+//            than `days_kept` are dropped, and their signed head stays.
+// Errors     Open(): DataLoss, naming the record, if the log does not verify. Otherwise what the
+//            Store returns; the write may still be found later, whole, as for Ledger.
+// Threads    safe to share, after SignWith(). One write at a time; reading waits for it.
 class AuditLog {
  public:
   static constexpr uint32_t kMaxPage = 1000;
 
-  // Loads and verifies the log, or begins one. `clock` returns seconds since 1970. `actor` is whose
-  // changes of ledgers are that no ActorScope names. `days_kept` 0: all entries are kept.
+  // Loads and verifies the log, or begins one. `clock` returns seconds since 1970. `actor` is the
+  // actor of ledger changes outside an ActorScope. `days_kept` 0 keeps all entries.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(storage::Store& store,
                                                         std::function<int64_t()> clock,
                                                         absl::string_view actor,
                                                         uint32_t days_kept = 0);
 
-  // From then on heads are signed, and old entries dropped.
+  // From now on heads are signed and old entries are dropped.
   void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
 
-  // Applies `batch` with an entry for each change of a ledger in it, and with `events`.
+  // Applies `batch` with `events` and an entry for each change of a ledger in it.
   absl::Status Apply(storage::StoreBatch batch, std::vector<AuditEvent> events = {});
   absl::Status Add(AuditEvent event) { return Apply({}, {std::move(event)}); }
 
-  // Notes durably that a call begins, and returns what End() takes.
+  // Notes durably that a call begins; the result is End()'s argument.
   absl::StatusOr<uint64_t> Begin(const AuditEvent& call);
-  // Enters it, with the names of what it made if these were not known before. What cannot be
-  // written is tried again with the next entry.
+  // Enters the call, with the names of what it made if these were not known before. A failed write
+  // is retried with the next entry.
   void End(uint64_t call, absl::string_view outcome, absl::string_view resource = "",
            absl::string_view related = "");
-  // Enters nothing: for failed calls of which there are too many.
+  // Enters nothing, for failed calls beyond the limit.
   void Forget(uint64_t call);
 
-  // At most `max_entries` from `first` on, or from the oldest that is kept.
+  // At most `max_entries` from `first` or the oldest kept entry on.
   absl::StatusOr<v1::ReadAuditLogResponse> Read(uint64_t first, uint32_t max_entries);
 
  private:
@@ -107,21 +107,21 @@ class AuditLog {
         state_(std::move(stored.state)),
         seal_(std::move(stored.seal)) {}
 
-  // Begins a log on a store that has none.
+  // Begins a log in a store without one.
   absl::Status BeginLog();
   absl::Status EnterInterruptedCalls();
 
   absl::Status ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts what `next` is to be into `batch` and applies that; on success `next` is the state.
+  // Adds the records of `next` to `batch` and applies it; on success `next` becomes the state.
   absl::Status Write(storage::StoreBatch batch, LogState next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A write that failed may be found in the store.
+  // Reads the state again, because a failed write may be in the store.
   absl::Status ResolveFailedWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Enters what waited for an earlier day to be over, and calls whose end is not written yet.
+  // Enters what waited for an earlier day to end, and calls whose end is not written yet.
   absl::Status EnterWaiting(const std::string& day, LogState& next,
                             storage::StoreBatch& batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops entries that are older than is kept.
+  // Drops entries older than `days_kept`.
   absl::Status DropOld(int64_t now, LogState& next, storage::StoreBatch& batch,
                        v1::AuditHead& seal) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<v1::AuditHead> SignedHead(const AuditChain& chain) const;
@@ -132,33 +132,33 @@ class AuditLog {
   const uint32_t days_kept_;
   ModelSigner signer_;
 
-  Mutex mutex_;  // held through a write
+  Mutex mutex_;  // held during writes
   LogState state_ ABSL_GUARDED_BY(mutex_);
   v1::AuditHead seal_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, Ending> endings_ ABSL_GUARDED_BY(mutex_);  // that are not written yet
+  std::map<uint64_t, Ending> endings_ ABSL_GUARDED_BY(mutex_);  // not written yet
   std::string last_drop_ ABSL_GUARDED_BY(mutex_);               // day
   bool write_failed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// What is wrong with a stored log, and between it and the ledgers. A log that does not hold is not
-// compared: it proves nothing.
+// The problems of a stored log, and between it and the ledgers. A log that does not verify is not
+// compared, because it proves nothing.
 struct LogReport {
   uint64_t entries = 0;
-  absl::Status problem{};  // DataLoss that names the record at `problem_key`
+  absl::Status problem{};  // DataLoss, naming the record at `problem_key`
   std::string problem_key{};
   std::vector<LedgerMismatch> mismatches{};
 };
 absl::StatusOr<LogReport> InspectLog(const storage::Store& store);
-// The first of it as DataLoss, or OK.
+// The first problem or mismatch as DataLoss, or OK.
 absl::Status CheckLog(const storage::Store& store);
 
-// Puts aside, under `quarantine`, what does not hold of a log, and goes on after the entries that
-// do with one that says so. The log then tells of ledgers from there on only: hold them first.
-// Returns the first key that was put aside, empty if the log holds.
+// Moves what does not verify of a log to `quarantine` and appends an entry that says so after the
+// entries that do. The log then covers ledgers only from there on, so hold them first. Returns the
+// first moved key, or "" if the log verifies.
 absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
                                       absl::string_view quarantine);
 
-// A Store whose changes of ledgers are entered in the log, in the same batch.
+// A Store that enters changes of ledgers in the log, in the same batch.
 class AuditedStore final : public storage::Store {
  public:
   // Both must outlive it.

@@ -62,7 +62,7 @@ v1::AuditHead HeadOf(const v1::AuditHeadRecord& record) {
   return head;
 }
 
-// What CheckEnd() or Follow() said, as of the record at `key`.
+// Turns an error of CheckEnd() or Follow() into one of the record at `key`.
 absl::Status InRecord(absl::string_view key, const absl::Status& status) {
   return status.ok() ? status : storage::CorruptRecord(key, absl::StrCat(": ", status.message()));
 }

@@ -1,10 +1,10 @@
-// How the audit log is stored, and read back. docs/storage.md has the format.
+// Writes and reads the records of the audit log. docs/storage.md has the format.
 //
-// audit/entry/N is entry N, an AuditEntry. audit/head is its end. audit/open/N is what is no entry
-// yet: a call that runs, or one that waits for its day to be over. audit/ledger/DATASET is what the
+// audit/entry/N is entry N, an AuditEntry. audit/head is the log's end. audit/open/N is not an
+// entry yet: a running call, or one that waits for its day to end. audit/ledger/DATASET is what the
 // log need not tell of a ledger, audit/seal where the kept part begins. meta/audit_salt is secret.
 //
-// Errors  DataLoss for anything that was not written so, naming the key.
+// Errors  DataLoss, naming the key, for anything in another form.
 
 #ifndef COPPICE_SERVER_AUDIT_AUDIT_RECORD_H_
 #define COPPICE_SERVER_AUDIT_AUDIT_RECORD_H_
@@ -47,20 +47,20 @@ inline std::string BaselineKey(absl::string_view dataset) {
 using OpenRecords = std::map<uint64_t, v1::AuditOpenRecord>;
 using Baselines = std::map<std::string, v1::AuditBaselineRecord>;  // by dataset
 
-// What is in memory of a log: all but its entries.
+// The part of a log held in memory: everything except its entries.
 struct LogState {
   std::string salt{};  // empty: the store has no log
   AuditChain chain{};
   OpenRecords open{};
-  std::string baseline_hash{};  // BaselineHash() of those in the store
-  uint64_t ledgers_from = 0;    // what entries before this one tell of ledgers does not count
+  std::string baseline_hash{};  // BaselineHash() of the stored baselines
+  uint64_t ledgers_from = 0;    // what earlier entries tell of ledgers does not count
 };
 
 struct StoredLog {
   LogState state{};
-  v1::AuditHead seal{};  // 0 entries: none was dropped
+  v1::AuditHead seal{};  // 0 entries: none were dropped
   Baselines baselines{};
-  // OK, or what does not hold, and its key; then `state` is as far as the entries before it go.
+  // OK, or the problem and its key; then `state` covers the entries before it.
   absl::Status problem{};
   std::string problem_key{};
 };
@@ -68,12 +68,12 @@ struct StoredLog {
 // A new salt. Unavailable if the system's random source fails.
 absl::StatusOr<std::string> MakeSalt();
 
-// Reads and verifies all of it, and calls `visit` with each entry that holds, in order. An error is
-// one of the Store; a log that does not hold is a `problem`.
+// Reads and verifies the whole log, and calls `visit` with each verified entry, in order. Errors
+// are the Store's; a log that does not verify has a `problem`.
 absl::StatusOr<StoredLog> ReadLog(const storage::Store& store,
                                   absl::FunctionRef<void(const v1::AuditEntry&)> visit);
 
-// Reads the end of a log that was verified before.
+// Reads the end of a log that was verified earlier.
 absl::StatusOr<LogState> ReadState(const storage::Store& store);
 
 std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines);
@@ -81,7 +81,7 @@ std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines);
 // The record of audit/head.
 std::string EncodeHead(const LogState& state);
 
-// `bytes` as the record at `key`, if this version would write it just so.
+// Parses the record at `key`; DataLoss unless this version would write exactly these bytes.
 template <typename Record>
 absl::Status ParseExactly(absl::string_view key, absl::string_view bytes, Record& record);
 

@@ -15,7 +15,7 @@
 namespace coppice::audit {
 namespace {
 
-// As server/ledger/ledger_record.h has them: audit_log_test fails where they differ.
+// The same as in server/ledger/ledger_record.h; audit_log_test fails if they differ.
 constexpr absl::string_view kLedgerPrefix = "ledger/";
 constexpr absl::string_view kHoldPrefix = "hold/";
 constexpr size_t kHashBytes = 32;
@@ -85,8 +85,7 @@ absl::StatusOr<AuditEvent> EntryEvent(absl::string_view key, absl::string_view v
   AuditEvent event = NewEvent(actor, ActionOf(record), record.dataset());
   if (!record.job().empty()) event.entry.set_related(absl::StrCat("jobs/", record.job()));
   event.entry.set_ledger_link(EntryLink(salt, record.dataset(), value));
-  // What a job's releases cost in the end may follow from private rows; what it was charged does
-  // not.
+  // The final cost of a job's releases may follow from private rows; its charge does not.
   const bool is_end = record.kind() == v1::LEDGER_ENTRY_KIND_SETTLED;
   event.by_day = is_end || record.kind() == v1::LEDGER_ENTRY_KIND_RETURNED;
   if (record.kind() == v1::LEDGER_ENTRY_KIND_OPENED) {
@@ -108,7 +107,7 @@ std::string EntryKeyOf(absl::string_view dataset, uint64_t sequence) {
   return absl::StrCat(kLedgerPrefix, dataset, "/", absl::Dec(sequence, absl::kZeroPad16));
 }
 
-// Compares one ledger with what was told of it.
+// Compares one ledger with what the log told of it.
 class LedgerComparison {
  public:
   LedgerComparison(const std::string& dataset, std::vector<LedgerMismatch>& found)

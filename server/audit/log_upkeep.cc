@@ -1,5 +1,4 @@
-// What a log is checked for, and what leaves it: entries that are old enough, with a seal, and what
-// does not hold.
+// Checks a log, and removes old entries (behind a seal) and what does not verify.
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +15,7 @@ namespace coppice::audit {
 namespace {
 
 constexpr int64_t kSecondsOfDay = 86400;
-// Of one write. What is left goes on the next day.
+// The limit of one write. The next day continues with the rest.
 constexpr uint64_t kMaxDropped = 100'000;
 
 absl::StatusOr<Baselines> ReadBaselines(const storage::Store& store) {
@@ -38,7 +37,7 @@ void MoveToBaseline(const LinkedLedger& ledger, const ToldLedger& dropped,
   baseline.set_hold_link(dropped.hold);
   for (const std::string& link : dropped.links) {
     const auto found = std::find(ledger.entries.begin(), ledger.entries.end(), link);
-    if (found == ledger.entries.end()) continue;  // of a ledger that was closed
+    if (found == ledger.entries.end()) continue;  // of a closed ledger
     const uint64_t through = static_cast<uint64_t>(found - ledger.entries.begin()) + 1;
     if (through <= baseline.entries()) continue;
     baseline.set_entries(through);
@@ -57,7 +56,7 @@ absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch&
   COPPICE_ASSIGN_OR_RETURN(const Baselines before, ReadBaselines(store_));
   ToldLedgers told = Told(before);
   uint64_t dropped = 0;
-  // The last entry stays, whatever its age: the chain goes on from there.
+  // The last entry stays, whatever its age, because the chain continues from it.
   for (; dropped < kMaxDropped && chain.entries() + 1 < state_.chain.entries(); ++dropped) {
     const std::string key = EntryKey(chain.entries());
     COPPICE_ASSIGN_OR_RETURN(const v1::AuditEntry entry,

@@ -47,7 +47,7 @@ absl::Status AccessGate::Judge(absl::string_view path, const access::Credentials
   return admitted.status();
 }
 
-// One bucket for all: an address is easily changed, and a good token is not asked.
+// One bucket for all callers: addresses are easily changed, and valid tokens do not use it.
 absl::Status AccessGate::LimitFailures(const absl::Status& refusal) {
   if (failures_.Take("tokens", 1) == absl::ZeroDuration()) return refusal;
   return absl::ResourceExhaustedError(

@@ -1,4 +1,4 @@
-// The access policy as every transport asks it about a call, before any of it is read.
+// The access policy as every transport applies it to a call, before reading any of it.
 
 #ifndef COPPICE_SERVER_CALLS_ACCESS_GATE_H_
 #define COPPICE_SERVER_CALLS_ACCESS_GATE_H_
@@ -16,8 +16,8 @@
 
 namespace coppice::calls {
 
-// Told of a call that the policy refuses to a caller whose credentials are good, for want of a
-// role: the name of the entry and the path. It must not wait.
+// Called when the policy refuses a caller with valid credentials for want of a role, with the
+// entry's name and the path. It must not block.
 using RefusalObserver = std::function<void(const std::string& name, absl::string_view path)>;
 
 struct AccessObservers {
@@ -25,36 +25,35 @@ struct AccessObservers {
   UseObserver on_use{};
 };
 
-// Calls with tokens that are not good: above this limit they are ResourceExhausted.
+// Limits calls with invalid tokens; those above it get ResourceExhausted.
 inline constexpr RateLimit kFailedTokenLimit = {.rate = 10, .burst = 100};
 
-// One for all transports, so that they share the limit of failed tokens.
+// One gate serves all transports, so that they share the limit of invalid tokens.
 //
-// Guarantee  nobody who shows a good token is slowed by those who do not. Nothing of a token or a
-//            certificate is logged, and no answer repeats it. Refusals are counted by method and
-//            code.
-// Errors     those of AccessPolicy::Admit(); Unauthenticated for several authorizations;
-//            ResourceExhausted for bad tokens beyond the limit.
+// Guarantee  Callers with invalid tokens do not slow those with valid ones. No token or certificate
+//            is logged or repeated in an answer. Refusals are counted by method and code.
+// Errors     Those of AccessPolicy::Admit(); Unauthenticated for several authorizations;
+//            ResourceExhausted for invalid tokens beyond the limit.
 // Threads    safe to share.
 class AccessGate {
  public:
-  // Null `access`: everybody is an admin without a name; null `metrics` count nothing. They, and
+  // Null `access` makes everybody an admin without a name; null `metrics` counts nothing. Both, and
   // what the observers use, must outlive it.
   AccessGate(const access::AccessControl* access, AccessObservers observers = {},
              metrics::CallMetrics* metrics = nullptr);
 
-  // Whether a call of `path` that shows these may go on.
+  // Whether a call of `path` with these credentials may go on.
   absl::Status Admit(absl::string_view path, const access::Credentials& credentials);
 
-  // For calls that Admit() cannot judge; returns `refusal`, and counts it.
+  // For calls that Admit() cannot judge: counts `refusal` and returns it.
   absl::Status Refuse(absl::string_view path, absl::Status refusal);
   absl::Status RefuseSeveralAuthorizations(absl::string_view path);
 
-  // Whose call of `path` it is, by the policy that holds when this is asked.
+  // The caller of a call of `path`, by the policy in force now.
   owners::Caller CallerOf(absl::string_view path, const access::Credentials& credentials) const;
 
   bool has_policy() const { return access_ != nullptr; }
-  // Whether CallerOf() looks at a certificate: reading one costs more than all else.
+  // Whether CallerOf() uses certificates. Reading one costs more than everything else here.
   bool LooksAtCertificates() const;
 
  private:

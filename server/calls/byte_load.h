@@ -1,4 +1,4 @@
-// How many bytes may be held for callers at a time, on all transports together.
+// Limits the bytes held for callers at a time, on all transports together.
 
 #ifndef COPPICE_SERVER_CALLS_BYTE_LOAD_H_
 #define COPPICE_SERVER_CALLS_BYTE_LOAD_H_
@@ -10,9 +10,9 @@
 
 namespace coppice::calls {
 
-// Bytes of large messages: of answers from when they are made until their call has ended, and of
-// requests while they are read. Messages below kSmall are not counted and always taken, so that
-// whoever fills the limit keeps neither devices nor health checks out.
+// Counts bytes of large messages: of answers from when they are made until the call has ended, and
+// of requests while they are read. Messages below kSmall are not counted and always accepted, so
+// filling the limit keeps out neither devices nor health checks.
 //
 // Threads    safe to share.
 class ByteLoad {
@@ -21,7 +21,7 @@ class ByteLoad {
 
   explicit ByteLoad(size_t most) : most_(most) {}
 
-  // False if it is too much beside the others; alone, any message is taken. Else to be released.
+  // False if too much is held already; alone, any message fits. If true, Release() must follow.
   bool TryHold(size_t bytes) {
     size_t held = bytes_.load(std::memory_order_relaxed);
     do {
@@ -37,7 +37,7 @@ class ByteLoad {
   std::atomic<size_t> bytes_{0};
 };
 
-// What to say instead of an answer beyond the limit, with a second to wait.
+// The error in place of an answer beyond the limit; send it with a second to wait.
 inline absl::Status TooManyLargeAnswers() {
   return absl::ResourceExhaustedError("too many large answers wait to be read; try again later");
 }

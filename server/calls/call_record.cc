@@ -35,7 +35,7 @@ void CallRecord::End(absl::StatusCode code) {
   if (metrics_ != nullptr) metrics_->Ended(method_, result, passed.count());
   const CallWeight weight = WeightOf(method_, code);
   if (!log_.Writes(weight)) return;
-  // The line's own time would be the job's.
+  // The time of the line itself would reveal the job's.
   if (access::HasPrivateEnd(method_, result)) return;
   EndedCall call{.method = method_, .code = result, .milliseconds = {}, .request_id = id()};
   if (!access::HasPrivateDuration(method_)) call.milliseconds = passed.count() * 1000;
@@ -50,11 +50,11 @@ bool IsRequestId(absl::string_view text) {
 
 std::string MakeRequestId() {
   constexpr size_t kBytes = 16;
-  // Drawn for many calls at once: a draw costs more than all else that is done here.
+  // Drawn for many calls at once, because a draw costs more than everything else here.
   thread_local std::array<unsigned char, 64 * kBytes> pool;
   thread_local size_t used = pool.size();
   if (used == pool.size()) {
-    // A generator that fails gives the same ids again, which does no harm but to the log.
+    // If the generator fails, the same ids are used again, which harms only the log.
     RAND_bytes(pool.data(), static_cast<int>(pool.size()));
     used = 0;
   }

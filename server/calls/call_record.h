@@ -1,11 +1,10 @@
-// Every call seen once, whatever carries it: it gets an id, a line in the log, and its place in the
+// Records every call once, on any transport: it gets an id, a line in the log, and its part in the
 // metrics.
 //
-// The id is the client's x-request-id if that is 8 to 64 characters of A-Z a-z 0-9 -, else a random
-// one; it is sent back with the end of the call. The line is written when the call ends. Calls are
-// those of methods that there are. One
-// refused by the access policy does not come this far: it is counted by the AccessGate, and not
-// logged.
+// The id is the client's x-request-id if that has 8 to 64 characters of A-Z a-z 0-9 -, else a
+// random one; it is returned when the call ends, which is also when the line is written. Only calls
+// of existing methods are recorded. Calls refused by the access policy do not get here: the
+// AccessGate counts them, and they are not logged.
 
 #ifndef COPPICE_SERVER_CALLS_CALL_RECORD_H_
 #define COPPICE_SERVER_CALLS_CALL_RECORD_H_
@@ -24,28 +23,28 @@ namespace coppice::calls {
 inline constexpr char kRequestIdKey[] = "x-request-id";
 
 bool IsRequestId(absl::string_view text);
-// 32 random digits; not a secret.
+// 32 random hexadecimal digits; not secret.
 std::string MakeRequestId();
 
-// How much an ended call wants to be seen: one that answered well and changed nothing but counts
-// (reading, reports, predictions); any other; and one that ended by our fault (INTERNAL, DATA_LOSS,
-// UNKNOWN).
+// The importance of an ended call: routine if it succeeded and changed at most counts (reading,
+// reports, predictions), a fault if the daemon is to blame (INTERNAL, DATA_LOSS, UNKNOWN), notable
+// otherwise.
 enum class CallWeight : uint8_t { kRoutine, kNotable, kFault };
 
-// `method` without the slash in front.
+// `method` has no leading slash.
 CallWeight WeightOf(absl::string_view method, absl::StatusCode code);
 
-// gRPC's: "NOT_FOUND". Of a number that is no code, "UNKNOWN".
+// gRPC's name, such as "NOT_FOUND"; "UNKNOWN" for a number that is no code.
 std::string CodeName(absl::StatusCode code);
 
 struct EndedCall {
   absl::string_view method;
   absl::string_view code;              // gRPC's name
-  std::optional<double> milliseconds;  // none: private
+  std::optional<double> milliseconds;  // none if private
   absl::string_view request_id;
 };
 
-// Where lines about calls go.
+// Receives lines about calls.
 //
 // Threads    safe to share.
 class CallLog {
@@ -61,25 +60,25 @@ struct CallObservers {
   metrics::CallMetrics* metrics = nullptr;  // null: calls are not counted
 };
 
-// Guarantee  no line has a message, an address, a certificate, a token, or a duration that is
-//            private, and a WatchJob that ends with its job, or is cancelled, has none: see
+// Guarantee  No line contains a message, an address, a certificate, a token, or a private duration.
+//            A WatchJob that ends with its job or is cancelled has no line: see
 //            server/access/method_table.h.
-// Threads    for one at a time.
+// Threads    one at a time.
 class CallRecord {
  public:
-  // Begins a call of `method`, which has no slash in front and must outlive this. `observers` has a
-  // log.
+  // Begins a call of `method`, which has no leading slash and must outlive this. `observers` must
+  // have a log.
   CallRecord(const CallObservers& observers, absl::string_view method, bool is_stream);
   ~CallRecord();
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
-  // What the client sent as x-request-id; it is not taken unless it is one.
+  // Takes the client's x-request-id as the id if it is valid.
   void TakeId(absl::string_view shown);
-  // One is made if none was taken.
+  // The id; makes a random one if none was taken.
   const std::string& id();
 
-  // Once.
+  // Call it once.
   void End(absl::StatusCode code);
 
  private:

@@ -1,4 +1,4 @@
-// On which day each entry of the policy was used last, and what an operator is told of entries.
+// Keeps the day of each policy entry's last use, and describes entries to operators.
 
 #ifndef COPPICE_SERVER_CALLS_TOKEN_USE_H_
 #define COPPICE_SERVER_CALLS_TOKEN_USE_H_
@@ -23,25 +23,25 @@ namespace coppice::calls {
 
 inline constexpr absl::string_view kTokenUseKey = "meta/token_use";
 
-// Told of the entries whose credentials a call that is let through shows. It must not wait.
+// Called with the entries whose credentials an admitted call shows. It must not block.
 using UseObserver = std::function<void(absl::Span<const Sha256Digest> entries, absl::Time now)>;
 
-// Guarantee  a day and nothing finer is kept. What is written of an entry goes when the policy has
-//            it no more.
-// Errors     Write(): what the Store returns; the next write holds it too.
-// Threads    safe to share. Note() waits for no disk.
+// Guarantee  Keeps the day and nothing finer. Once the policy no longer has an entry, the next
+//            write drops it.
+// Errors     Write(): what the Store returns; the next write includes the same data.
+// Threads    safe to share. Note() never waits for the disk.
 class TokenUse {
  public:
-  // Reads what `store`, which must outlive it, has. A record that does not parse is begun anew: it
-  // holds nothing that anything rests on.
+  // Reads the record of `store`, which must outlive it. Replaces a record that does not parse by an
+  // empty one, since nothing depends on it.
   explicit TokenUse(storage::Store& store);
 
-  // Whether it is the first use of any of these on this day: then it should be written.
+  // Returns whether this is the first use of any entry today; then Write() should follow.
   bool Note(absl::Span<const Sha256Digest> entries, absl::Time now);
-  // Writes what is known of the entries of `policy`.
+  // Writes the days of the entries of `policy`.
   absl::Status Write(const access::AccessPolicy& policy);
 
-  // The entries of `policy`, with the first bytes of their hashes and never a token.
+  // Describes the entries of `policy`, with the first bytes of their hashes and never a token.
   v1::ListTokensResponse Describe(const access::AccessPolicy& policy) const;
 
  private:
@@ -50,9 +50,9 @@ class TokenUse {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   storage::Store& store_;
-  Mutex write_mutex_;  // held through a write; taken before mutex_
+  Mutex write_mutex_;  // held during a write; taken before mutex_
   mutable Mutex mutex_;
-  std::map<Sha256Digest, int64_t> days_ ABSL_GUARDED_BY(mutex_);  // since 1970, UTC
+  std::map<Sha256Digest, int64_t> days_ ABSL_GUARDED_BY(mutex_);  // in days since 1970, UTC
 };
 
 }  // namespace coppice::calls

@@ -25,7 +25,7 @@ using service::RegisteredMethod;
 constexpr absl::string_view kMoreHeaders =
     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
-// What gRPC sends behind a call.
+// The trailers that gRPC would send after the call.
 std::vector<Trailer> TrailersOf(const std::string& request_id, const absl::Status& status) {
   std::vector<Trailer> trailers;
   if (!request_id.empty()) trailers.push_back({calls::kRequestIdKey, request_id});
@@ -53,7 +53,7 @@ std::string HeadOf(CallKind kind, const absl::Status& status,
   return head;
 }
 
-// A status that ends a call, in the form of its kind. Streams say it in their last message.
+// The response that ends a call with `status`. Streams carry it in their last message.
 Response ErrorResponse(CallKind kind, const absl::Status& status,
                        const std::string& request_id = "") {
   const std::vector<Trailer> trailers = TrailersOf(request_id, status);
@@ -68,14 +68,14 @@ Response PlainError(int http_status, const absl::Status& status) {
   return response;
 }
 
-// What both kinds of calls share.
+// The common part of both kinds of calls.
 struct CallBasis {
   const ServedCalls& served;
   const RegisteredMethod& method;
   CallKind kind;
   access::Credentials credentials;
   absl::Duration deadline;
-  std::string request_id;                     // empty: it has none
+  std::string request_id;                     // empty: none
   std::unique_ptr<calls::CallRecord> record;  // null: there is no log
   OpenCalls& open_calls;
 
@@ -97,7 +97,7 @@ class CallBase : public Call {
   }
 
  protected:
-  // The first of its handler, its deadline and its client ends the call.
+  // Returns true for the first of the handler, the deadline and the client, which ends the call.
   bool Win() { return !ended_.exchange(true); }
   bool has_ended() const { return ended_.load(); }
   void EndRecord(const absl::Status& status) {
@@ -111,7 +111,7 @@ class CallBase : public Call {
     return basis_.served.gate.CallerOf(basis_.method.path, basis_.credentials);
   }
 
-  const OpenCalls::Token open_;  // the last to go
+  const OpenCalls::Token open_;  // destroyed last
   CallBasis basis_;
   std::shared_ptr<Carrier> carrier_;
 
@@ -140,7 +140,7 @@ class UnaryHttpCall final : public CallBase,
   }
   void Cancel(const absl::Status& why) override {
     unwanted_.store(true);
-    const bool won = Win();  // first, or the call that was sent on says that it was cancelled
+    const bool won = Win();  // first, or the forwarded call reports that it was cancelled
     if (cancel_ != nullptr) cancel_();
     if (!won) return;
     if (absl::IsDeadlineExceeded(why)) return Send(why, {}, {});
@@ -190,10 +190,10 @@ class UnaryHttpCall final : public CallBase,
   }
 
   std::atomic<bool> unwanted_{false};
-  std::function<void()> cancel_{};  // of a call that was sent on
+  std::function<void()> cancel_{};  // cancels a forwarded call
 };
 
-// The handler writes one message at a time, so that no more than one waits for a slow reader.
+// The handler writes one message at a time, so at most one waits for a slow reader.
 class StreamHttpCall final : public CallBase,
                              public service::StreamCall,
                              public std::enable_shared_from_this<StreamHttpCall> {
@@ -261,8 +261,8 @@ class StreamHttpCall final : public CallBase,
     return absl::OkStatus();
   }
 
-  std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(): the handler holds no share
-  service::StreamHandlerPtr handler_;     // null if it did not start
+  std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(), because the handler holds no share
+  service::StreamHandlerPtr handler_;     // null if the handler did not start
   std::atomic<bool> is_late_{false};
 };
 
@@ -320,7 +320,7 @@ Router::Judged Router::Judge(const RequestHead& head,
   if (is_page) return {.response = site_->Answer(head)};
   if (is_file) {
     Response response = console_->Answer(head);
-    if (site_ != nullptr && path == "/") {  // the console shows a link to it
+    if (site_ != nullptr && path == "/") {  // the console shows a link to the site
       absl::StrAppend(&response.head, "Link: <", Site::kRoot, ">; rel=\"help\"\r\n");
     }
     return {.response = std::move(response)};
@@ -358,7 +358,7 @@ Router::Judged Router::JudgeMethod(const RequestHead& head, absl::string_view pa
   return {.response = std::move(response)};
 }
 
-// That of the log's line, here or where the call is sent on to; empty if there is no log.
+// The id of the log's line here or, for a forwarded call, at the leader; empty if there is no log.
 std::string Router::IdOf(calls::CallRecord* record, const RequestHead& head) const {
   if (record != nullptr) return record->id();
   if (served_.sender == nullptr) return "";

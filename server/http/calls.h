@@ -34,23 +34,23 @@
 
 namespace coppice::http {
 
-// A call that is sent on, with what its client showed.
+// A call to forward, with its client's credentials.
 struct SentCall {
   absl::string_view path;
-  const google::protobuf::Message* response;  // to make others from; it outlives the call
+  const google::protobuf::Message* response;  // prototype of answers; outlives the call
   access::Credentials credentials;
   std::string request_id;
   absl::Duration deadline;
 };
 
-// Runs calls in another place, instead of their handlers here.
+// Runs calls elsewhere, instead of their handlers here.
 //
-// Threads    safe to share. What follows a call may come on any thread, also before it returns.
+// Threads    safe to share. A call's events may come on any thread, even before it returns.
 class CallSender {
  public:
   virtual ~CallSender() = default;
 
-  // Returns what cancels the call; it may be called at any time.
+  // Returns a function that cancels the call at any time.
   virtual std::function<void()> Send(const SentCall& call, const google::protobuf::Message& request,
                                      std::shared_ptr<service::UnaryExchange> exchange) = 0;
   // A call of one request and a stream of answers.
@@ -59,18 +59,18 @@ class CallSender {
       service::StreamCall& answers) = 0;
 };
 
-// What is served, as gRPC's services do. All of it must outlive the server.
+// The calls to serve, as gRPC's services do. All of it must outlive the server.
 struct ServedCalls {
   const std::deque<service::RegisteredMethod>& methods;
   std::optional<service::Lanes> lanes{};  // none: `sender` runs the calls
   calls::AccessGate& gate;
   calls::CallObservers observers{};
   calls::ByteLoad& answers;
-  service::AnswerCheck may_answer{};  // null: all leave
-  CallSender* sender = nullptr;       // null: the methods' handlers run them
+  service::AnswerCheck may_answer{};  // null: all may be sent
+  CallSender* sender = nullptr;       // null: the methods' handlers run the calls
 };
 
-// Bytes that are returned to the limit when this goes.
+// Bytes that return to the limit on destruction.
 class HeldBytes {
  public:
   HeldBytes() = default;
@@ -93,14 +93,14 @@ class HeldBytes {
 
 struct Response {
   int status = 200;
-  std::string head{};  // header lines, each with its end of line, but for those of the connection
+  std::string head{};  // header lines with their line ends, without the connection's
   std::string body{};
-  std::shared_ptr<const std::string> file{};  // the body, if there is one; null: `body` is
+  std::shared_ptr<const std::string> file{};  // the body, if set; otherwise `body` is
   bool is_stream = false;                     // parts follow; there is no body
   HeldBytes held{};
 };
 
-// The connection's end of a call.
+// The connection's side of a call.
 //
 // Threads    safe to call from any thread.
 class Carrier {
@@ -109,11 +109,11 @@ class Carrier {
 
   // Ends a call of one answer, or begins a stream.
   virtual void Respond(Response response) = 0;
-  // A part of a stream: Call::OnWritten() follows, later. `is_last` ends it: Call::OnEnded().
+  // Sends a part of a stream; Call::OnWritten() follows later. `is_last` ends it: Call::OnEnded().
   virtual void Write(std::string part, bool is_last) = 0;
 };
 
-// Calls that have not ended, so that what they use can be taken down after them.
+// Counts open calls, so that the parts that they use can be destroyed after them.
 class OpenCalls {
  public:
   class Token {
@@ -127,7 +127,7 @@ class OpenCalls {
     OpenCalls& calls_;
   };
 
-  // Whether all have ended, at `deadline` at the latest.
+  // Waits until all have ended, or `deadline`. Returns whether all have.
   bool AwaitNone(absl::Time deadline);
 
  private:
@@ -138,18 +138,18 @@ class OpenCalls {
 
 // A call from its head on. Its handler may outlive the connection's interest in it.
 //
-// Threads    the connection calls from its strand.
+// Threads    The connection calls it from its strand.
 class Call {
  public:
   virtual ~Call() = default;
 
-  // How long it may last from now on.
+  // The time that it may take from now on.
   virtual absl::Duration deadline() const = 0;
   virtual bool is_stream() const = 0;
   virtual void Start(std::string body, std::shared_ptr<Carrier> carrier) = 0;
-  // What ends a call whose request was not read whole; it is not started then.
+  // The response for a call whose request was not read to its end; such a call is not started.
   virtual Response Refuse(const absl::Status& status) = 0;
-  // Nobody waits for it any more. DeadlineExceeded is answered; the client has gone otherwise.
+  // Nobody waits any more: time is over (DeadlineExceeded, which is answered) or the client left.
   virtual void Cancel(const absl::Status& why) = 0;
   virtual void OnWritten(bool /*sent*/) {}
   virtual void OnEnded() {}
@@ -158,25 +158,25 @@ class Call {
 class Console;
 class Site;
 
-// Judges requests by their heads, in the order that gRPC's calls are: access before all else.
+// Judges requests by their heads in gRPC's order: access before everything else.
 //
-// Guarantee  nothing of a body is read before the access gate let its call through. What the pages
-//            of a browser may send, `origins` says; there are no cookies. Files of the console
-//            and of the documentation need no role.
-// Errors     to the client, in the form of the request's content type: the gate's, then
-//            Unimplemented for a method that is none or takes a client's stream, InvalidArgument
-//            for headers.
+// Guarantee  Nothing of a body is read before the access gate admits its call. `origins` decides
+//            what pages in a browser may send; there are no cookies. Files of the console and of
+//            the documentation need no role.
+// Errors     To the client, in the form of the request's content type: the gate's, then
+//            Unimplemented for an unknown method or one that takes a client's stream, then
+//            InvalidArgument for headers.
 // Threads    safe to share.
 class Router {
  public:
-  // Null `console` or `site`: none is served.
+  // Null `console` or `site` serves none.
   Router(const ServedCalls& served, Origins origins, std::shared_ptr<const Console> console,
          std::shared_ptr<const Site> site, size_t max_message_bytes);
 
-  // Once, before the first request.
+  // Call it once, before the first request.
   void ListensOn(int port) { origins_.ListensOn(port); }
 
-  // A call to start once its body is there; or what to answer at once.
+  // Either a call to start once its body is read, or an immediate response.
   struct Judged {
     std::shared_ptr<Call> call{};
     Response response{};
@@ -184,7 +184,7 @@ class Router {
   };
   Judged Judge(const RequestHead& head, const std::optional<Sha256Digest>& certificate);
 
-  // Answers what is no request.
+  // The response to bytes that are no request.
   static Response RefuseRequest(const absl::Status& status);
 
   OpenCalls& open_calls() { return open_calls_; }

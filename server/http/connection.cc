@@ -19,20 +19,20 @@ namespace {
 
 namespace net = boost::asio;
 
-// As gRPC's connections have them (common/serving/connections.cc).
+// The same times as gRPC's connections (common/serving/connections.cc).
 constexpr absl::Duration kHandshakeTime = absl::Seconds(20);
 constexpr absl::Duration kHeadTime = absl::Seconds(20);
 constexpr absl::Duration kIdleTime = absl::Minutes(5);
-// Bounds a request whose call has no deadline, and each part of a stream.
+// Bound a request whose call has no deadline, and each part of a stream.
 constexpr absl::Duration kBodyTime = absl::Minutes(1);
 constexpr absl::Duration kPartTime = absl::Minutes(1);
-// For an answer that says that time is over, and for a client to close.
+// For the answer that time is over, and for a client to close.
 constexpr absl::Duration kLastWords = absl::Seconds(10);
 constexpr absl::Duration kLingerTime = absl::Seconds(2);
 
-// A refused request with a body up to this is read to its end, so that the connection lives on.
+// Reads a refused request's body up to this size to its end, so that the connection stays open.
 constexpr uint64_t kDiscardedBytes = uint64_t{64} << 10;
-// A body up to this is sent with its head, in one packet and one record of TLS.
+// Sends a body up to this size with its head, in one packet and one TLS record.
 constexpr size_t kJoinedBytes = size_t{16} << 10;
 
 absl::string_view ReasonOf(int status) {
@@ -147,7 +147,7 @@ void Connection::WaitForRequest() {
 }
 
 void Connection::Read() {
-  // While a call runs, more than its own request is left where it is.
+  // While a call runs, bytes beyond its own request are left unread.
   const bool reads_ahead = phase_ == Phase::kCall || phase_ == Phase::kReply;
   if (reading_ || closed_ || (reads_ahead && !in_.empty())) return;
   reading_ = true;
@@ -168,7 +168,7 @@ void Connection::OnRead(const Error& error, size_t bytes) {
   Process();
 }
 
-// An answer that is being written may still be read: the client may have closed its side alone.
+// The client may still read the answer being written: perhaps it closed only its sending side.
 void Connection::OnClientGone() {
   if (phase_ != Phase::kReply) return CloseNow();
   keep_alive_ = false;
@@ -245,13 +245,13 @@ void Connection::OnRequest() {
     const bool ends = call_->deadline() != absl::InfiniteDuration();
     Arm(ends ? absl::FromChrono(call_deadline_ - Clock::now()) : absl::InfiniteDuration());
   }
-  const std::shared_ptr<Call> call = call_;  // which may end at once
+  const std::shared_ptr<Call> call = call_;  // the call may end at once
   call->Start(parser_->TakeBody(), shared_from_this());
   Read();
 }
 
-// A file goes to whoever asks, so one that reads it slowly keeps its place among those that wait,
-// and makes room for a new connection.
+// Anyone may get a file. A connection that reads one slowly therefore stays in the list of waiting
+// ones, and makes room for a new connection.
 void Connection::AnswerWithoutCall(Response response) {
   call_ = nullptr;
   if (response.file == nullptr) settings_.connections.EndWaiting(*this);
@@ -289,7 +289,7 @@ void Connection::SendResponse(Response response) {
     absl::StrAppend(&bytes, "Content-Length: ", size, "\r\n");
   }
   absl::StrAppend(&bytes, "\r\n");
-  // An answer that came at the last moment is not cut off at the next.
+  // Gives an answer at the last moment time to be sent.
   const bool has_time = call_ != nullptr && !time_is_over_ &&
                         absl::FromChrono(call_deadline_ - Clock::now()) > kLastWords;
   if (!has_time) Arm(response.file == nullptr ? kLastWords : kPartTime);
@@ -378,7 +378,7 @@ void Connection::EndExchange() {
   WaitForRequest();
 }
 
-// A socket that is closed with bytes unread resets, and may take the answer with it.
+// Closing a socket with unread bytes resets it and may lose the answer.
 void Connection::Linger() {
   phase_ = Phase::kLinger;
   settings_.connections.BeginWaiting(*this);
@@ -401,7 +401,7 @@ void Connection::CloseNow() {
   socket_.close(ignored);
   if (call_ == nullptr) return;
   const std::shared_ptr<Call> call = call_;
-  // A call that has not begun ends here; a stream is told of each part that it has sent.
+  // A call that has not begun ends here; a stream is told about each part that it has sent.
   if (phase_ < Phase::kCall) {
     call->Refuse(absl::CancelledError("the client has gone"));
     call_ = nullptr;
@@ -411,7 +411,7 @@ void Connection::CloseNow() {
   if (!call->is_stream()) call_ = nullptr;
 }
 
-// A timer that is set to an earlier time fires there, and then waits for the rest.
+// A timer set to an earlier time fires then and afterwards waits for the rest.
 void Connection::Arm(absl::Duration wait) {
   deadline_ = wait == absl::InfiniteDuration() ? Clock::time_point::max() : After(wait);
   if (deadline_ < timer_at_) StartTimer();
@@ -437,7 +437,7 @@ void Connection::OnTime() {
       return AnswerWithoutCall(call_ != nullptr ? call_->Refuse(over)
                                                 : Router::RefuseRequest(over));
     case Phase::kCall:
-      // A part that nobody reads, or the second time: there is no more to say.
+      // Nobody reads a part, or time is over for the second time: there is nothing more to say.
       if (time_is_over_ || Clock::now() < call_deadline_) return CloseNow();
       time_is_over_ = true;
       Arm(kLastWords);

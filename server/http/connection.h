@@ -1,5 +1,5 @@
-// One connection of HTTP/1.1: requests one after another, each answered before the next is looked
-// at.
+// One HTTP/1.1 connection: it takes requests one after another, and answers each before it looks at
+// the next.
 
 #ifndef COPPICE_SERVER_HTTP_CONNECTION_H_
 #define COPPICE_SERVER_HTTP_CONNECTION_H_
@@ -29,14 +29,14 @@ namespace coppice::http {
 
 class Connection;
 
-// The connections of a server, and which of them wait for a request, the longest first.
+// The connections of a server, and those that wait for a request, the longest waiting first.
 //
 // Threads    safe to share.
 class Connections {
  public:
   explicit Connections(size_t most) : most_(most) {}
 
-  // False if the connection is one too many and none can make room for it.
+  // Returns false if there are too many connections and none can make room.
   bool Add(const std::shared_ptr<Connection>& connection);
   void Remove(Connection& connection);
   void BeginWaiting(Connection& connection);
@@ -45,7 +45,7 @@ class Connections {
 
  private:
   friend class Connection;
-  // Where a connection is in the lists; it is in neither at first.
+  // A connection's entries in the lists; at first it is in neither.
   struct Place {
     bool is_listed = false;
     bool is_waiting = false;
@@ -67,19 +67,19 @@ struct ConnectionSettings {
   absl::Duration max_age;
 };
 
-// Guarantee  at most one chunk is read ahead of the request that is answered. While a call runs, a
-//            client that closes is noticed, and its call cancelled.
-// Threads    all of it runs on the socket's strand, but for what is said to be for any thread.
+// Guarantee  Reads at most one chunk ahead of the request being answered. While a call runs, it
+//            notices a client that closes, and cancels the call.
+// Threads    Everything runs on the socket's strand, except the functions marked for any thread.
 class Connection final : public Carrier, public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::ip::tcp::socket;
 
-  // Null `tls`: none.
+  // Null `tls` means none.
   Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
              const ConnectionSettings& settings);
   ~Connection() override;
 
-  // From any thread: begins; closes once its call has ended, or at once.
+  // From any thread: Start() begins, Drain() closes after the current call, Close() closes at once.
   void Start();
   void Drain();
   void Close();
@@ -103,7 +103,7 @@ class Connection final : public Carrier, public std::enable_shared_from_this<Con
   };
 
   template <typename Work>
-  void Run(Work work);  // on the strand, here if this is it
+  void Run(Work work);  // on the strand; at once if already there
   template <typename Work>
   void WithStream(Work work);
 
@@ -144,15 +144,15 @@ class Connection final : public Carrier, public std::enable_shared_from_this<Con
   bool reading_ = false;
   bool writing_ = false;
   std::array<char, 8 << 10> chunk_;
-  std::string in_;  // read, and not yet looked at
+  std::string in_;  // read but not parsed yet
   std::optional<RequestParser> parser_;
 
-  std::shared_ptr<Call> call_;            // until it has ended
-  std::optional<Response> ready_answer_;  // sent once the request was read
+  std::shared_ptr<Call> call_;            // until the call has ended
+  std::optional<Response> ready_answer_;  // sent after the request is read
   std::string shared_head_;
   bool keep_alive_ = true;
   bool omits_body_ = false;
-  bool time_is_over_ = false;  // of the call
+  bool time_is_over_ = false;  // the call's
   Clock::time_point call_deadline_ = Clock::time_point::max();
   std::deque<Part> parts_;
 

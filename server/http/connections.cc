@@ -9,7 +9,7 @@ bool Connections::Add(const std::shared_ptr<Connection>& connection) {
   {
     const MutexLock lock(mutex_);
     if (all_.size() >= most_) {
-      // A connection that is being destroyed takes itself out.
+      // A connection being destroyed removes itself.
       for (const std::weak_ptr<Connection>& waiting : waiting_) {
         if ((oldest = waiting.lock()) != nullptr) break;
       }

@@ -29,7 +29,7 @@ bool Console::Has(absl::string_view path) const { return files_.find(path) != fi
 
 Response Console::Answer(const RequestHead& head) const {
   const absl::string_view path = PathOf(head);
-  // The name of an asset has the hash of its bytes; the page that names them has none.
+  // An asset's name contains the hash of its bytes; the page that refers to it has a fixed name.
   return AnswerWithFile(head, files_.find(path)->second,
                         path == "/" ? "no-cache" : "public, max-age=31536000, immutable",
                         security_head_);

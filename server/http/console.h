@@ -1,4 +1,4 @@
-// The console: how a browser may use its files (docs/threat-model.md#the-console).
+// The console: controls how browsers may use its files (docs/threat-model.md#the-console).
 
 #ifndef COPPICE_SERVER_HTTP_CONSOLE_H_
 #define COPPICE_SERVER_HTTP_CONSOLE_H_
@@ -12,17 +12,17 @@
 
 namespace coppice::http {
 
-// Guarantee  no request reaches the file system: a path is looked up among those of the files. What
-//            is sent is the same for everybody, and a browser runs no script but these files'.
+// Guarantee  No request reaches the file system: paths are looked up among the files' own. Everyone
+//            gets the same bytes, and a browser runs no scripts except these files'.
 // Threads    safe to share.
 class Console {
  public:
-  // `style_hash` is what a Content-Security-Policy calls the style sheet of the pages that the
-  // console shows in a frame: "sha256-...".
+  // `style_hash` is the Content-Security-Policy's name, "sha256-...", for the style sheet of the
+  // pages that the console shows in a frame.
   Console(ServedFiles files, absl::string_view style_hash);
 
   bool Has(absl::string_view path) const;
-  // To a request for a path that it has, of any method.
+  // Answers a request, with any method, for a path that it has.
   Response Answer(const RequestHead& head) const;
 
  private:

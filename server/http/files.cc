@@ -59,7 +59,7 @@ absl::Status WrongFile(const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": ", why));
 }
 
-// What a folder may hold at most.
+// Limits for the content of a folder.
 struct Bounds {
   absl::string_view what;
   size_t files;
@@ -67,13 +67,13 @@ struct Bounds {
 };
 constexpr Bounds kConsole{"the console", kMaxConsoleFiles, kMaxConsoleBytes};
 constexpr Bounds kSite{"the documentation", kMaxSiteFiles, kMaxSiteBytes};
-constexpr int kMaxDepth = 8;  // folders in folders
+constexpr int kMaxDepth = 8;  // levels of subfolders
 
 absl::Status TooManyFiles(const std::string& path, const Bounds& bounds) {
   return WrongFile(path, absl::StrCat(bounds.what, " has more than ", bounds.files, " files"));
 }
 
-// An open file or folder, closed when it goes.
+// An open file or folder, closed on destruction.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -92,13 +92,13 @@ class Descriptor {
   int fd_;
 };
 
-// A user who can write what browsers run can read the tokens of those who sign in.
+// A user who can change what browsers run can read the tokens of those who sign in.
 absl::Status CheckWriters(const struct stat& status, const std::string& path) {
   if ((status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
   return WrongFile(path, "everybody on this machine may change it: chmod o-w it");
 }
 
-// One entry of `folder`, without following a link.
+// Opens one entry of `folder`, without following a link.
 absl::StatusOr<Descriptor> OpenEntry(int folder, const std::string& name, const std::string& path,
                                      mode_t kind, struct stat& status) {
   Descriptor opened(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -120,7 +120,7 @@ bool IsFolder(int parent, const std::string& name) {
          S_ISDIR(status.st_mode);
 }
 
-// In order.
+// The names in `folder`, sorted.
 absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& path,
                                                  const Bounds& bounds) {
   Descriptor own(dup(folder));
@@ -139,14 +139,14 @@ absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& 
   return names;
 }
 
-// Reads files into `files` until one is wrong.
+// Reads files into `files_`, up to the first wrong one.
 class FolderReader {
  public:
   explicit FolderReader(const Bounds& bounds) : bounds_(bounds) {}
 
   ServedFiles TakeFiles() { return std::move(files_); }
 
-  // Its files, to be found below `target`, and those of folders in it down to `depth`.
+  // Reads the files of `folder`, served below `target`, and of its subfolders down to `depth`.
   absl::Status ReadFolder(int folder, const std::string& path, const std::string& target,
                           int depth) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder, path, bounds_));
@@ -170,7 +170,7 @@ class FolderReader {
     return CheckSiblings(names, path);
   }
 
-  // `file` and its sibling, if `names` has one, to be found at `target`.
+  // Reads `name`, served at `target`, and its sibling if `names` has one.
   absl::Status ReadFileAs(int folder, const std::string& name, const std::string& path,
                           const std::vector<std::string>& names, const std::string& target) {
     const auto type = TypeOf(name);
@@ -189,7 +189,7 @@ class FolderReader {
     return absl::OkStatus();
   }
 
-  // Every NAME.gz is of a file NAME.
+  // Checks that every NAME.gz has a file NAME.
   static absl::Status CheckSiblings(const std::vector<std::string>& names,
                                     const std::string& path) {
     for (const std::string& name : names) {
@@ -235,7 +235,7 @@ class FolderReader {
   size_t bytes_ = 0;
 };
 
-// Whether an Accept-Encoding names gzip, and with no weight of 0.
+// Whether an Accept-Encoding lists gzip with a weight other than 0.
 bool AcceptsGzip(absl::string_view accept_encoding) {
   for (absl::string_view coding : absl::StrSplit(accept_encoding, ',')) {
     const std::vector<absl::string_view> parts = absl::StrSplit(coding, ';');

@@ -1,4 +1,4 @@
-// Files that browsers load: what a folder of them may hold, and how one is sent.
+// Files for browsers: which ones a folder may hold, and how one is sent.
 
 #ifndef COPPICE_SERVER_HTTP_FILES_H_
 #define COPPICE_SERVER_HTTP_FILES_H_
@@ -15,10 +15,10 @@
 
 namespace coppice::http {
 
-// What a file is sent as: its bytes, or those of its sibling NAME.gz, with the hash of either.
+// A file's content: its own bytes or those of its sibling NAME.gz, with their hash.
 struct FileContent {
   std::shared_ptr<const std::string> bytes{};  // null: there is none
-  std::string etag{};                          // in its quotes
+  std::string etag{};                          // with its quotes
 };
 struct ServedFile {
   absl::string_view type;
@@ -28,24 +28,24 @@ struct ServedFile {
 // By the path that a request names: "/", "/assets/NAME".
 using ServedFiles = std::map<std::string, ServedFile, std::less<>>;
 
-inline constexpr size_t kMaxConsoleFiles = 64;  // NAME and NAME.gz are one
+inline constexpr size_t kMaxConsoleFiles = 64;  // NAME and NAME.gz count as one
 inline constexpr size_t kMaxConsoleBytes = size_t{8} << 20;
 inline constexpr size_t kMaxSiteFiles = 512;
 inline constexpr size_t kMaxSiteBytes = size_t{32} << 20;
 
-// Reads index.html and assets/NAME, each with NAME.gz if that is there.
+// Reads index.html and assets/NAME, each with NAME.gz if it exists.
 //
-// Errors     InvalidArgument or NotFound that names the file: for a folder that holds anything
-//            else, links, files that everybody may write, and more than the bounds above.
+// Errors     InvalidArgument or NotFound, naming the file: for a folder that holds anything else,
+//            links, files that everybody may write, or more than the bounds above.
 absl::StatusOr<ServedFiles> ReadConsoleFiles(const std::string& folder);
 
-// Reads every file of the folder and of folders in it, "/NAME" or "/FOLDER/NAME", each with NAME.gz
-// if that is there. Errors: as above, and for a folder that is no built site.
+// Reads every file of the folder and its subfolders, "/NAME" or "/FOLDER/NAME", each with NAME.gz
+// if it exists. Errors as above, and for a folder that is no built site.
 absl::StatusOr<ServedFiles> ReadSiteFiles(const std::string& folder);
 
 absl::string_view PathOf(const RequestHead& head);
 
-// The answer to a request for `file`, of any method, with these header lines besides its own.
+// The answer to a request for `file`, with any method; `security_head` has further header lines.
 Response AnswerWithFile(const RequestHead& head, const ServedFile& file,
                         absl::string_view cache_control, absl::string_view security_head);
 

@@ -10,15 +10,15 @@
 namespace coppice::http {
 namespace {
 
-constexpr int kPlainHttpPort = 80;  // browsers leave it out
+constexpr int kPlainHttpPort = 80;  // browsers omit it
 
-// Whether a person followed a link to it: the page that has the link sees nothing of the answer.
+// Whether a person followed a link. The page with the link sees nothing of the answer.
 bool IsFollowedLink(const RequestHead& head) {
   return (head.target == "/" || absl::StartsWith(head.target, Site::kRoot)) &&
          head.fetch_mode == "navigate" && head.fetch_dest == "document";
 }
 
-// Browsers say "none" of what a person typed. Ones from before 2023 say nothing.
+// Browsers send "none" for an address that a person typed. Those from before 2023 send nothing.
 bool IsFromElsewhere(absl::string_view fetch_site) {
   return !fetch_site.empty() && fetch_site != "same-origin" && fetch_site != "none";
 }
@@ -39,15 +39,15 @@ bool Origins::IsAllowed(absl::string_view origin) const {
   return std::find(allowed_.begin(), allowed_.end(), origin) != allowed_.end();
 }
 
-// With TLS the browser has checked the host against the certificate. Without it, a name that an
-// attacker pointed to this machine would pass for the daemon, so only the machine's own names do.
+// With TLS the browser has checked the host against the certificate. Without it a name that an
+// attacker pointed to this machine would pass for the daemon, so only loopback names count.
 bool Origins::IsOwnHost(absl::string_view host) const {
   return has_tls_ ||
          std::find(loopback_hosts_.begin(), loopback_hosts_.end(), host) != loopback_hosts_.end();
 }
 
-// The page came from this daemon: a browser writes both headers, and a page can change neither. Its
-// pages run no script but the console's and the site's search (docs/threat-model.md#the-console).
+// Whether the page came from this daemon; browsers write both headers, pages cannot change them.
+// Its pages run only the console's and search's scripts (docs/threat-model.md#the-console).
 bool Origins::IsOwn(const RequestHead& head) const {
   return has_console_ && IsOwnHost(head.host) &&
          head.origin == absl::StrCat(has_tls_ ? "https://" : "http://", head.host);

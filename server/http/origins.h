@@ -1,4 +1,4 @@
-// Which pages in somebody's browser may call, and may load the console.
+// Decides which pages in a browser may call, and may load the console.
 
 #ifndef COPPICE_SERVER_HTTP_ORIGINS_H_
 #define COPPICE_SERVER_HTTP_ORIGINS_H_
@@ -12,24 +12,23 @@
 
 namespace coppice::http {
 
-// Judges requests by the headers that a browser sets and no page can.
+// Judges requests by the headers that browsers set and pages cannot.
 //
-// Guarantee  a request of a page passes only if its origin is in the list of allowed ones, or is
-//            the daemon's own while the console is on. Requests of programs, which have none of
-//            these headers, pass.
-// Errors     PermissionDenied, with what an operator can do.
-// Threads    safe to share once ListensOn() was called.
+// Guarantee  A page's request passes only if its origin is allowed, or is the daemon's own while
+//            the console is on. Requests of programs, which have none of these headers, pass.
+// Errors     PermissionDenied, saying what an operator can do.
+// Threads    safe to share after ListensOn() was called.
 class Origins {
  public:
   Origins(std::vector<std::string> allowed, bool has_console, bool has_tls);
 
-  // Once, before the first request.
+  // Call it once, before the first request.
   void ListensOn(int port);
 
-  // `is_file`: the request is for a file of the console or of the documentation. A link may lead
-  // to the console, and to every page of the documentation.
+  // `is_file`: the request is for a file of the console or of the documentation. Links may lead to
+  // the console and to every page of the documentation.
   absl::Status Check(const RequestHead& head, bool is_file) const;
-  // Whether an operator named it, so that its pages may read answers across origins.
+  // Whether an operator allowed the origin, so that its pages may read answers across origins.
   bool IsAllowed(absl::string_view origin) const;
 
  private:

@@ -63,7 +63,7 @@ nlohmann::ordered_json ErrorJson(const absl::Status& status) {
           {"message", std::string(status.message())}};
 }
 
-// A message may quote what was sent, which need not be UTF-8; JSON must be.
+// A message may quote the input, which need not be UTF-8; JSON must be.
 std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -78,7 +78,7 @@ std::string EnvelopeOf(uint8_t flags, absl::string_view message) {
   return bytes;
 }
 
-// A path of fields that a request named: what is no name of a field is not repeated.
+// Names a path of fields from the request. A path that cannot be a field's is not repeated.
 std::string FieldName(absl::string_view path) {
   constexpr size_t kMaxBytes = 100;
   const bool is_path =
@@ -89,7 +89,7 @@ std::string FieldName(absl::string_view path) {
   return is_path ? absl::StrCat("the field ", path) : "a field in it";
 }
 
-// JsonUtil's words quote the values that it does not take. These keep the field alone.
+// JsonUtil's messages quote rejected values. This keeps only the field.
 absl::Status JsonError(const Message& message, absl::string_view words) {
   const std::string type = message.GetDescriptor()->full_name();
   const auto refuse = [&type](absl::string_view why) {

@@ -1,5 +1,5 @@
-// The Connect protocol, as far as it is ours: its codes, content types, errors and envelopes, and
-// messages as JSON. docs/protocol.md#http describes it.
+// The part of the Connect protocol that the daemon speaks: codes, content types, errors, envelopes,
+// and messages as JSON. docs/protocol.md#http describes it.
 //
 // Source     https://connectrpc.com/docs/protocol
 
@@ -22,17 +22,17 @@ namespace coppice::http {
 
 enum class Encoding : uint8_t { kJson, kProto };
 
-// What a request's content type says of its call.
+// The call that a request's content type implies.
 struct CallKind {
   Encoding encoding = Encoding::kJson;
   bool is_stream = false;
 };
 
-// Of "application/json" and so on, with or without parameters; none for other types.
+// Parses "application/json" and so on, with or without parameters; none for other types.
 std::optional<CallKind> KindOf(absl::string_view content_type);
 absl::string_view ContentTypeOf(CallKind kind);
 
-// "not_found", and the status that HTTP answers with: 404.
+// The code in Connect's spelling, such as "not_found", and its HTTP status, such as 404.
 absl::string_view ConnectCodeOf(absl::StatusCode code);
 int HttpStatusOf(absl::StatusCode code);
 
@@ -46,25 +46,24 @@ struct Trailer {
 };
 std::string EndOfStream(const absl::Status& status, const std::vector<Trailer>& trailers);
 
-// A message of a stream: a byte of flags, its length in 4 bytes, big-endian, and its bytes.
+// A message of a stream: a byte of flags, its length in 4 big-endian bytes, and its bytes.
 inline constexpr size_t kEnvelopeBytes = 5;
 std::string Envelope(absl::string_view message);
-// The one message of a request. InvalidArgument unless it is one whole envelope without flags.
+// The single message of a request. InvalidArgument unless it is one whole envelope without flags.
 absl::StatusOr<absl::string_view> MessageIn(absl::string_view envelope);
 
-// Of Connect-Timeout-Ms: at most 10 digits. InvalidArgument for anything else.
+// Parses Connect-Timeout-Ms: at most 10 digits. InvalidArgument for anything else.
 absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view milliseconds);
 
-// Units      bytes. Of JSON the names are lowerCamelCase, or as in the .proto; unknown ones are
-//            refused.
-// Errors     InvalidArgument that names the field, and quotes no value: values are private.
+// Units      bytes. JSON names are lowerCamelCase or as in the .proto; unknown ones are rejected.
+// Errors     InvalidArgument, naming the field and quoting no value: values are private.
 absl::Status ParseMessage(Encoding encoding, absl::string_view bytes,
                           google::protobuf::Message& message);
 
-// Internal if it is too large for a message: 2 GB.
+// Internal if the message is too large to serialize: 2 GB.
 absl::StatusOr<std::string> SerializeMessage(Encoding encoding,
                                              const google::protobuf::Message& message);
-// `type` is what the pieces are a message of.
+// `type` is a message of the pieces' type.
 absl::StatusOr<std::string> SerializePieces(Encoding encoding, const service::MessagePieces& pieces,
                                             const google::protobuf::Message& type);
 

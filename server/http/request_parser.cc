@@ -16,11 +16,11 @@ namespace beast = boost::beast;
 using beast::error_code;
 using beast::http::field;
 
-// No request ends with fewer bytes of its chunks than these, "0\r\n\r\n". Beast 1.74 takes it for
-// granted that it sees as many once it has seen the last chunk's line.
+// No request's chunks end with fewer bytes than "0\r\n\r\n". Beast 1.74 assumes that this many
+// follow once it has seen the last chunk's line.
 constexpr size_t kMinLastBytes = 5;
 
-// A chunk's own line may be this long.
+// The maximal length of a chunk's own line.
 constexpr size_t kMaxLineBytes = size_t{8} << 10;
 
 absl::Status NoHttp(absl::string_view why) {
@@ -31,19 +31,19 @@ std::string ToString(beast::string_view text) { return std::string(text.data(), 
 
 }  // namespace
 
-// What Beast tells of a request as it reads it.
+// Receives the parts of a request from Beast.
 class RequestParser::Parser final : public beast::http::basic_parser<true> {
  public:
   explicit Parser(RequestParser& owner) : owner_(owner) {
     header_limit(static_cast<uint32_t>(owner.limits_.max_head_bytes));
-    // Not none: Beast takes that for 0. The owner counts.
+    // Not "none", which Beast takes for 0. The owner counts the bytes.
     body_limit(std::numeric_limits<uint64_t>::max());
   }
 
   const absl::Status& status() const { return status_; }
 
  private:
-  // Beast stops at an error; which one does not matter, for `status_` says it.
+  // Beast stops at any error; `status_` says which one it was.
   void Stop(absl::Status status, error_code& error) {
     status_ = std::move(status);
     error = beast::http::error::bad_value;
@@ -59,7 +59,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
 
   void on_field_impl(field name, beast::string_view name_text, beast::string_view value,
                      error_code& error) override {
-    if (owner_.state_ != State::kHead) return;  // a trailer
+    if (owner_.state_ != State::kHead) return;  // it is a trailer
     RequestHead& head = owner_.head_;
     switch (name) {
       case field::host:
@@ -115,7 +115,7 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
       AddToList(value, head.fetch_dest);
     }
   }
-  // A field that is there twice is a list, so that neither of two origins passes for the only one.
+  // A repeated field becomes a list, so neither of two origins passes for the only one.
   static void AddToList(beast::string_view value, std::string& list) {
     if (!list.empty()) list.append(", ");
     list.append(value.data(), value.size());

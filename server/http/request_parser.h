@@ -1,4 +1,4 @@
-// Requests of HTTP/1.1, read from the bytes of a connection.
+// Parses HTTP/1.1 requests from the bytes of a connection.
 
 #ifndef COPPICE_SERVER_HTTP_REQUEST_PARSER_H_
 #define COPPICE_SERVER_HTTP_REQUEST_PARSER_H_
@@ -16,13 +16,13 @@
 
 namespace coppice::http {
 
-// What of a request's head is used. Fields that are missing are empty.
+// The parts of a request's head that are used. Missing fields are empty.
 struct RequestHead {
   std::string method;
   std::string target;
   std::string host;
-  std::string origin;      // this and those to if_none_match: lists, if there are several
-  std::string fetch_site;  // Sec-Fetch-Site and so on: what a browser says of who asks
+  std::string origin;      // this to if_none_match, and Sec-Fetch-*: lists if repeated
+  std::string fetch_site;  // Sec-Fetch-Site etc.: what a browser says about the sender
   std::string fetch_mode;
   std::string fetch_dest;
   std::string accept_encoding;
@@ -35,47 +35,47 @@ struct RequestHead {
   std::vector<std::string> authorizations;
   bool expects_continue = false;
   bool keep_alive = true;
-  std::optional<uint64_t> content_length{};  // none: chunked, or no body
+  std::optional<uint64_t> content_length{};  // none: chunked or no body
 };
 
 struct ParserLimits {
-  size_t max_head_bytes = size_t{8} << 10;   // as gRPC's metadata
+  size_t max_head_bytes = size_t{8} << 10;   // same as gRPC's metadata
   size_t max_body_bytes = size_t{64} << 20;  // of one request
-  calls::ByteLoad* bodies = nullptr;         // of all requests; null: not counted
+  calls::ByteLoad* bodies = nullptr;         // of all requests; null: no limit
 };
 
-// Boost.Beast's parser, which knows the grammar, and what it leaves open: a head has one bound in
-// all; a request has one length, and no transfer coding but "chunked"; trailers are dropped.
+// Boost.Beast's parser, which knows the grammar, plus limits: a head has one limit in all; a
+// request has one length and no transfer coding except "chunked"; trailers are dropped.
 //
-// Guarantee  a request whose end two readers could see at different bytes is refused. At most
-//            twice max_body_bytes are held of a body.
-// Errors     InvalidArgument for what is no HTTP/1.1; ResourceExhausted for a head or a body beyond
+// Guarantee  Refuses a request whose end two readers could see at different bytes. Holds at most
+//            twice max_body_bytes of a body.
+// Errors     InvalidArgument for anything but HTTP/1.1; ResourceExhausted for a head or body beyond
 //            its limit. Nothing follows an error.
-// Threads    for one.
+// Threads    one at a time.
 class RequestParser {
  public:
   enum class State : uint8_t {
-    kHead,    // wants more bytes
-    kJudge,   // the head is there: read on with ReadBody()
-    kBody,    // wants more bytes
-    kDone,    // the request is whole
+    kHead,    // needs more bytes
+    kJudge,   // the head is complete: go on with ReadBody()
+    kBody,    // needs more bytes
+    kDone,    // the request is complete
     kFailed,  // see status()
   };
 
   explicit RequestParser(const ParserLimits& limits);
   ~RequestParser();
 
-  // Takes what belongs to the request, and returns how many bytes that are. It takes none in the
-  // last two states, nor until ReadBody(). What it leaves is to be given again, with more.
+  // Consumes bytes of the request and returns their number. Consumes none in the last two states or
+  // before ReadBody(). The caller must pass the rest again, with more.
   size_t Feed(absl::string_view bytes);
-  // The body is read; with `discard` nobody wants it.
+  // Starts reading the body; `discard` drops it.
   void ReadBody(bool discard);
 
   State state() const { return state_; }
   bool has_begun() const { return head_bytes_ > 0; }
   const RequestHead& head() const { return head_; }
   const absl::Status& status() const { return status_; }
-  // Once, when the request is whole.
+  // Call it once, when the request is complete.
   std::string TakeBody();
 
  private:

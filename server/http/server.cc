@@ -22,7 +22,7 @@ namespace net = boost::asio;
 using net::ip::tcp;
 using Error = boost::system::error_code;
 
-// How long nothing is accepted after an error: files may be short.
+// How long accepting pauses after an error, since the process may have run out of files.
 constexpr std::chrono::milliseconds kPause{100};
 
 class AsioServer final : public Server {
@@ -81,7 +81,7 @@ class AsioServer final : public Server {
   void Stop(absl::Time deadline) override {
     Drain();
     router_.open_calls().AwaitNone(deadline);
-    // Answers that are made may still be on their way.
+    // Finished answers may still be in transit.
     for (int i = 0; i < 20 && !connections_.All().empty() && absl::Now() < deadline; ++i) {
       absl::SleepFor(absl::Milliseconds(10));
     }
@@ -132,7 +132,7 @@ class AsioServer final : public Server {
     if (draining_) connection->Drain();
   }
 
-  // The context of the source, which frees its own share.
+  // Wraps the source's context; the wrapper frees its own reference.
   std::shared_ptr<net::ssl::context> FindTls() {
     const std::shared_ptr<SSL_CTX> now = tls_source_();
     if (now != nullptr && (tls_ == nullptr || tls_->native_handle() != now.get())) {

@@ -1,7 +1,7 @@
-// The HTTP server of the daemon: the registered handlers by the Connect protocol, over HTTP/1.1.
+// The daemon's HTTP server: the registered handlers by the Connect protocol over HTTP/1.1.
 //
-// Sockets and TLS are Boost.Asio's, the grammar of requests Boost.Beast's: both are in Debian, in
-// wide use and fuzzed, share one reactor, and leave the bounds of each connection to us.
+// Sockets and TLS come from Boost.Asio, the grammar of requests from Boost.Beast: both are in
+// Debian, widely used and fuzzed, share one reactor, and leave each connection's limits to us.
 
 #ifndef COPPICE_SERVER_HTTP_SERVER_H_
 #define COPPICE_SERVER_HTTP_SERVER_H_
@@ -20,7 +20,7 @@
 
 namespace coppice::http {
 
-// The TLS of a connection that begins now; the same one until it changes.
+// The TLS context for a new connection; the same one until it changes.
 using TlsSource = std::function<std::shared_ptr<SSL_CTX>()>;
 
 struct ServerOptions {
@@ -30,29 +30,29 @@ struct ServerOptions {
   std::shared_ptr<const Site> site{};        // null: none
   TlsSource tls{};                           // null: no TLS
   size_t max_message_bytes = size_t{64} << 20;
-  size_t max_request_bytes = size_t{1} << 30;  // of all requests that are read at a time
+  size_t max_request_bytes = size_t{1} << 30;  // of all requests being read
   size_t max_connections = 1000;
   absl::Duration max_connection_age = absl::Hours(1);
 };
 
-// Guarantee  a connection beyond the limit takes the place of the one that has waited for a request
-//            the longest, or is closed if all have calls. One that is slow to send a head or a
-//            body, or to read an answer, is closed: no other waits for it. Nothing of a slow
-//            reader's stream is held but the message that it reads.
+// Guarantee  A connection beyond the limit takes the place of the one that has waited longest for
+//            a request, or is closed if all have calls. A connection that is slow to send a head or
+//            a body, or to read an answer, is closed and delays no other. Of a stream with a slow
+//            reader only the message being read is held.
 // Threads    safe to share.
 class Server {
  public:
   virtual ~Server() = default;
 
-  // Unavailable if the address cannot be had.
+  // Unavailable if the address cannot be used.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const ServedCalls& served);
 
   virtual int port() const = 0;
 
-  // Takes no further connections, and closes those without a call; the others as theirs end.
+  // Accepts no more connections, and closes those without a call; the others when theirs end.
   virtual void Drain() = 0;
-  // Waits for calls until `deadline`, cancels those that are left, and waits for their handlers.
+  // Waits for calls until `deadline`, cancels the rest, and waits for their handlers.
   virtual void Stop(absl::Time deadline) = 0;
 };
 

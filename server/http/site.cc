@@ -24,7 +24,7 @@ std::string PageHead(absl::string_view scripts) {
 
 constexpr absl::string_view kSearchPage = "/docs/search.html";
 
-// "/docs", from where relative links would lead elsewhere.
+// Whether the path is "/docs", from which relative links would lead elsewhere.
 bool IsBareRoot(absl::string_view path) { return path == absl::StripSuffix(Site::kRoot, "/"); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The documentation: how a browser may use its pages (docs/threat-model.md#the-console).
+// The documentation: controls how browsers may use its pages (docs/threat-model.md#the-console).
 
 #ifndef COPPICE_SERVER_HTTP_SITE_H_
 #define COPPICE_SERVER_HTTP_SITE_H_
@@ -12,20 +12,20 @@
 
 namespace coppice::http {
 
-// Guarantee  no request reaches the file system, and what is sent is the same for everybody. A
-//            browser runs no script in these pages but for the search, which loads the site's index
-//            and may call nothing.
+// Guarantee  No request reaches the file system, and everyone gets the same bytes. A browser runs
+//            no script in these pages except the search, which loads the site's index and may call
+//            nothing.
 // Threads    safe to share.
 class Site {
  public:
-  // Where it is; the links of its pages are relative.
+  // The site's path; links of its pages are relative.
   static constexpr absl::string_view kRoot = "/docs/";
 
-  // By the paths of ReadSiteFiles().
+  // `files` are keyed by the paths of ReadSiteFiles().
   explicit Site(ServedFiles files) : files_(std::move(files)) {}
 
   bool Has(absl::string_view path) const;
-  // To a request for a path that it has, of any method.
+  // Answers a request, with any method, for a path that it has.
   Response Answer(const RequestHead& head) const;
 
  private:

@@ -1,4 +1,4 @@
-// A list that is read page by page, as one.
+// Visits a paged list as one.
 
 #ifndef COPPICE_SERVER_METRICS_ALL_PAGES_H_
 #define COPPICE_SERVER_METRICS_ALL_PAGES_H_
@@ -7,7 +7,7 @@
 
 namespace coppice::metrics {
 
-// Calls `visit` with every element of what `list` returns for a Page.
+// Calls `visit` with every element of the pages that `list` returns.
 template <typename List, typename Visit>
 void ForEachOf(List list, Visit visit) {
   Page page{.size = 1000, .after = ""};

@@ -70,7 +70,7 @@ void CallMetrics::Count(const Method& method, absl::string_view code) {
     return;
   }
   if (access::HasPrivateEnd(method.name, code)) return;
-  // Rare enough for the family's own search.
+  // Rare enough to search the family each time.
   calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }
 

@@ -1,4 +1,4 @@
-// Calls counted and timed, by method.
+// Counts and times calls, by method.
 
 #ifndef COPPICE_SERVER_METRICS_CALL_METRICS_H_
 #define COPPICE_SERVER_METRICS_CALL_METRICS_H_
@@ -17,19 +17,19 @@
 
 namespace coppice::metrics {
 
-// Methods are those given; any other is counted as "other". Codes are gRPC's 17.
+// Counts methods that were not given as "other". Codes are gRPC's 17.
 //
-// Guarantee  calls whose duration is private are counted and not timed, one that may end with its
-//            job is not even counted, and neither is among the open streams; see
+// Guarantee  Calls with a private duration are counted but not timed, calls that may end with
+//            their job are not even counted, and neither are among the open streams; see
 //            server/access/method_table.h.
 // Threads    safe to share.
 class CallMetrics {
  public:
-  // Registers its metrics in `registry`, which must outlive it. `methods` as in
+  // Registers its metrics in `registry`, which must outlive it. `methods` have the form
   // "coppice.v1.StudyService/GetOffer".
   CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods);
 
-  // One that did not get as far as its method.
+  // Counts a call that was refused before it reached its method.
   void Refused(absl::string_view method, absl::string_view code);
   void Ended(absl::string_view method, absl::string_view code, double seconds);
   void StreamOpened(absl::string_view method);
@@ -38,8 +38,8 @@ class CallMetrics {
  private:
   struct Method {
     std::string name;
-    prometheus::Counter* ok = nullptr;         // null: that end is private
-    prometheus::Histogram* seconds = nullptr;  // null: its duration is
+    prometheus::Counter* ok = nullptr;         // null: this end is private
+    prometheus::Histogram* seconds = nullptr;  // null: the duration is private
   };
 
   void AddMethod(const std::string& name);
@@ -49,7 +49,7 @@ class CallMetrics {
   prometheus::Family<prometheus::Counter>& calls_;
   prometheus::Family<prometheus::Histogram>& seconds_;
   prometheus::Gauge& streams_;
-  std::map<std::string, Method, std::less<>> methods_;  // does not change once made
+  std::map<std::string, Method, std::less<>> methods_;  // constant after construction
 };
 
 }  // namespace coppice::metrics

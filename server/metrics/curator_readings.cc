@@ -13,7 +13,7 @@ namespace {
 constexpr double kPerNano = 1e-9;
 constexpr double kPerAtto = 1e-18;
 
-// The order of the numbers; null for one that is not used.
+// Indexed by the outcomes' numbers; null where unused.
 constexpr std::array<const char*, 11> kOutcomes = {
     nullptr,      "accepted",    "duplicate", "unknown_study", "sealed",    "stale_fingerprint",
     "bad_ticket", "bad_payload", "expired",   "bad_seal",      "unknown_id"};
@@ -50,7 +50,7 @@ std::vector<Reading> Reports(const curator::Studies& studies) {
   return lines;
 }
 
-// Of studies with a relay.
+// Only studies with a relay have a line.
 std::vector<Reading> WaitingReports(const curator::Studies& studies) {
   std::vector<Reading> lines;
   double others = 0;
@@ -93,7 +93,7 @@ std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   return lines;
 }
 
-// How many there are in each state, those without one too.
+// Counts by state, including states without any.
 template <size_t kStates>
 std::vector<Reading> ByState(const std::array<const char*, kStates>& names,
                              const std::map<size_t, uint64_t>& counts) {
@@ -114,8 +114,8 @@ std::vector<Reading> StudiesByState(const curator::Studies& studies) {
   return ByState(kStudyStates, counts);
 }
 
-// When a job ends tells of its rows, so a page shows it from the next day on; and so do those that
-// were queued behind it.
+// The time a job ends reveals something about its rows, so the page shows it from the next day on.
+// The same holds for jobs queued behind it.
 std::vector<Reading> JobsByState(const central::Jobs& jobs, int64_t now) {
   std::map<size_t, uint64_t> counts;
   ForEachOf([&](const Page& page) { return jobs.List("", page); },
@@ -169,7 +169,7 @@ void AddDatasetReadings(const central::Datasets& datasets, Readings& readings) {
                      OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.left.epsilon_nanos) * kPerNano;
                      }));
-  // Under zcdp rhos are spent: what jobs have for a delta does not add up.
+  // zCDP budgets are spent in rho; the deltas of single jobs do not add up.
   readings.AddGauges(
       "coppice_dataset_delta_spent", "Delta charged to a dataset, under basic composition.",
       OfAccounts(datasets, [](const ledger::Account& account) {

@@ -1,13 +1,12 @@
-// What there is in the curator, as metrics: reports by study and outcome, budgets by dataset, jobs.
+// The curator's state as metrics: reports by study and outcome, budgets by dataset, jobs.
 //
-// The first kMaxNamed studies and datasets in the order of their ids have a line each; the other
-// studies are added up as study "_other", which no id can be, and the other datasets are left out.
-// Reports to studies that there are not are one, "_unknown": their names are the senders' and are
-// not shown.
+// The first kMaxNamed studies and datasets by id have a line each. Other studies are added up as
+// "_other", which cannot be an id; other datasets are left out. Reports to unknown studies are
+// added up as "_unknown": their names come from the senders and are not shown.
 //
-// Guarantee  numbers of reports are no secret of a row; numbers of rows of datasets are, and when a
-//            job ends follows from them: neither is here, but for the day. Names are those that
-//            operators and owners chose.
+// Guarantee  Numbers of reports reveal nothing of a row. Numbers of a dataset's rows do, and the
+//            time a job ends follows from them: neither is shown, except the day. Names are those
+//            that operators and owners chose.
 
 #ifndef COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
 #define COPPICE_SERVER_METRICS_CURATOR_READINGS_H_

@@ -1,4 +1,4 @@
-// An endpoint as its callers see it, and the model that answers for it.
+// An endpoint as its callers see it, and the model that it serves.
 
 #ifndef COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_
 #define COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_
@@ -15,7 +15,7 @@ struct EndpointVersion {
   uint64_t number = 0;
   std::string model;  // its id
   int64_t created_unix_seconds = 0;
-  uint64_t restored = 0;  // the version that a rollback brought back; 0: the model was set
+  uint64_t restored = 0;  // the version that a rollback restored; 0: the model was set
 };
 
 struct EndpointInfo {
@@ -24,7 +24,7 @@ struct EndpointInfo {
   std::string owner{};                    // name of the policy entry that made it; may be empty
 };
 
-// What answers for an endpoint.
+// The model that answers for an endpoint.
 struct ServedModel {
   ModelInfo model;
   uint64_t version = 0;

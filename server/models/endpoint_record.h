@@ -1,8 +1,8 @@
-// How an endpoint is stored, and read back. docs/storage.md has the format.
+// Writes and reads the record of an endpoint. docs/storage.md has the format.
 //
-// An endpoint is a coppice.v1.Endpoint under endpoint/ID/.
+// An endpoint is stored as a coppice.v1.Endpoint under endpoint/ID/.
 //
-// Errors  DataLoss for what was not written so, naming the key.
+// Errors  DataLoss, naming the key, for a record in another form.
 
 #ifndef COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_
 #define COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_

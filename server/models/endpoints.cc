@@ -16,7 +16,7 @@ absl::Status NoEndpoint(absl::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no endpoint ", id));
 }
 
-// The version that first served the model of `version`, as far as rollbacks tell.
+// The version that first served the model of `version`, as far as rollbacks record it.
 uint64_t OriginOf(const EndpointVersion& version) {
   return version.restored > 0 ? version.restored : version.number;
 }
@@ -29,7 +29,7 @@ absl::Status CheckExpected(absl::string_view id, uint64_t served, const ChangeOp
       ", not ", *options.expected_version, "; look at it, and decide again"));
 }
 
-// The version that a rollback to `to` brings back; 0 stands for one step back.
+// The version that a rollback to `to` restores; 0 means one step back.
 absl::StatusOr<EndpointVersion> VersionToRestore(const EndpointInfo& info, uint64_t to) {
   const std::vector<EndpointVersion>& versions = info.versions;
   if (to == 0) {
@@ -89,7 +89,7 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
                                             const ChangeOptions& options) {
   const MutexLock change(change_mutex_);
   const State* const before = Find(id);
-  // This call may be a retry whose first answer was lost.
+  // This call may be a retry of one whose answer was lost.
   if (before != nullptr && before->serving->model.id == model) {
     const uint64_t served = before->serving->version;
     const uint64_t expected = options.expected_version.value_or(served);

@@ -25,7 +25,7 @@ absl::StatusOr<std::string> IdOrRandom(const std::string& id) {
   if (!id.empty()) return id;
   static constexpr absl::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
   static constexpr size_t kLength = 12;
-  // Bytes from here on would make some characters likelier than others.
+  // Bytes from here on would make some characters more likely than others.
   static constexpr size_t kFairBytes = 256 / kAlphabet.size() * kAlphabet.size();
   std::string random;
   while (random.size() < kLength) {

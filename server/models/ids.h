@@ -1,4 +1,4 @@
-// Ids of what callers make (studies, datasets, models, jobs) and of their requests.
+// Ids of the things that callers make (studies, datasets, models, jobs) and of their requests.
 //
 // Errors  InvalidArgument that names the field. IdOrRandom(): Unavailable if the system's random
 //         source fails.
@@ -17,13 +17,13 @@ namespace coppice::models {
 
 inline constexpr size_t kMaxRequestIdBytes = 128;
 
-// Checks the id of a request, which must not make a thing twice when it is sent twice.
+// Checks a request's id, which keeps a repeated request from making a thing twice.
 absl::Status CheckRequestId(absl::string_view request_id);
 
-// OK for an empty id too: it stands for one that the curator makes.
+// Accepts an empty id, too: the curator then makes one.
 absl::Status CheckNewId(absl::string_view field, absl::string_view id);
 
-// `id`; if it is empty, 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.
+// `id` or, if empty, 12 random characters of a-z 0-9, which nobody guesses or uses twice.
 absl::StatusOr<std::string> IdOrRandom(const std::string& id);
 
 }  // namespace coppice::models

@@ -1,4 +1,4 @@
-// A model and where it comes from.
+// A model and its origin.
 
 #ifndef COPPICE_SERVER_MODELS_MODEL_INFO_H_
 #define COPPICE_SERVER_MODELS_MODEL_INFO_H_

@@ -1,9 +1,9 @@
-// How a model is stored, and read back. docs/storage.md has the format.
+// Writes and reads the record of a model. docs/storage.md has the format.
 //
-// The key of a study's model is model/STUDY/MODEL, of a job's trained/JOB/MODEL: to delete a study
-// is to delete its models with it.
+// A study's model has the key model/STUDY/MODEL, a job's trained/JOB/MODEL. Deleting a study thus
+// deletes its models.
 //
-// Errors  DataLoss for what was not written so, naming the key.
+// Errors  DataLoss, naming the key, for a record in another form.
 
 #ifndef COPPICE_SERVER_MODELS_MODEL_RECORD_H_
 #define COPPICE_SERVER_MODELS_MODEL_RECORD_H_
@@ -27,7 +27,7 @@ inline std::string StudyModelsPrefix(absl::string_view study) {
 // `source` is "studies/ID" or "jobs/ID".
 std::string ModelKey(absl::string_view source, absl::string_view model);
 
-// SetModelRecord() sets all of the message but the model itself, ToProto() all of it.
+// SetModelRecord() sets the whole message except the model itself, ToProto() all of it.
 void SetModelRecord(const ModelInfo& info, v1::Model& proto);
 v1::Model ToProto(const ModelInfo& info);
 

@@ -42,7 +42,7 @@ absl::Status Models::SignAnew(storage::Store& store, const PublicKey& before,
                               const ModelSigner& signer) {
   const auto sign = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
     v1::Model model;
-    // Load() says what is wrong with a record.
+    // Load() reports what is wrong with a record.
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       return absl::OkStatus();
     }
@@ -134,7 +134,7 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   batch.Delete(ModelKey(info.source, info.id));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   const MutexLock lock(mutex_);
-  // If its source was deleted meanwhile the model is gone, and perhaps made anew.
+  // If its source was deleted meanwhile, the model is gone and may have been made again.
   const auto it = models_.find(id);
   if (it != models_.end() && it->second.model == info.model) models_.erase(it);
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// All models, of studies and of jobs, in memory and in the store.
+// All models of studies and jobs, in memory and in the store.
 
 #ifndef COPPICE_SERVER_MODELS_MODELS_H_
 #define COPPICE_SERVER_MODELS_MODELS_H_
@@ -22,8 +22,8 @@
 
 namespace coppice::models {
 
-// Keeps something of Models for as long as it lives: the id of a model that is being made, a model
-// that is served, or a source whose models are being deleted.
+// Holds a claim on Models for its lifetime: on the id of a model being made, on a served model, or
+// on a source whose models are being deleted.
 class ModelClaim {
  public:
   ModelClaim() = default;
@@ -41,58 +41,58 @@ class ModelClaim {
   std::function<void()> end_;
 };
 
-// Gives models their ids, stores them, and keeps those that are served from being deleted.
+// Gives models their ids, stores them, and protects served models from deletion.
 //
-// Ids are one name space. The maker of a model claims its id first: until the claim ends no other
-// model can be made under it, and then the id is taken if the model was published.
+// All ids share one name space. The maker of a model claims its id first: until the claim ends no
+// other model can be made under the id, and afterwards the id is taken if the model was published.
 //
-// A model may have to become durable with other records. So storing takes two steps: Put() into the
-// batch, and Publish() once the batch was applied. Save() is both for a model that comes alone.
+// A model may have to become durable together with other records, so storing has two steps: Put()
+// into the batch, and Publish() after the batch was applied. Save() does both for a model alone.
 //
-// A model that is served is not deleted: its endpoint pins it, and to delete the models of a source
-// is to claim their removal first.
+// A served model cannot be deleted: its endpoint pins it, and deleting a source's models requires
+// claiming their removal first.
 //
 // Errors     Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
-//            Delete(), ClaimRemovalOf(): FailedPrecondition, naming who serves which model.
+//            Delete(), ClaimRemovalOf(): FailedPrecondition, naming the endpoint and its model.
 //            Save(), Delete(): what the Store returns; then nothing has changed.
-// Threads    safe to share; Load() and SignWith() before that.
+// Threads    safe to share, after Load() and SignWith().
 class Models {
  public:
   absl::Status Load(const storage::Store& store);
 
   absl::StatusOr<ModelClaim> Claim(absl::string_view id);
 
-  // From then on models are signed as they are made.
+  // From now on models are signed when they are made.
   void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
-  // Signs anew each stored model whose signature by the key `before` checks, and no other: one that
-  // was changed, that nobody signed, or that another key did stays as it is. Before Load().
+  // Signs each stored model again that has a valid signature by the key `before`. Changed or
+  // unsigned models, and those signed by another key, stay as they are. Call it before Load().
   static absl::Status SignAnew(storage::Store& store, const PublicKey& before,
                                const ModelSigner& signer);
-  // Signs a model that was made, before it is put or saved; does nothing without a signer.
+  // Signs a new model before it is put or saved; does nothing without a signer.
   absl::Status Sign(ModelInfo& info) const;
 
   static void Put(const ModelInfo& info, storage::StoreBatch& batch);
   void Publish(ModelInfo info);
   absl::Status Save(storage::Store& store, ModelInfo info);
 
-  // The model, and what keeps it from being deleted.
+  // The model, and a claim that prevents its deletion.
   struct PinnedModel {
     ModelInfo model;
     ModelClaim claim;
   };
-  // `holder` names who asks, "endpoints/ID", for the error that says why the model is not deleted.
+  // `holder` names the caller, "endpoints/ID", for the error that explains why a model stays.
   absl::StatusOr<PinnedModel> Pin(absl::string_view id, absl::string_view holder);
 
-  // Frees its id. A caller that has the model already may use it to the end.
+  // Frees the model's id. Callers that already have the model may use it to the end.
   absl::Status Delete(storage::Store& store, absl::string_view id);
 
-  // Until the claim ends no model of the source can be held.
+  // Until the claim ends no model of the source can be pinned.
   absl::StatusOr<ModelClaim> ClaimRemovalOf(absl::string_view source);
   // Forgets the models of a source; the caller removes them from the store.
   void RemoveOf(absl::string_view source);
 
   absl::StatusOr<ModelInfo> Get(absl::string_view id) const;
-  // The models of one source, or of all if it is empty.
+  // The models of one source, or all models if it is empty.
   std::vector<ModelInfo> List(absl::string_view source, const Page& page) const;
 
  private:

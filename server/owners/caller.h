@@ -1,8 +1,8 @@
-// Who calls, and what of the curator's resources exists for this caller.
+// The caller of a method, and the part of the curator's resources that exists for it.
 //
 // A resource (a study, dataset, job, model or endpoint) belongs to the policy entry that made it,
-// by the entry's name; a job to its dataset's owner, and a model to that of what it was made from.
-// For everybody else it exists as far as the policy grants its name.
+// by the entry's name. A job belongs to its dataset's owner, and a model to the owner of what it
+// was made from. For all others it exists if the policy grants its name.
 
 #ifndef COPPICE_SERVER_OWNERS_CALLER_H_
 #define COPPICE_SERVER_OWNERS_CALLER_H_
@@ -17,40 +17,40 @@
 namespace coppice::owners {
 
 struct Resource {
-  // "models/ID" and so on: its own name first, then those of what it was made from.
+  // "models/ID" and so on: its own name first, then the names of what it was made from.
   std::vector<std::string> names;
-  std::string owner{};  // empty: the operator's alone
+  std::string owner{};  // empty: only the operator's
 };
 
-// Names that the policy keeps for the entries of one name.
+// Names that the policy reserves for the entries of one name.
 struct Claim {
   std::string name;
   Patterns patterns;
 };
 
-// What one call may touch, by the grants that let it call its method.
+// What one call may touch, according to the grants that allow it to call its method.
 //
-// Guarantee  deny by default: a caller without grants sees nothing, and makes nothing.
-// Threads    safe to share: it does not change.
+// Guarantee  Deny by default: a caller without grants sees nothing and makes nothing.
+// Threads    safe to share: immutable.
 struct Caller {
-  std::string name{};        // of the policy's entry; empty without a policy
-  bool is_operator = false;  // an admin of everything, who has the disk too; or there is no policy
-  bool sees_all = false;     // every resource, but not what is the owners' alone
-  Patterns resources{};      // that the policy grants besides what is owned
-  bool relays = false;       // a relay or an admin,
-  Patterns relayed{};        // and what it is granted as that
+  std::string name{};        // of the policy entry; empty without a policy
+  bool is_operator = false;  // admin of everything, who also has the disk; or no policy
+  bool sees_all = false;     // every resource, except what only owners may see
+  Patterns resources{};      // granted by the policy in addition to what is owned
+  bool relays = false;       // is a relay or an admin,
+  Patterns relayed{};        // and the resources granted as such
   std::shared_ptr<const std::vector<Claim>> claims{};  // of all entries; null: none
 
   static Caller Operator() { return {.is_operator = true, .sees_all = true}; }
 
-  // Rows, their number, and when jobs ran are for who owns the dataset.
+  // Whether it owns the dataset. Only owners see rows, their number, and when jobs ran.
   bool Owns(absl::string_view owner) const {
     return is_operator || (!owner.empty() && owner == name);
   }
   bool MaySee(const Resource& resource) const;
-  // Whether a study that takes reports through a relay gives this caller its tickets.
+  // Whether a relayed study gives this caller its tickets.
   bool MayRelay(const Resource& study) const;
-  // Whether it may make a resource of this name, whether or not there is one.
+  // Whether it may make a resource of this name, whether or not one exists.
   bool MayMake(absl::string_view new_name) const;
 };
 

@@ -1,7 +1,7 @@
-// Sets of resource names, as the access policy writes them: "datasets/team-a-*".
+// Sets of resource names as the access policy writes them, such as "datasets/team-a-*".
 //
 // A pattern is KIND/ID. KIND is studies, datasets, jobs, models or endpoints, or * for all of them;
-// ID is an id, or the beginning of ids and a * behind it. "*" alone is every resource.
+// ID is an id, or the beginning of an id followed by *. "*" alone is every resource.
 
 #ifndef COPPICE_SERVER_OWNERS_PATTERNS_H_
 #define COPPICE_SERVER_OWNERS_PATTERNS_H_
@@ -16,24 +16,24 @@
 
 namespace coppice::owners {
 
-// Guarantee  a name matches only as a whole; a kind that there is not matches nothing.
-// Errors     Parse(): InvalidArgument that quotes the pattern and says what it may be.
-// Threads    safe to share: it does not change. Copies are cheap.
+// Guarantee  A name matches only as a whole; an unknown kind matches nothing.
+// Errors     Parse(): InvalidArgument that quotes the pattern and says what is allowed.
+// Threads    safe to share: immutable. Copies are cheap.
 class Patterns {
  public:
   Patterns() = default;  // none
   static absl::StatusOr<Patterns> Parse(absl::Span<const std::string> texts);
 
   bool empty() const { return patterns_ == nullptr || patterns_->empty(); }
-  // Whether "*" is among them.
+  // Whether "*" is among the patterns.
   bool MatchAll() const;
   // `name` is "datasets/ID" and so on.
   bool Match(absl::string_view name) const;
 
-  // As Parse() takes them.
+  // The patterns in the form that Parse() takes.
   std::vector<std::string> Texts() const;
 
-  // Those that keep ids for their holder: the ones that say how an id begins.
+  // The patterns that reserve ids for their holder: those with a whole id or the beginning of one.
   Patterns Claims() const;
   friend Patterns operator|(const Patterns& a, const Patterns& b);
 

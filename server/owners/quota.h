@@ -1,4 +1,4 @@
-// How much one owner may have, and ask for.
+// The limits of what one owner may have and request.
 
 #ifndef COPPICE_SERVER_OWNERS_QUOTA_H_
 #define COPPICE_SERVER_OWNERS_QUOTA_H_
@@ -9,15 +9,15 @@
 
 namespace coppice::owners {
 
-// Units      0 is no limit.
+// Units      0 means no limit.
 struct Quota {
-  uint64_t studies = 0;             // that are not deleted
+  uint64_t studies = 0;             // not counting deleted ones
   uint64_t bytes = 0;               // of the rows of all datasets, as uploaded: 8 per value
-  uint64_t jobs = 0;                // queued or running
-  uint64_t tickets_per_second = 0;  // of all studies together, without submission tokens
+  uint64_t jobs = 0;                // queued or running, at a time
+  uint64_t tickets_per_second = 0;  // of all studies, without submission tokens
 };
 
-// The quota of an owner now.
+// Returns the current quota of an owner.
 using QuotaFinder = std::function<Quota(const std::string& owner)>;
 inline Quota NoQuota(const std::string& /*owner*/) { return {}; }
 

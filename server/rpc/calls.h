@@ -1,6 +1,6 @@
-// Calls of gRPC, each answered by the handler of its method.
+// gRPC's calls, each answered by its method's handler.
 //
-// What a route names must outlive the server. `context` and `response` are the call's and live
+// The members of a route must outlive the server. `context` and `response` are the call's and live
 // until it ends.
 
 #ifndef COPPICE_SERVER_RPC_CALLS_H_
@@ -19,21 +19,21 @@ namespace coppice::rpc {
 using service::AnswerCheck;
 using service::MayAnswer;
 
-// How the calls of a method are answered.
+// How to answer the calls of a method.
 struct Route {
   const service::RegisteredMethod& method;
-  service::WorkerPool* lane;  // null: the thread that the call comes on
+  service::WorkerPool* lane;  // null: the thread that the call arrives on
   const AnswerCheck& may_answer;
 };
 
-// One request, one response.
+// One request and one response.
 grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller caller,
                                           grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request,
                                           grpc::ByteBuffer& response);
 
-// Streams. A call whose handler does not start ends with its status; each belongs to gRPC until it
-// is done.
+// Streams. If the handler does not start, the call ends with its status. gRPC owns each stream
+// until it is done.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartServerStream(const Route& route,
                                                               const service::Caller& caller,
                                                               grpc::CallbackServerContext& context,

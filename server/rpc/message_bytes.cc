@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes) {
 }
 
 absl::Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {
-  bytes.Clear();  // gRPC has taken the last one, but leaves its bytes here
+  bytes.Clear();  // gRPC has sent the last message, but leaves its bytes here
   bool own = false;
   const grpc::Status written = MessageTraits::Serialize(message, &bytes, &own);
   return written.ok() ? absl::OkStatus() : absl::InternalError(written.error_message());

@@ -1,4 +1,4 @@
-// Messages as gRPC carries them. All of ours are parsed and written here, not by gRPC: it ends a
+// Messages in gRPC's form. This code, not gRPC, parses and serializes all of ours: gRPC ends a
 // stream whose message does not parse as if the client had closed it, and copies every answer.
 
 #ifndef COPPICE_SERVER_RPC_MESSAGE_BYTES_H_
@@ -15,14 +15,14 @@
 
 namespace coppice::rpc {
 
-// Both free `bytes`. InvalidArgument unless they are a message of this type, or cannot be read.
+// Both free `bytes`. InvalidArgument if they cannot be read or are no message of this type.
 absl::Status Parse(grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes);
 
-// Internal if it is too large for a message: 2 GB.
+// Internal if the message is too large to serialize: 2 GB.
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);
 
-// Shared pieces are not copied: they stay until gRPC needs them no more.
+// Does not copy shared pieces; gRPC holds them while it needs them.
 grpc::ByteBuffer Join(const service::MessagePieces& pieces);
 
 }  // namespace coppice::rpc

@@ -14,8 +14,8 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::internal::RpcMethod;
 
-// What protoc's plugin would generate of a service, had it handlers of any type: its methods, each
-// with a handler of bytes.
+// The equivalent of protoc's generated service for handlers of any type: its methods, each with a
+// handler of bytes.
 class Services::Service final : public grpc::Service {
  public:
   Service(const service::Lanes& lanes, const CallerFinder& find_caller,

@@ -1,6 +1,6 @@
-// The registered handlers as services of gRPC, over the table of methods (server/access).
+// The registered handlers as gRPC services, over the table of methods (server/access).
 //
-// Reflection and health are gRPC's own, and find these services by their names.
+// gRPC provides reflection and health, which find these services by name.
 
 #ifndef COPPICE_SERVER_RPC_SERVICES_H_
 #define COPPICE_SERVER_RPC_SERVICES_H_
@@ -20,17 +20,17 @@
 
 namespace coppice::rpc {
 
-// Finds out whose call of the method `path` it is. One whose credentials the policy no longer knows
-// is nobody's.
+// Finds the caller of a call of the method `path`. If the policy no longer knows the credentials,
+// the caller is nobody.
 using CallerFinder = std::function<owners::Caller(const grpc::CallbackServerContext& context,
                                                   absl::string_view path)>;
 
-// Guarantee  a call on a lane is not begun once nobody waits for it. Long work, which asks a
-//            CancelCheck, is stopped then, and as Unavailable when the lane drains.
+// Guarantee  A call on a lane does not begin if nobody waits for it any more. Long work, which
+//            calls a CancelCheck, stops then, and with Unavailable when the lane drains.
 // Errors     InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
-//            wait, when too much waits on the method's lane; else the handler's. The time to wait
-//            is in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
-// Threads    safe to share. All that it is made of must outlive it, and it the server.
+//            wait, if too much waits on the method's lane; else the handler's. The time to wait is
+//            in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
+// Threads    safe to share. The constructor's arguments must outlive it, and it the server.
 class Services {
  public:
   Services(const service::HandlerRegistry& registry, const service::Lanes& lanes,

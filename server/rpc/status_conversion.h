@@ -1,4 +1,4 @@
-// absl::Status as a gRPC status: the same code number and message, and when to come again.
+// Converts absl::Status to a gRPC status: the same code number and message, and the time to wait.
 
 #ifndef COPPICE_SERVER_RPC_STATUS_CONVERSION_H_
 #define COPPICE_SERVER_RPC_STATUS_CONVERSION_H_
@@ -42,8 +42,8 @@ inline grpc::Status ToGrpcStatus(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-// The status that `context`'s call ends with. The time to wait, if `status` has one, goes into the
-// trailing metadata, in milliseconds. At most once per call, before it ends.
+// The status that ends `context`'s call. Puts the time to wait, if `status` has one, into the
+// trailing metadata, in milliseconds. Call it at most once per call, before the end.
 inline grpc::Status EndStatus(grpc::ServerContextBase& context, const absl::Status& status) {
   if (const std::optional<absl::Duration> wait = service::WaitOf(status)) {
     context.AddTrailingMetadata("grpc-retry-pushback-ms",

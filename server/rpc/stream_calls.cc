@@ -15,8 +15,8 @@ namespace {
 using google::protobuf::Message;
 using grpc::ByteBuffer;
 
-// What the three kinds of reactors share. It has no lock: messages are read and written one at a
-// time, and a handler that several threads drive calls it under a lock of its own.
+// The common part of the three kinds of reactors. It has no lock: messages are read and written one
+// at a time, and a handler driven by several threads calls it under its own lock.
 template <typename Reactor>
 class StreamReactor : public Reactor, public service::StreamCall {
  public:
@@ -54,7 +54,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
   const Route& route() const { return route_; }
   service::StreamHandler& handler() { return *handler_; }
 
-  // The bytes of a message that may leave now.
+  // Serializes a message, if it may be sent now.
   absl::Status SerializeAnswer(const Message& message, ByteBuffer& bytes) const {
     const absl::Status allowed = MayAnswer(route_.may_answer);
     return allowed.ok() ? Serialize(message, bytes) : allowed;
@@ -65,7 +65,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
  private:
   const Route route_;
   grpc::CallbackServerContext& context_;
-  service::StreamHandlerPtr handler_;  // null if it did not start
+  service::StreamHandlerPtr handler_;  // null if the handler did not start
 };
 
 class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuffer>> {

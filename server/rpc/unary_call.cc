@@ -10,7 +10,7 @@
 namespace coppice::rpc {
 namespace {
 
-// Nothing of the call may be used once it is finished.
+// Nothing of the call may be used after Answer() or Fail().
 class GrpcExchange final : public service::UnaryExchange {
  public:
   GrpcExchange(const AnswerCheck& may_answer, grpc::CallbackServerContext& context,
@@ -54,7 +54,7 @@ grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller ca
   auto exchange = std::make_shared<GrpcExchange>(route.may_answer, context, response);
   grpc::ServerUnaryReactor* const reactor = exchange->reactor();
   std::unique_ptr<google::protobuf::Message> request(route.method.request->New());
-  grpc::ByteBuffer bytes = request_bytes;  // a reference, to be read
+  grpc::ByteBuffer bytes = request_bytes;  // shares the bytes, since Parse() frees its argument
   const absl::Status parsed = Parse(bytes, *request);
   if (parsed.ok()) {
     service::RunUnaryCall(route.method, route.lane, std::move(caller), std::move(request),

@@ -29,7 +29,7 @@ absl::Status CheckHasFolder(const BackupSettings& backups) {
       "this daemon makes no backups: start it with --backup-dir DIR");
 }
 
-// Empty unless a backup was made.
+// Null unless a backup was made.
 std::unique_ptr<v1::BackupResponse> DoneOf(const absl::StatusOr<storage::StoreBackup>& made) {
   if (!made.ok()) return nullptr;
   auto response = std::make_unique<v1::BackupResponse>();
@@ -62,7 +62,7 @@ absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
            response->mutable_progress()->set_bytes_written(bytes);
            return stream->Tell(std::move(response)) && !pool_.IsDraining();
          }});
-    busy_ = false;  // before the caller hears of the end, and may ask for another
+    busy_ = false;  // before the caller hears of the end, as it may request another
     stream->End(made.status(), DoneOf(made));
   });
   if (queued.ok()) return stream;

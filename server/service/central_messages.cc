@@ -14,7 +14,7 @@
 namespace coppice::service {
 namespace {
 
-// The enums of the wire have the numbers of ours.
+// Our enums have the same numbers as the wire's.
 static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
 static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::NEIGHBOURS_CHANGE_LABEL);
 static_assert(static_cast<int>(ledger::Composition::kBasic) == v1::COMPOSITION_BASIC);
@@ -36,7 +36,7 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   if (!entry.job.empty()) proto.set_job(MakeName(kJobs, entry.job));
   *proto.mutable_cost() = central::ToProto(entry.cost);
   for (const Release& release : entry.releases) *proto.add_releases() = ToProto(release);
-  // None is shown while the ledger is on hold.
+  // While the ledger is on hold no hash is shown.
   if (entry.hash != Sha256Digest{})
     proto.mutable_hash()->assign(entry.hash.begin(), entry.hash.end());
   return proto;

@@ -1,5 +1,5 @@
-// Between the messages of datasets and jobs and the curator's values. As in messages.h: FromProto()
-// treats its input as hostile and returns InvalidArgument that names the field.
+// Converts between the messages of datasets and jobs and the curator's values. As in messages.h,
+// FromProto() treats its input as hostile and returns InvalidArgument, naming the field.
 
 #ifndef COPPICE_SERVER_SERVICE_CENTRAL_MESSAGES_H_
 #define COPPICE_SERVER_SERVICE_CENTRAL_MESSAGES_H_
@@ -17,8 +17,8 @@
 
 namespace coppice::service {
 
-// What a list shows of a dataset; with its schema; and with the entries of its ledger too.
-// `submitter_of` tells who submitted the job of this id, empty if that is not known.
+// A dataset as lists show it; with its schema; and with the entries of its ledger, too.
+// `submitter_of` returns who submitted the job with this id, or "" if unknown.
 v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
 v1::Dataset WithLedger(const central::DatasetInfo& info,

@@ -1,4 +1,4 @@
-// StudyHandlers::GetCounts(): what a study's reports say about the nodes of one of its trees.
+// StudyHandlers::GetCounts(): the counts of a study's reports at the nodes of one of its trees.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@
 namespace coppice::service {
 namespace {
 
-// A model of one tree that knows nothing: what words the tree's questions as any model's.
+// A model of one tree with equal probabilities, to render its questions as any model's.
 absl::StatusOr<Model> QuestionsOf(const Schema& schema, const Tree& tree) {
   const uint32_t classes = schema.num_outputs();
   const LeafPrediction nothing{.probabilities = std::vector<double>(classes, 1.0 / classes)};
@@ -26,7 +26,7 @@ absl::StatusOr<Model> QuestionsOf(const Schema& schema, const Tree& tree) {
                        Certificate());
 }
 
-// What holds for the rows of a node, from the root down.
+// The conditions that rows of a node satisfy, from the root down.
 std::vector<std::string> ConditionsOf(const render_internal::TreeView& view, uint32_t node) {
   std::vector<std::string> up;
   const Tree& tree = view.tree();
@@ -73,7 +73,7 @@ curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
   return result;
 }
 
-// Numbers are counted as what devices rounded them to.
+// Numbers are counted under the end that devices rounded them to.
 std::vector<std::string> NamesOf(const Terms& terms) {
   if (!terms.rounding.has_value()) return terms.schema->classes();
   return {absl::StrCat("rounded to ", terms.rounding->low),

@@ -1,4 +1,4 @@
-// TrainingHandlers::MeasureCurve(): what epsilons buy on a table that its caller declares public.
+// TrainingHandlers::MeasureCurve(): accuracy by epsilon on a table that its caller declares public.
 
 #include "server/curves/curve.h"
 
@@ -34,21 +34,21 @@ namespace {
 
 constexpr size_t kMinCurveRows = 10;
 constexpr size_t kMaxCurveRows = 20'000;
-constexpr size_t kMaxCurveValues = 2'000'000;  // as of a preview
+constexpr size_t kMaxCurveValues = 2'000'000;  // the same as for previews
 constexpr int kMaxAlgorithms = 4;
 constexpr int kMaxEpsilons = 8;
 constexpr uint32_t kMaxRepeats = 20;
 constexpr uint32_t kDefaultRepeats = 5;
 constexpr double kHeldOut = 0.2;
-// Previews wait for it, and have five minutes in all.
+// Previews wait behind a curve, and their deadline is five minutes.
 constexpr absl::Duration kMaxMeasuring = absl::Minutes(4);
 
 constexpr char kDefaultAlgorithm[] = "auto";
 
-// Checked parts of a request.
+// The checked parts of a request.
 struct CurveRequest {
   std::vector<const trainers::Trainer*> algorithms;
-  std::vector<Budget> budgets;  // rising
+  std::vector<Budget> budgets;  // ascending
   uint64_t delta_atto = 0;
   uint32_t repeats = 0;
 };
@@ -158,7 +158,7 @@ std::unique_ptr<v1::MeasureCurveResponse> ResultOf(const curves::Curve& curve,
   return response;
 }
 
-// Measures a curve on a lane's thread, and tells a stream how far it is.
+// Measures a curve on a lane's thread and reports progress to a stream.
 class CurveWork {
  public:
   CurveWork(CurveRequest request, std::shared_ptr<ProgressStream> stream)
@@ -166,7 +166,7 @@ class CurveWork {
 
   absl::StatusOr<std::unique_ptr<v1::MeasureCurveResponse>> Run(
       const v1::MeasureCurveRequest& request) {
-    COPPICE_RETURN_IF_ERROR(CheckWanted());  // the wait for the lane may have been long
+    COPPICE_RETURN_IF_ERROR(CheckWanted());  // it may have waited long for the lane
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Table> rows, TableOf(request));
     const trainers::TrainOptions options{.epsilon = {}, .delta_atto = request_.delta_atto};
     for (const trainers::Trainer* algorithm : request_.algorithms) {

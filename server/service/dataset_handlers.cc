@@ -18,7 +18,7 @@
 namespace coppice::service {
 namespace {
 
-// Without what is the owner's alone: the number of rows, and the ledger, whose entries tell when
+// Hides what only the owner may see: the number of rows, and the ledger, whose entries show when
 // jobs ended.
 v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
   if (caller.Owns(dataset.owner())) return dataset;
@@ -29,7 +29,7 @@ v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
   return dataset;
 }
 
-// Stores the rows of a message on `dataset`, and returns the dataset as it is then.
+// Stores the rows of a message in `dataset` and returns the dataset's new state.
 template <typename Request>
 absl::StatusOr<v1::Dataset> StoreRowsOf(const Request& request, const std::string& dataset,
                                         central::Datasets& datasets,
@@ -44,16 +44,16 @@ absl::StatusOr<v1::Dataset> StoreRowsOf(const Request& request, const std::strin
   return ToProto(info);
 }
 
-// The stream of an UploadRows call. Each message is judged and stored on the method's lane before
-// the next is read, so a client that sends faster than the disk writes has to wait.
+// The stream of an UploadRows call. Each message is checked and stored on the method's lane before
+// the next is read, so a client that sends faster than the disk writes must wait.
 //
-// Guarantee  messages are stored in the order they arrive.
-// Errors     the first message that is refused ends the stream; those before it stay. One that the
-//            lane has no room for is refused with the time to wait.
+// Guarantee  Messages are stored in the order they arrive.
+// Errors     The first rejected message ends the stream; earlier ones stay stored. A message that
+//            the lane has no room for is rejected with the time to wait.
 // Threads    as PredictionStream.
 class UploadStream final : public StreamHandler {
  public:
-  // All but the caller must outlive it.
+  // All except the caller must outlive it.
   static std::shared_ptr<UploadStream> Start(central::Datasets& datasets,
                                              const ResourceGuard& guard,
                                              const owners::QuotaFinder& quotas, Caller caller,
@@ -62,7 +62,7 @@ class UploadStream final : public StreamHandler {
   void OnMessage() override;
   void OnNoMoreMessages() override;
   void OnDone() override {
-    const MutexLock lock(mutex_);  // whoever ended the call has left
+    const MutexLock lock(mutex_);  // waits for the thread that ended the call
   }
 
  private:
@@ -83,8 +83,8 @@ class UploadStream final : public StreamHandler {
   const Caller caller_;
   StreamCall& call_;
   Mutex mutex_;
-  v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
-  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it
+  v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // state after the last message
+  std::string dataset_ ABSL_GUARDED_BY(mutex_);            // from the last message that set it
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -92,7 +92,7 @@ std::shared_ptr<UploadStream> UploadStream::Start(central::Datasets& datasets,
                                                   const ResourceGuard& guard,
                                                   const owners::QuotaFinder& quotas, Caller caller,
                                                   StreamCall& call) {
-  // The constructor is private, out of make_shared's reach.
+  // The private constructor is out of make_shared's reach.
   std::shared_ptr<UploadStream> stream(
       new UploadStream(datasets, guard, quotas, std::move(caller), call));
   call.Read();

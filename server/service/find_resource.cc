@@ -40,7 +40,7 @@ class Finder {
     return Resource{.names = {MakeName(kind, id)}, .owner = *std::move(owner)};
   }
 
-  // What is made from `source` belongs to its owner; to nobody if that is lost.
+  // A resource made from `source` belongs to its owner, or to nobody if `source` is gone.
   static Found MadeFrom(absl::string_view kind, absl::string_view id, Found source) {
     Resource made{.names = {MakeName(kind, id)}};
     if (!source.has_value()) return made;

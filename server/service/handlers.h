@@ -1,8 +1,8 @@
-// The calls of the services, free of any transport: a class a service, a method a call.
+// The services' calls, independent of any transport: one class per service, one method per call.
 //
-// A handler takes who calls and the request, and fills the response. Which roles, limits and
-// deadlines a call has is in server/access/method_table.h; ReportService, whose calls are many and
-// short, has a room of its own (server/service/reports).
+// A handler takes the caller and the request, and fills the response. server/access/method_table.h
+// has the roles, limits and deadlines of each call. ReportService, whose calls are many and short,
+// has a folder of its own (server/service/reports).
 
 #ifndef COPPICE_SERVER_SERVICE_HANDLERS_H_
 #define COPPICE_SERVER_SERVICE_HANDLERS_H_
@@ -36,18 +36,18 @@
 
 namespace coppice::service {
 
-// Where the guard finds the resources of this curator, which must outlive the finder. A job has its
-// dataset's owner and is granted with it; a model that of the study or job that it was made from.
+// Finds this curator's resources for the guard; all must outlive the finder. A job has its
+// dataset's owner and is visible with it; likewise a model with the study or job it was made from.
 ResourceFinder MakeResourceFinder(const curator::Studies& studies,
                                   const central::Datasets& datasets, const central::Jobs& jobs,
                                   const models::Models& models, const models::Endpoints& endpoints);
 
-// StudyService over Studies. Callers without submission tokens get so many tickets of a study in a
-// time, and of all studies of an owner with a quota, and are then refused as ResourceExhausted,
-// with the time to wait.
+// StudyService over Studies. Callers without submission tokens get a limited number of tickets per
+// time, of one study and of all studies of an owner with a quota. Beyond it they are refused as
+// ResourceExhausted, with the time to wait.
 //
-// Errors     those of Studies, and InvalidArgument that names the field.
-// Threads    safe to share. What it is made of must outlive it.
+// Errors     Those of Studies, and InvalidArgument that names the field.
+// Threads    safe to share. The constructor's arguments must outlive it.
 class StudyHandlers {
  public:
   StudyHandlers(curator::Studies& studies, RateLimiter& limiter,
@@ -81,13 +81,13 @@ class StudyHandlers {
   absl::Status IssueSubmissionTokens(const Caller& caller,
                                      const v1::IssueSubmissionTokensRequest& request,
                                      v1::IssueSubmissionTokensResponse* response) const;
-  // In pieces: its large parts are the study's own, which all answers share.
+  // Returns pieces, because the large parts are the study's own and shared by all answers.
   absl::StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
   absl::Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
                               v1::GetCuratorKeysResponse* response) const;
 
  private:
-  // For an offer that was made, so the study is there. Tokens bound themselves.
+  // Called after an offer was made, so the study exists. Tokens limit themselves.
   absl::Status LimitTickets(const v1::GetOfferRequest& request);
 
   curator::Studies& studies_;
@@ -96,11 +96,11 @@ class StudyHandlers {
 };
 
 // ModelService over all models, over Studies, which builds some, and over the endpoints that serve
-// them. A few rows are predicted at once, which is sooner than another thread wakes. Rows to
-// predict are neither kept nor logged, and no error quotes a value of theirs.
+// them. A few rows are predicted on the calling thread, which is faster than waking another. Rows
+// to predict are neither kept nor logged, and no error quotes a value of theirs.
 //
-// Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
-// Threads    safe to share. What it is made of must outlive it. `store` holds the models.
+// Errors     Those of Studies, Models and Endpoints, and InvalidArgument that names the field.
+// Threads    safe to share. The constructor's arguments must outlive it. `store` holds the models.
 class ModelHandlers {
  public:
   ModelHandlers(storage::Store& store, curator::Studies& studies, models::Models& models,
@@ -113,7 +113,7 @@ class ModelHandlers {
                           v1::BuildModelResponse* response, const CancelCheck& cancel);
   absl::Status GetModel(const Caller& caller, const v1::GetModelRequest& request,
                         v1::GetModelResponse* response) const;
-  // The certificate is judged with this curator's key.
+  // Checks the certificate against this curator's key.
   absl::Status DescribeModel(const Caller& caller, const v1::DescribeModelRequest& request,
                              v1::DescribeModelResponse* response) const;
   // FailedPrecondition for a model that the format cannot express, and for a file too large to
@@ -146,14 +146,14 @@ class ModelHandlers {
   const ResourceGuard& guard_;
 };
 
-// DatasetService over Datasets. Rows are neither logged nor quoted in errors; their number, and the
-// ledger, which tells when jobs ended, are shown to the dataset's owner alone.
+// DatasetService over Datasets. Rows are neither logged nor quoted in errors. Only the dataset's
+// owner sees their number and the ledger, which tells when jobs ended.
 //
-// Errors     those of Datasets, and InvalidArgument that names the field.
-// Threads    safe to share. What it is made of must outlive it.
+// Errors     Those of Datasets, and InvalidArgument that names the field.
+// Threads    safe to share. The constructor's arguments must outlive it.
 class DatasetHandlers {
  public:
-  // `jobs` tell who submitted what the ledger names.
+  // `jobs` tells who submitted the jobs in the ledger.
   DatasetHandlers(central::Datasets& datasets, const central::Jobs& jobs,
                   const ResourceGuard& guard, owners::QuotaFinder quotas = owners::NoQuota)
       : datasets_(datasets), jobs_(jobs), guard_(guard), quotas_(std::move(quotas)) {}
@@ -185,10 +185,10 @@ class DatasetHandlers {
   const owners::QuotaFinder quotas_;
 };
 
-// TrainingService over Jobs. Training has threads of its own. A job is for its dataset's owner
-// alone.
+// TrainingService over Jobs. Training has its own threads. Only its dataset's owner may use a
+// job.
 //
-// Errors     those of Jobs, and InvalidArgument that names the field.
+// Errors     Those of Jobs, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` and `jobs` must outlive it.
 class TrainingHandlers {
  public:
@@ -200,7 +200,7 @@ class TrainingHandlers {
 
   absl::Status ListAlgorithms(const Caller& caller, const v1::ListAlgorithmsRequest& request,
                               v1::ListAlgorithmsResponse* response) const;
-  // On the method's lane, for an hour at most.
+  // On the method's lane; gives up after four minutes, the wait for the lane included.
   absl::StatusOr<StreamHandlerPtr> MeasureCurve(const Caller& caller,
                                                 const v1::MeasureCurveRequest& request,
                                                 StreamCall& call);
@@ -223,22 +223,22 @@ class TrainingHandlers {
   const owners::QuotaFinder quotas_;
 };
 
-// The entries of the policy that holds when it is asked.
+// Lists the entries of the policy in force at the time of the call.
 using TokenLister = std::function<v1::ListTokensResponse()>;
 
-// How the daemon is at the moment, but for what AdminHandlers knows itself.
+// Returns the daemon's current status, without the fields that AdminHandlers fills in itself.
 using StatusReader = std::function<v1::GetStatusResponse()>;
 
 struct BackupSettings {
   std::string folder{};  // empty: no backups
-  uint32_t keep = 0;     // this many of the newest; 0: all
+  uint32_t keep = 0;     // newest backups to keep; 0: all
 };
 
-// AdminService over the store. A backup runs on a thread of its own, one at a time, into a folder
-// that the operator chose when the daemon started: a caller names no path.
+// AdminService over the store. Backups run on their own thread, one at a time, into a folder that
+// the operator chose when the daemon started: callers name no path.
 //
-// Errors     those of Store::Backup() and ListBackups(); FailedPrecondition without a folder, or
-//            while one is made. Those of AuditLog::Read(); FailedPrecondition without a log.
+// Errors     Those of Store::Backup() and ListBackups(); FailedPrecondition without a folder or
+//            while a backup runs. Those of AuditLog::Read(); FailedPrecondition without a log.
 // Threads    safe to share. `store` and `audit` must outlive it.
 class AdminHandlers {
  public:
@@ -264,17 +264,17 @@ class AdminHandlers {
   absl::Status ListTokens(const Caller& caller, const v1::ListTokensRequest& request,
                           v1::ListTokensResponse* response) const;
 
-  // Stops the backup that is being made, if there is one.
+  // Stops the running backup, if any.
   void Drain() { pool_.Drain(); }
 
  private:
   storage::Store& store_;
   const BackupSettings backups_;
-  audit::AuditLog* const audit_;  // null: there is none
-  const TokenLister tokens_;      // null: there is no policy
-  const StatusReader status_;     // null: there is nobody to ask
+  audit::AuditLog* const audit_;  // null: no audit log
+  const TokenLister tokens_;      // null: no policy
+  const StatusReader status_;     // null: no status
   std::atomic<bool> busy_{false};
-  WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
+  WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends its work before the rest goes
 };
 
 }  // namespace coppice::service

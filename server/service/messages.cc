@@ -68,7 +68,7 @@ absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
   return std::make_shared<const Table>(*std::move(rows));
 }
 
-// One a row: a number if there is a target, else a class.
+// Checks that each row has one label: a number if there is a target, else a class.
 absl::Status CheckLabelCounts(const v1::CreateStudyRequest& request, bool numbers) {
   const absl::string_view field = numbers ? "public_numbers" : "public_labels";
   const absl::string_view other = numbers ? "public_labels" : "public_numbers";
@@ -122,7 +122,7 @@ std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
   return coppice::FromProto(request.rounding());
 }
 
-// To a study or a step, for each outcome that has occurred.
+// Adds the outcomes that have occurred to a study, a batch or a step.
 template <typename WithCounts>
 void AddCounts(const std::array<uint64_t, curator::kNumReportOutcomes>& outcomes,
                WithCounts& proto) {
@@ -181,13 +181,13 @@ static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTC
 static_assert(SameOutcome(curator::ReportOutcome::kBadSeal, v1::REPORT_OUTCOME_BAD_SEAL));
 static_assert(SameOutcome(curator::ReportOutcome::kUnknownId, v1::REPORT_OUTCOME_UNKNOWN_ID));
 
-// So are those of the states.
+// The same holds for the states.
 static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-// Clients of 0.1 put the settings beside the rest of the request. Ignoring them there would make a
-// study without what was asked of it.
+// Clients of 0.1 put the settings at the top level of the request. Ignoring them there would make a
+// study without what was requested.
 absl::Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
   constexpr int kFirstMoved = 11;
   constexpr int kLastMoved = 14;
@@ -317,7 +317,7 @@ absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelReques
   }
   switch (request.estimator_case()) {
     case v1::BuildModelRequest::kWeighted:
-      // Written so that NaN fails too.
+      // This form rejects NaN, too.
       if (!(request.weighted().lambda() >= 0)) {
         return FieldError("weighted.lambda", "must be at least 0, or infinity");
       }

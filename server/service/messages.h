@@ -1,7 +1,7 @@
 // Converts between the services' messages and the curator's values.
 //
-// Errors     InvalidArgument that names the field, from what reads a message, which may be hostile.
-//            What writes one cannot fail.
+// Errors     Readers of messages, which may be hostile, return InvalidArgument that names the
+//            field. Writers cannot fail.
 
 #ifndef COPPICE_SERVER_SERVICE_MESSAGES_H_
 #define COPPICE_SERVER_SERVICE_MESSAGES_H_
@@ -21,18 +21,18 @@
 
 namespace coppice::service {
 
-// The whole study.
+// The complete study.
 v1::Study ToProto(const curator::StudyInfo& info);
-// What a list shows of a study: everything except its terms, its forest and its alarms.
+// A study as lists show it: everything except its terms, its forest and its alarms.
 v1::Study SummaryOf(const curator::StudyInfo& info);
 
 v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps);
 
-// What a list shows of a model: name, source, time and certificate.
+// A model as lists show it: name, source, time and certificate.
 v1::Model SummaryOf(const models::ModelInfo& info);
 
 absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
-// The study that a preview would create. Ids, split rule, sizes and epsilon need not be set.
+// The study that a preview would create. Ids, split rule, sizes and epsilon may be unset.
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
                                                const Budget& epsilon);
 absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);

@@ -1,4 +1,4 @@
-// ModelHandlers::DescribeModel() and ExportModel(): a model as people, and other programs, read it.
+// ModelHandlers::DescribeModel() and ExportModel(): a model for people and for other programs.
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@
 namespace coppice::service {
 namespace {
 
-// What a client takes of one message unless it is told otherwise.
+// The largest message that clients accept by default.
 constexpr size_t kMaxExportBytes = size_t{63} << 20;
 
 constexpr absl::string_view kOwnFormat = "coppice";
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std:
   absl::StatusOr<std::string> content = format == kOwnFormat
                                             ? ModelFileText(proto)
                                             : formats::ExportModel(*info.model, info.id, format);
-  // A format that is too small for the model.
+  // The format cannot express the model.
   if (absl::IsInvalidArgument(content.status())) {
     return absl::FailedPreconditionError(content.status().message());
   }
@@ -67,7 +67,7 @@ absl::StatusOr<std::string> WriteModel(const models::ModelInfo& info, const std:
   return content;
 }
 
-// A model from before models were signed has no signature; one that has must be this curator's.
+// Models made before signing existed have no signature; any signature must be this curator's.
 Verdict Judge(const v1::Model& model, const PublicKey& curator_key) {
   return VerifyModel(model, model.has_signature() ? std::make_optional(curator_key) : std::nullopt);
 }

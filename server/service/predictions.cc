@@ -10,7 +10,7 @@
 namespace coppice::service {
 namespace {
 
-constexpr size_t kQuickLookUps = 1024;  // of a row in a tree: about 0.1 µs each
+constexpr size_t kQuickLookUps = 1024;  // rows times trees, about 0.1 µs each
 
 absl::Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
                         const v1::PredictRequest& request, size_t& bytes,
@@ -80,7 +80,7 @@ std::shared_ptr<PredictionStream> PredictionStream::Start(const models::Models& 
                                                           const models::Endpoints& endpoints,
                                                           const ResourceGuard& guard, Caller caller,
                                                           StreamCall& call) {
-  // The constructor is private, out of make_shared's reach.
+  // The private constructor is out of make_shared's reach.
   std::shared_ptr<PredictionStream> stream(
       new PredictionStream(models, endpoints, guard, std::move(caller), call));
   call.Read();

@@ -1,6 +1,6 @@
-// Predictions, of one call and of a stream: which model a name stands for, and its answers to the
-// rows of one message. An error is InvalidArgument that names the field; it never quotes a value of
-// a row.
+// Predictions of one call and of a stream: the model that a name stands for, and its answers to the
+// rows of one message. Errors are InvalidArgument and name the field; they never quote a row's
+// value.
 
 #ifndef COPPICE_SERVER_SERVICE_PREDICTIONS_H_
 #define COPPICE_SERVER_SERVICE_PREDICTIONS_H_
@@ -26,26 +26,26 @@ namespace coppice::service {
 
 inline constexpr int kMaxRowsPerPredict = 10'000;
 inline constexpr int kMaxRowsPerExplain = 100;
-// A response of explanations stays below what any gRPC client takes by default.
+// Keeps a response of explanations below what any gRPC client accepts by default.
 inline constexpr size_t kMaxExplanationBytes = 4'000'000;
 
-// Of "models/ID", with version 0, or "endpoints/ID". Whoever holds it is answered by this model,
-// whatever is switched meanwhile.
+// The model of "models/ID" (with version 0) or of "endpoints/ID". A holder gets answers from this
+// model even if the endpoint switches meanwhile.
 absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
     const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
 
 using Rows = google::protobuf::RepeatedPtrField<v1::Row>;
 using Predictions = google::protobuf::RepeatedPtrField<v1::Prediction>;
 
-// 1 to `most` rows.
+// Checks for 1 to `most` rows.
 absl::Status CheckRowCount(const Rows& rows, int most);
 
-// Whether the rows are answered sooner than another thread would have begun: some 0.1 ms.
+// Whether predicting the rows takes less time than waking another thread: about 0.1 ms.
 bool IsQuick(const Model& model, const Rows& rows);
 
 absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions);
 
-// `model`, `version` and `classes` of a response.
+// Sets `model`, `version` and `classes` of a response.
 template <typename Response>
 void SetAnsweringModel(const models::ServedModel& served, Response& response) {
   response.set_model(MakeName(kModels, served.model.id));
@@ -54,22 +54,20 @@ void SetAnsweringModel(const models::ServedModel& served, Response& response) {
   response.mutable_classes()->Assign(classes.begin(), classes.end());
 }
 
-// The whole answer to `request`, explanations included.
+// Fills in the whole response, with explanations if requested.
 absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
                            v1::PredictResponse& response);
 
-// Each request is answered before the next is read, so a client that sends faster than it reads
-// waits, and a stream holds one request and its response. What takes long runs on the method's
-// lane.
+// Answers each request before reading the next, so a client that sends faster than it reads waits,
+// and a stream holds one request and its response. Slow requests run on the method's lane.
 //
-// Guarantee  the model that is served when the first request comes answers all of the stream; after
-//            a switch the next stream is answered by the new one. One response per request, in
-//            order.
-// Errors     the first request that is refused ends the stream, after the answers to those before
-//            it. One that the lane has no room for is refused with the time to wait.
-// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
-//            seen by ThreadSanitizer, which does not see how a transport hands the stream from
-//            thread to thread.
+// Guarantee  The model served at the first request answers the whole stream; after a switch only
+//            new streams get the new model. One response per request, in order.
+// Errors     The first rejected request ends the stream, after the answers to earlier ones. A
+//            request that the lane has no room for is rejected with the time to wait.
+// Threads    One message is in progress at a time, so the lock is never contended. It exists for
+//            ThreadSanitizer, which does not see how a transport hands the stream from thread to
+//            thread.
 class PredictionStream final : public StreamHandler {
  public:
   // `models`, `endpoints` and `guard` must outlive it.
@@ -82,7 +80,7 @@ class PredictionStream final : public StreamHandler {
   void OnNoMoreMessages() override { call_.End(absl::OkStatus()); }
   void OnWritten(bool sent) override;
   void OnDone() override {
-    const MutexLock lock(mutex_);  // whoever wrote last has left
+    const MutexLock lock(mutex_);  // waits for the last writing thread
   }
 
  private:
@@ -94,7 +92,7 @@ class PredictionStream final : public StreamHandler {
         caller_(std::move(caller)),
         call_(call) {}
 
-  // Checks the request, and finds the model at the first one. Whether it is quickly answered.
+  // Checks the request, and finds the model at the first one. Returns whether it is quick.
   absl::StatusOr<bool> Begin();
   void AnswerAndGoOn();
 
@@ -106,7 +104,7 @@ class PredictionStream final : public StreamHandler {
   Mutex mutex_;
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
   v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
-  std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request
+  std::string name_ ABSL_GUARDED_BY(mutex_);  // from the first request
   std::shared_ptr<const models::ServedModel> served_ ABSL_GUARDED_BY(mutex_);
 };
 

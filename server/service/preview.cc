@@ -1,5 +1,5 @@
-// StudyHandlers::PreviewStudy() and ForecastStudy(): what a study is expected to come to, before it
-// is made and after. Takes up to half a minute.
+// StudyHandlers::PreviewStudy() and ForecastStudy(): forecasts for a study before it is made and
+// afterwards. Both take up to half a minute.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,8 +27,8 @@
 namespace coppice::service {
 namespace {
 
-// More public rows than this, or with more values, are drawn from at random by the request's seed,
-// and the response says how many.
+// If there are more public rows or values than this, rows are drawn at random with the request's
+// seed; the response has their number.
 constexpr size_t kMaxPreviewRows = 20'000;
 constexpr size_t kMaxPreviewValues = 2'000'000;
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& re
   return epsilons;
 }
 
-// The rows themselves, or as many of them as a preview takes, drawn without replacement.
+// The rows, or as many of them as a preview accepts, drawn without replacement.
 Table PreviewRows(const Table& rows, uint64_t seed) {
   const size_t features = std::max<size_t>(rows.schema().num_features(), 1);
   const size_t most = std::min(kMaxPreviewRows, std::max<size_t>(kMaxPreviewValues / features, 1));
@@ -98,7 +98,7 @@ v1::Outlook ToProto(const curator::PlannedStudy& study, bool with_labels, bool n
   return proto;
 }
 
-// As for a study that is created.
+// The check that creating a study makes.
 absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
   if (!spec.rounding.has_value()) return absl::OkStatus();
   const std::optional<Target>& target = spec.public_rows->schema().target();
@@ -109,17 +109,17 @@ absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
   return status.ok() ? status : InField("study", status);
 }
 
-// What is asked of a planner.
+// The question to a planner.
 struct Question {
   std::vector<Budget> epsilons{};
   std::vector<uint64_t> devices{};
   std::optional<MechanismKind> mechanism{};  // chosen if unset
   size_t max_payload_bytes = 0;
   bool with_page = false;
-  std::optional<curator::RelaySettings> relay{};  // through which reports would come
+  std::optional<curator::RelaySettings> relay{};  // the relay that reports would come through
 };
 
-// Fewer devices than a batch has make none, and then nothing reaches the curator.
+// Fewer devices than a batch needs make no batch, and nothing would reach the curator.
 void AddRelay(const curator::PlannedStudy& study, const curator::RelaySettings& relay,
               v1::Outlook& outlook) {
   if (study.devices < relay.min_batch) return;
@@ -130,7 +130,7 @@ void AddRelay(const curator::PlannedStudy& study, const curator::RelaySettings& 
   outlook.set_relay_delta_atto(bound.epsilon_nanos == 0 ? 0 : relay.delta_atto);
 }
 
-// A plan needs no key of a relay.
+// A plan needs no relay's key.
 absl::StatusOr<std::optional<curator::RelaySettings>> RelayOf(const v1::CreateStudyRequest& request,
                                                               const Schema& schema) {
   if (!request.settings().has_relay()) return std::nullopt;
@@ -158,7 +158,7 @@ absl::StatusOr<std::vector<uint64_t>> DevicesOf(
   return std::vector<uint64_t>(devices.begin(), devices.end());
 }
 
-// For the first study asked about.
+// Answers for the first combination of epsilon and devices.
 absl::StatusOr<std::vector<curator::FeatureWorth>> WorthsOf(const curator::Planner& planner,
                                                             const Question& question,
                                                             const CancelCheck& cancel) {
@@ -200,7 +200,7 @@ std::string RenderPlan(const curator::Planner& planner,
   return report::PlanPage(plan);
 }
 
-// `rows` are the planner's.
+// `rows` must be the planner's.
 absl::Status Answer(const curator::Planner& planner, const Table& rows, const Question& question,
                     const CancelCheck& cancel, v1::PreviewStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::FeatureWorth> worths,

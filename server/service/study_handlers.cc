@@ -20,7 +20,7 @@
 namespace coppice::service {
 namespace {
 
-// What an owner's quota of tickets lets through at once.
+// The burst of an owner's ticket quota, in seconds of its rate.
 constexpr double kQuotaBurstSeconds = 10;
 
 absl::Status CheckKnownManifest(absl::string_view known) {
@@ -39,7 +39,7 @@ uint32_t TicketsOf(const v1::GetOfferRequest& request) {
   return std::max(request.tickets(), uint32_t{1});
 }
 
-// Field `number`, of bytes that the answer shares.
+// Adds field `number`, whose bytes the answer shares.
 void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
                     MessagePieces& answer) {
   using google::protobuf::internal::WireFormatLite;
@@ -62,7 +62,7 @@ absl::Status CheckMayHaveTickets(const Caller& caller, const std::string& study,
       "the study ", study, " gives its tickets to its relay alone: answer it through the relay"));
 }
 
-// A GetOfferResponse in pieces.
+// Makes a GetOfferResponse in pieces.
 absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies, const Caller& caller,
                                         const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
@@ -268,7 +268,7 @@ absl::Status StudyHandlers::LimitTickets(const v1::GetOfferRequest& request) {
   if (wait > absl::ZeroDuration()) return TooManyTickets("this study", wait);
   const std::string owner = studies_.OwnerOf(id).value_or("");
   const auto rate = static_cast<double>(quotas_(owner).tickets_per_second);
-  // An id has no slash, so no study's bucket is an owner's.
+  // Ids contain no slash, so no study's bucket is an owner's.
   const absl::Duration of_owner = limiter_.Take(absl::StrCat("owner/", owner), tickets,
                                                 {.rate = rate, .burst = rate * kQuotaBurstSeconds});
   return of_owner > absl::ZeroDuration() ? TooManyTickets("this study's owner", of_owner)

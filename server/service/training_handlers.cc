@@ -27,8 +27,8 @@ v1::Job DescribeJob(const central::JobInfo& info, const central::Datasets& datas
 }
 
 // Writes the job at each change until it has ended. A client that reads slowly misses progress,
-// never a state. Jobs may tell of a change while the call ends, so the call, until OnDone(), and
-// whoever is telling it something share it.
+// never a state. Jobs may report a change while the call ends, so the call (until OnDone()) and the
+// reporting thread share the stream.
 //
 // Threads    as ReportStream.
 class JobStream final : public StreamHandler, public central::JobWatcher {
@@ -44,12 +44,12 @@ class JobStream final : public StreamHandler, public central::JobWatcher {
   void OnDone() override;
 
  private:
-  // Once what waits is written.
+  // Ends the call after the waiting messages are written.
   void End(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Starts whatever may be started now.
+  // Starts every operation that may start now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  StreamCall& call_;  // until OnDone(), and so not once it is closed
+  StreamCall& call_;  // until OnDone(); not used once closed_
   const central::Datasets& datasets_;
 
   Mutex mutex_;
@@ -89,7 +89,7 @@ void JobStream::OnCancel() {
 }
 
 void JobStream::OnDone() {
-  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
+  const MutexLock lock(mutex_);  // orders earlier work of all threads before this
 }
 
 void JobStream::End(const absl::Status& status) {
@@ -150,7 +150,7 @@ absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJ
   COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
   parsed.submitter = caller.name;
   parsed.most_at_once = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or("")).jobs;
-  // The model of a job whose request names none has the job's id.
+  // If the request names no model, the model gets the job's id.
   if (request.model_id().empty() && !request.job_id().empty()) {
     COPPICE_RETURN_IF_ERROR(ResourceGuard::CheckMayMake(caller, kModels, request.job_id()));
   }

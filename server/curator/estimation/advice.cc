@@ -1,4 +1,4 @@
-// What a plan comes to, in a sentence.
+// Puts a plan's outcome into one sentence.
 
 #include <algorithm>
 #include <cstddef>

@@ -17,8 +17,8 @@ constexpr double kEstimateUnit = 1 << 20;
 constexpr double kVarianceUnit = 1 << 10;
 constexpr size_t kReports = 0, kElsewhere = 1, kThere = 2, kEstimates = 3;
 
-// Second moment of what a report adds to the margin of a leaf that its row is not in, and of the
-// one that it is in, over the classes.
+// Second moments, over the classes, of what a report adds to the margin of a leaf: one that its row
+// is not in, and the one that it is in.
 struct MarginMoments {
   double elsewhere = 0;
   double there = 0;
@@ -27,7 +27,7 @@ struct MarginMoments {
 MarginMoments MomentsOf(const LocalMechanism& mechanism) {
   const auto classes = static_cast<double>(mechanism.domain().classes);
   std::vector<NoiseVariance> noise;
-  double more = 0;  // in the row's own leaf
+  double more = 0;  // extra in the row's own leaf
   for (uint32_t k = 0; k < mechanism.domain().classes; ++k) {
     const NoiseVariance& of_class = noise.emplace_back(mechanism.Variance(k));
     const auto of = [&](const NoiseVariance::Hit& hit) {
@@ -40,7 +40,7 @@ MarginMoments MomentsOf(const LocalMechanism& mechanism) {
   return {.elsewhere = elsewhere, .there = std::max(elsewhere + more + 1, 0.0)};
 }
 
-// At a split of a public feature a report follows one side, at one of a private feature both.
+// A split by a public feature sends a report to one side, a split by a private feature to both.
 size_t MostConsistentLeaves(const Tree& tree, const Schema& schema) {
   const absl::Span<const Node> nodes = tree.nodes();
   std::vector<size_t> most(nodes.size(), 1);
@@ -77,7 +77,7 @@ absl::StatusOr<std::shared_ptr<MechanismsBySize>> MechanismsBySize::Create(Mecha
 const LocalMechanism& MechanismsBySize::For(uint32_t leaves) {
   const MutexLock lock(mutex_);
   std::unique_ptr<LocalMechanism>& made = by_leaves_[leaves];
-  // What can be made for the most leaves can be made for fewer.
+  // A mechanism that can be made for the most leaves can be made for fewer.
   if (made == nullptr) {
     made = *MakeLocalMechanism(kind_, epsilon_, {.leaves = leaves, .classes = classes_});
   }
@@ -210,7 +210,7 @@ absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
 
 std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
                                      absl::Span<const uint64_t> rows_in_leaf) {
-  constexpr double kPathRows = 2;  // that the path's shares weigh as much as
+  constexpr double kPathRows = 2;  // weight of the path's shares, in rows
   const Schema& schema = public_rows.schema();
   std::vector<double> consistent(tree.num_leaves());
   Row row;
@@ -251,7 +251,7 @@ absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& for
   const Schema& schema = public_rows.schema();
   const double reports_per_row = devices / static_cast<double>(forest.size()) /
                                  static_cast<double>(std::max<size_t>(public_rows.num_rows(), 1));
-  std::map<size_t, MarginMoments> moments_of;  // by the number of leaves
+  std::map<size_t, MarginMoments> moments_of;  // by number of leaves
   std::vector<ConsistentEvidence> expected;
   Row row;
   for (const Tree& tree : forest) {

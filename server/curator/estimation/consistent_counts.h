@@ -1,9 +1,9 @@
-// Reports about the consistent leaves of one tree: what they add up to, and what that says.
+// Adds up the reports about the consistent leaves of one tree, and estimates counts from the sums.
 //
-// In a study with public features a report is about the leaves that its public values allow
-// (common/study/public_values.h), by a mechanism for so many leaves. The curator finds the same
-// leaves, estimates from the one report how likely the row is in each, and adds that up leaf by
-// leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
+// In a study with public features a report covers the leaves that its public values allow
+// (common/study/public_values.h), with a mechanism for that number of leaves. The curator finds the
+// same leaves, estimates from the one report how likely the row is in each, and adds that up leaf
+// by leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
 //
 // Sums are whole numbers, so that their order does not matter: estimates in units of 2^-20, each
 // rounded to the nearest, variances in units of 2^-10, rounded up.
@@ -36,7 +36,7 @@
 
 namespace coppice::curator {
 
-// The mechanism of a study for every number of leaves, each made when it is first asked for.
+// The mechanism of a study for every number of leaves, each made on first use.
 class MechanismsBySize {
  public:
   // InvalidArgument if there is none for `most_leaves`.
@@ -68,35 +68,35 @@ class ConsistentCounter {
 
   size_t leaves() const { return leaves_; }
   size_t sum_size() const { return leaves_ * stride_; }
-  // No report is about more leaves than this, whatever its public values.
+  // The most leaves that one report can be about, whatever its public values.
   size_t most_leaves() const { return most_leaves_; }
 
-  // What a report of a row with these public values is about; private values are not read.
+  // The leaves that a report of a row with these public values is about; ignores private values.
   std::vector<uint32_t> LeavesOf(RowView row) const;
   const LocalMechanism& MechanismFor(size_t leaves) const {
     return mechanisms_->For(static_cast<uint32_t>(leaves));
   }
 
-  // `leaves` are of LeavesOf(); the report's column is one of the mechanism's for so many, and that
-  // mechanism lets its payload pass.
+  // `leaves` come from LeavesOf(). The report's column must be one of the mechanism for that many
+  // leaves, and that mechanism must accept its payload.
   void AddChecked(absl::Span<const uint32_t> leaves, const Contribution& report,
                   absl::Span<int64_t> sums) const;
 
-  // By leaf: the reports about it, and unbiased estimates, margins as LeafCounts says. The sums
-  // must be of sum_size().
+  // By leaf: the number of reports about it, and unbiased estimates with margins as LeafCounts
+  // defines them. The sums must have sum_size() entries.
   std::vector<double> ReportsAbout(const TreeSums& sums) const;
   LeafCounts Estimate(const TreeSums& sums) const;
 
-  // How many reports come to each node, which the reports about each leaf tell: at a split they go
-  // one way if its feature is public, and both ways if not. At the root all reports of the sums.
+  // The number of reports that reach each node, from the number of reports about each leaf: a split
+  // by a public feature sends a report one way, any other split both ways. The root gets them all.
   std::vector<uint64_t> ReportsAtNodes(absl::Span<const int64_t> sums) const;
 
-  // For sums of this tree with a feature's values in front (partition/by_value.h): the sums that it
-  // would have by itself, of all reports, and of those behind one value.
+  // For sums of this tree with a feature's values in front (partition/by_value.h): the sums that
+  // the tree alone would have, of all reports and of the reports with one value.
   TreeSums OfAllCopies(const TreeSums& by_value) const;
   TreeSums OfCopy(const TreeSums& by_value, uint32_t copy) const;
 
-  // The public counts must be this tree's, of rows of this schema.
+  // The public counts must be of this tree and of rows of this schema.
   absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,
                                        const PublicCounts& public_counts) const;
 
@@ -107,19 +107,19 @@ class ConsistentCounter {
   const size_t leaves_;
   const size_t most_leaves_;
   const bool margins_only_;
-  // Of each leaf: reports, variance elsewhere, variance there, then one estimate a class, or the
+  // For each leaf: reports, variance elsewhere, variance there, then one estimate per class, or the
   // margin alone.
   const size_t stride_;
 };
 
-// For each leaf, the share of the rows that it is consistent with which are in it: among public
-// rows, two rows added by the shares along its path, as if private splits did not depend on each
-// other and on the public features.
+// For each leaf: among the public rows consistent with it, the share that is in it. Two rows are
+// added at the product of the shares along its path, which treats private splits as independent of
+// each other and of the public features.
 std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
                                      absl::Span<const uint64_t> rows_in_leaf);
 
-// What is to be expected of each tree in a study whose devices' rows are like the public ones, and
-// are so many. InvalidArgument if the mechanism cannot serve the forest.
+// The evidence to expect from each tree if this many devices report and their rows are like the
+// public ones. InvalidArgument if the mechanism cannot serve the forest.
 absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
                                                                const Table& public_rows,
                                                                MechanismKind kind,

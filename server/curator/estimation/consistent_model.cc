@@ -16,19 +16,19 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Up to this rank all directions are decomposed; above it those that hold kHeld of the prior.
+// Up to this rank all directions are decomposed; above it, those that hold kHeld of the prior.
 constexpr Index kFullRank = 320;
 constexpr double kHeld = 0.98;
-// Settings with less weight say nothing about the variance.
+// Settings with less weight than this are left out of the variance.
 constexpr double kNegligibleWeight = 1e-6;
 
 // The reports in the basis' coordinates.
 struct Information {
   MatrixXd w;
-  MatrixXd pull;  // one column a column
+  MatrixXd pull;  // one column per label column
 };
 
-// Rows expected in a leaf for each public row; 0 where one of them or the variance is.
+// Rows expected in a leaf for each public row; 0 without public rows or without variance.
 double RowsPerPublicRow(const SmoothBasis& basis, const ConsistentReports& reports, size_t tree,
                         size_t leaf) {
   const double public_rows = basis.rows_in_leaf()[tree][leaf];
@@ -80,7 +80,7 @@ double EquivalentRows(const SmoothBasis& basis, const Information& information) 
   return rows;
 }
 
-// The reports' part of the posterior, in the leading directions, for one error of the masses.
+// The reports' part of the posterior in the leading directions, for one error of the masses.
 struct Blurred {
   Eigen::LLT<MatrixXd> root;  // of I + zeta W
   MatrixXd precision;         // G
@@ -159,7 +159,7 @@ class Fitter {
     return fit;
   }
 
-  // The posterior's mean in a setting, were this the reports' pull.
+  // The posterior's mean in a setting, if this were the reports' pull.
   absl::StatusOr<MatrixXd> MeanOf(const Hyperparameters& setting, const MatrixXd& reports) const {
     const Blurred& blurred = blurred_.at(setting.leaf_noise);
     const Diagonal diagonal = DiagonalOf(setting);
@@ -168,7 +168,7 @@ class Fitter {
     return Solve(root, diagonal, PullOf(diagonal, pull));
   }
 
-  // The posterior's covariance in a setting, added `weight` times.
+  // Adds `weight` times the posterior's covariance in a setting.
   absl::Status AddCovariance(const Hyperparameters& setting, double weight,
                              MatrixXd& covariance) const {
     const Diagonal diagonal = DiagonalOf(setting);
@@ -185,7 +185,7 @@ class Fitter {
   struct Diagonal {
     VectorXd prior;        // variance
     VectorXd label_noise;  // q
-    VectorXd precision;    // of both
+    VectorXd precision;    // of prior and labels together
     VectorXd from_public;  // beta / q
   };
 
@@ -202,7 +202,7 @@ class Fitter {
     return diagonal;
   }
 
-  // Of public labels in all directions, of reports in the leading ones.
+  // The pull of public labels in all directions and of reports in the leading ones.
   MatrixXd PullOf(const Diagonal& diagonal, const MatrixXd& reports) const {
     MatrixXd pull = diagonal.from_public.asDiagonal() * labels_;
     pull.topRows(directions_) += reports;
@@ -228,7 +228,7 @@ class Fitter {
     return absl::InternalError("the posterior of a study with public features is not definite");
   }
 
-  // What the basis cannot show of the labels is noise.
+  // The part of the labels that the basis cannot show counts as noise.
   double LabelLikelihood(const Hyperparameters& setting, const Diagonal& diagonal) const {
     const auto columns = static_cast<double>(labels_.cols());
     const double squares =
@@ -333,7 +333,7 @@ class ConsistentForecast::Impl {
   const SmoothBasis& basis_;
   const Information information_;
   const Fitter fitter_;
-  LeafValues noise_;  // deviation of the pull that the reports' noise has, leaf by leaf
+  LeafValues noise_;  // by leaf: standard deviation that the reports' noise gives the pull
 };
 
 ConsistentForecast::ConsistentForecast(const SmoothBasis& basis, const ConsistentReports& expected)

@@ -3,10 +3,10 @@
 //
 // With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports'
 // part of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e /
-// (U V)). An error zeta of every row's mass makes of W, in the basis' coordinates, G = W (I + zeta
-// W)^-1. Prior and public labels are as in SmoothModel. One Cholesky decomposition for each point
-// of the grid; where the rank is large, of the directions that hold nearly all of the prior, the
-// others going by the public labels alone.
+// (U V)). An error zeta of every row's mass turns W, in the basis' coordinates, into G = W (I +
+// zeta W)^-1. Prior and public labels are as in SmoothModel. Each point of the grid takes one
+// Cholesky decomposition. Where the rank is large, it covers the directions that hold nearly all of
+// the prior; the others use the public labels alone.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     Internal if a decomposition fails, and what `cancel` returns.
@@ -27,8 +27,8 @@
 
 namespace coppice::curator {
 
-// What the reports say, leaf by leaf: rows expected, the variance of the margin, and the margin by
-// column. Leaves without public rows or reports count nothing.
+// The reports' evidence by leaf: rows expected, variance of the margin, and the margin by column.
+// Leaves without public rows or reports carry no weight.
 struct ConsistentReports {
   LeafValues rows;
   LeafValues variance;
@@ -40,14 +40,14 @@ struct ConsistentFit {
   std::vector<std::vector<double>> mean;  // by column, then coordinate
   std::vector<LeafValues> variance;       // by column: at the leaves
   std::vector<double> weights;            // of the grid's points
-  double equivalent_rows = 0;             // trace of P W: what the reports are worth in public rows
+  double equivalent_rows = 0;             // trace of P W: the worth of the reports in public rows
 };
 
 absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
                                             const ConsistentReports& reports, bool use_labels,
                                             const CancelCheck& cancel);
 
-// What reports yet to come would make of a theta that is known, in one setting of the grid.
+// Forecasts the posterior mean under reports yet to come, for a known theta and one grid setting.
 class ConsistentForecast {
  public:
   // `expected` has no margins. The basis must outlive the forecast.
@@ -55,8 +55,8 @@ class ConsistentForecast {
   ~ConsistentForecast();
 
   double equivalent_rows() const;
-  // The posterior's mean, column after column, once the reports' noise is drawn, one standard
-  // normal a leaf and column; `row_noise` has those of the masses' error.
+  // The posterior mean, column after column, after drawing the reports' noise (one standard normal
+  // per leaf and column); `row_noise` holds the standard normals of the masses' error.
   absl::StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
                                              absl::Span<const std::vector<double>> theta,
                                              absl::Span<const std::vector<double>> row_noise,

@@ -45,7 +45,7 @@ absl::Status CheckInput(const Tree& tree, const PrivateCounts& private_counts,
   return absl::OkStatus();
 }
 
-// Where there are margins only: the public rows' shares, half a row added to each leaf.
+// Fills in masses where the sums have margins only: the public rows' shares, half a row per leaf.
 void AddPublicMasses(const PublicCounts& public_counts, uint64_t reports, LeafCounts& counts) {
   const auto leaves = static_cast<double>(counts.leaf.size());
   const double rows = std::accumulate(public_counts.leaf.begin(), public_counts.leaf.end(), 0.0);
@@ -143,7 +143,7 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
   for (size_t i = 0; i < public_rows.num_rows(); ++i) {
     const size_t leaf = leaf_of[i];
     ++counts.leaf[leaf];
-    if (public_rows.schema().target()) continue;  // a number is of no class
+    if (public_rows.schema().target()) continue;  // a number has no class
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
   if (!public_rows.schema().public_features().empty()) {

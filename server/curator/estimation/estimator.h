@@ -1,10 +1,10 @@
-// From sums to a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
+// Turns sums into a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
 // tree by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
 //
-// There is one TreeSums and one PublicCounts per tree of the forest, in its order. There may be any
-// number K of classes. Prune is stated by the paper for two; for more, each class against the rest,
-// and the node is chosen by the class with the largest statistic. Each tree is estimated on its own
-// sums; Model::Predict() lets them vote.
+// There is one TreeSums and one PublicCounts per tree of the forest, in its order, and any number K
+// of classes. The paper states prune for two; for more, each class is tested against the rest, and
+// the one with the largest statistic chooses the node. Each tree is estimated on its own sums;
+// Model::Predict() lets them vote.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
@@ -29,45 +29,45 @@
 
 namespace coppice::curator {
 
-// What the curator holds of one tree: the sum of the reports that answered in it, and how many.
+// The curator's data for one tree: the sum of the reports that answered in it, and their number.
 struct TreeSums {
   std::vector<int64_t> sums;
   uint64_t reports = 0;
 };
 
-// Public rows in the leaves of one tree. label[leaf * classes + k], all 0 of numbers.
+// Public rows in the leaves of one tree. label[leaf * classes + k]; all 0 for numbers.
 struct PublicCounts {
   uint32_t classes = 0;
   std::vector<uint64_t> leaf;
   std::vector<uint64_t> label;
-  // Where features are public: see ConsistentShares() in consistent_counts.h. Else empty.
+  // Set where features are public (see ConsistentShares() in consistent_counts.h), else empty.
   std::vector<double> consistent_share{};
 };
 
-// What reports about consistent leaves say beside their counts, one per leaf; consistent_counts.h.
+// The evidence in reports about consistent leaves besides their counts; see consistent_counts.h.
 struct ConsistentEvidence {
-  std::vector<double> reports;   // that the leaf was consistent with
-  std::vector<double> rows;      // of these, in the leaf by the public rows' share
-  std::vector<double> variance;  // of the leaf's margin
+  std::vector<double> reports;   // reports that the leaf is consistent with
+  std::vector<double> rows;      // of these reports, those in the leaf by the public rows' share
+  std::vector<double> variance;  // variance of the leaf's margin
 };
 
-// Unbiased estimates of one tree's private counts, and the noise in them. With no noise (all
-// variances zero) they are exact counts, which only the lab has.
+// Unbiased estimates of one tree's private counts, and their noise. Without noise (all variances
+// zero) they are exact counts, which exist only in the lab.
 struct PrivateCounts {
   LeafCounts counts;
   std::vector<NoiseVariance> noise;  // one per class, per report
   uint64_t reports = 0;
-  // Whether the sums say how many rows a leaf has; if not, the masses in `counts` are the public
-  // rows', and only the margins between its classes are private.
+  // Whether the sums say how many rows a leaf has. If not, the masses in `counts` are the public
+  // rows', and only the margins between a leaf's classes are private.
   bool has_masses = true;
-  // Set where features are public. For kSmooth alone.
+  // Set where features are public. Only kSmooth uses it.
   std::optional<ConsistentEvidence> consistent = std::nullopt;
 };
 
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 
-// Where the mechanism gives margins only, the masses of the leaves are the public rows' shares of
-// the reports. InvalidArgument if `sums` is not of `mechanism`'s size, or the public counts are of
+// Where the mechanism gives margins only, the leaves' masses are the public rows' shares of the
+// reports. InvalidArgument if `sums` does not have `mechanism`'s size or the public counts are of
 // another tree.
 absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
                                            const PublicCounts& public_counts);
@@ -76,28 +76,28 @@ enum class EstimatorKind { kWeighted, kPrune, kSmooth };
 absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", ...
 absl::string_view EstimatorName(EstimatorKind kind);
 
-// What kSmooth goes by: the public labels, the reports, or both.
+// The evidence that kSmooth uses: the public labels, the reports, or both.
 enum class Evidence { kBoth, kReports, kPublic };
 absl::StatusOr<Evidence> ParseEvidence(absl::string_view name);  // "both", "reports", "public"
 absl::string_view EvidenceName(Evidence evidence);
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kWeighted;
-  // Weight of a public row against a private one, for kWeighted: 0 is private only, infinity public
-  // only.
+  // For kWeighted: the weight of a public row against a private one. 0 is private only, infinity is
+  // public only.
   double lambda = 1;
-  // For kPrune. The depth that the partition was asked for, which its constants are stated in (0:
+  // For kPrune: the depth that the partition was asked for, in which its constants are stated (0:
   // the tree's own), and the depth at which the walk up ends.
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
   Evidence evidence = Evidence::kBoth;  // for kSmooth
-  // For kSmooth: go by the reports with this public value alone. All reports if not set.
+  // For kSmooth: use only the reports with this public value. All reports if unset.
   std::optional<FeatureValue> where = std::nullopt;
 
   std::string ToString() const;  // "weighted lambda=1", "prune", "smooth where plan = gold"
 };
 
-// Predictions for the leaves of one tree. A leaf with nothing to go by has equal probabilities, an
+// Predictions for the leaves of one tree. A leaf without evidence has equal probabilities, an
 // infinite standard error and label 0.
 absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const LocalMechanism& mechanism,
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const PublicCounts& public_counts,
                                                          const EstimatorOptions& options);
 
-// The same on counts at hand: several estimates of one set of reports need only one count.
+// The same from given counts, so that several estimates of one set of reports count only once.
 absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const PrivateCounts& private_counts,
                                                          const PublicCounts& public_counts,

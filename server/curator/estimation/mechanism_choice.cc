@@ -17,8 +17,8 @@
 namespace coppice::curator {
 namespace {
 
-// A mechanism with at most this much more noise than the best may win by its size: so much more is
-// not seen in the accuracy.
+// A mechanism with at most this much more noise than the best may win by its size; the accuracy
+// does not show the difference.
 constexpr double kSlack = 1.4;
 
 struct TreeCost {
@@ -28,7 +28,7 @@ struct TreeCost {
   double two_sided_mass = 0;
 };
 
-// c (V_k - U / K) moves most if one class of the leaf moves up as far as it can, and another down.
+// c (V_k - U / K) moves most if one class of the leaf moves up as far as it can and another down.
 double MarginInfluence(const Influence& influence, double classes) {
   const double scale = classes / std::sqrt(classes - 1);
   return scale * 2 * influence.count * (classes - 1) / classes;
@@ -46,7 +46,7 @@ absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
                   .two_sided_mass = mechanism->TwoSidedMass()};
 }
 
-// Less is better: noise up to the slack is level, then bytes, then what a liar moves, then noise.
+// Ranks by noise beyond the slack, then bytes, then a liar's influence, then noise; less is better.
 bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise) {
   const bool a_fine = a.margin_noise <= kSlack * least_noise;
   const bool b_fine = b.margin_noise <= kSlack * least_noise;

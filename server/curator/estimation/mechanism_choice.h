@@ -1,11 +1,11 @@
-// `auto`: which mechanism a study should take, by what its report says of a label and what it
-// weighs.
+// Chooses a study's mechanism for `auto`, by how much a report says about a label and how large it
+// is.
 //
-// The least noise in a leaf's margin decides, since the margin alone decides a label; of those
-// within two fifths of it, the smallest report, then the one with which a liar moves least. Every
-// input is public: epsilon, the shape of the forest and a limit on the payload.
+// The least noise in a leaf's margin decides, since the margin alone decides a label. Among those
+// within two fifths of it the smallest report wins, then the one with which a liar moves least.
+// Every input is public: epsilon, the shape of the forest and a limit on the payload.
 //
-// Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.
+// Errors     InvalidArgument if no mechanism fits the limit; the message has the smallest payload.
 // Source     docs/research/mechanisms.md#choice.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_
@@ -22,15 +22,15 @@
 
 namespace coppice::curator {
 
-// What a mechanism costs a study over some forest.
+// The cost of a mechanism to a study over one forest.
 struct MechanismCost {
   MechanismKind kind = MechanismKind::kLaplaceSplit;
   Budget epsilon;
-  double margin_noise = 0;   // see MarginNoise(); the mean over the trees
-  size_t payload_bytes = 0;  // of the tree with most leaves
-  // The most that one report adds to the margin of a leaf, however it was made.
+  double margin_noise = 0;   // see MarginNoise(); mean over the trees
+  size_t payload_bytes = 0;  // of the tree with the most leaves
+  // The most that one report, honest or not, can add to the margin of a leaf.
   double margin_influence = 0;
-  double two_sided_mass = 0;  // LocalMechanism::TwoSidedMass(), the largest of the trees
+  double two_sided_mass = 0;  // LocalMechanism::TwoSidedMass(), largest of all trees
 };
 
 // InvalidArgument if the mechanism cannot serve the forest.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Lambda as a pair, so that infinity needs no case of its own.
+// Lambda as a pair, so infinity needs no special case.
 struct Weights {
   double of_private;
   double of_public;
@@ -27,8 +27,8 @@ double Ratio(double numerator, double denominator) {
   return numerator == 0 ? 0 : numerator / denominator;
 }
 
-// Two classes: the paper's rule on the ratio, whatever the sign of its denominator. More: the
-// largest numerator, which is the largest ratio as long as the denominator is positive.
+// Two classes: the paper's rule on the ratio, whatever the sign of its denominator. More classes:
+// the largest numerator, which is the largest ratio while the denominator is positive.
 uint32_t Label(absl::Span<const double> numerators, double denominator) {
   if (numerators.size() == 2) return Ratio(numerators[1], denominator) > 0.5 ? 1 : 0;
   return static_cast<uint32_t>(
@@ -37,7 +37,7 @@ uint32_t Label(absl::Span<const double> numerators, double denominator) {
 
 std::vector<double> Probabilities(absl::Span<const double> numerators, double denominator) {
   std::vector<double> result(numerators.size(), 0);
-  // A denominator that noise made negative turns the order of several classes around.
+  // A denominator that noise made negative reverses the order of several classes.
   if (denominator > 0 || numerators.size() == 2) {
     for (size_t k = 0; k < result.size(); ++k) {
       result[k] = std::clamp(Ratio(numerators[k], denominator), 0.0, 1.0);
@@ -48,21 +48,21 @@ std::vector<double> Probabilities(absl::Span<const double> numerators, double de
   return result;
 }
 
-// The variance of V - eta U, from their moments: NoiseVariance, or what a hit adds to it.
+// The variance of V - eta U from their moments: a NoiseVariance, or what a hit adds to it.
 template <typename Moments>
 double OfDifference(const Moments& of, double eta) {
   return of.label - 2 * eta * of.covariance + eta * eta * of.leaf;
 }
 
 // Delta method. eta = N / D is the root of R(eta) = N - eta * D, so var(eta) = var(R) / D^2 to
-// first order, with R = (V - eta U) + lambda (VQ - eta UQ) and, given the leaf's rows:
-//   noise     a report from elsewhere adds  label - 2 eta covariance + eta^2 leaf  (a leaf); the
-//             U eta of this class that much of `hit` more, the U (1 - eta) of another class that
-//             much of `beside`
+// first order, with R = (V - eta U) + lambda (VQ - eta UQ). Given the leaf's rows:
+//   noise     a report from elsewhere adds  label - 2 eta covariance + eta^2 leaf  per leaf; the
+//             U eta reports of this class add the same terms of `hit`, the U (1 - eta) of other
+//             classes those of `beside`
 //   sampling  the labels of the leaf's U private rows are U draws:  U eta (1 - eta)
 //   public    lambda^2 UQ eta (1 - eta)
-// The spread eta (1 - eta) is taken at (rows eta + 1) / (rows + 2): three rows of one class are no
-// proof that there is no other, so no error is zero (Laplace's rule of succession).
+// The spread eta (1 - eta) is taken at (rows eta + 1) / (rows + 2), Laplace's rule of succession:
+// three rows of one class do not prove that there is no other, so no error is zero.
 double StandardError(const NodeEvidence& evidence, const NoiseVariance& noise, double reports,
                      const Weights& weights, double numerator, double denominator) {
   if (!(denominator > 0)) return kInfinity;
@@ -103,7 +103,7 @@ NodeTable::NodeTable(const Tree& tree, const LeafCounts& private_counts,
           static_cast<double>(public_counts.label[leaf * classes_ + k]);
     }
   }
-  // Children come after their parent.
+  // Nodes are stored parents first, so this adds up from the leaves.
   for (size_t node = tree.nodes().size(); node-- > 1;) {
     AddToParent(static_cast<uint32_t>(node), tree.parent(static_cast<uint32_t>(node)));
   }

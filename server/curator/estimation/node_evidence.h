@@ -1,4 +1,4 @@
-// What is known of the nodes of one tree, and the prediction that follows at one of them.
+// Holds the evidence about the nodes of one tree, and predicts at one of them.
 //
 // Source     docs/research/mechanisms.md#estimator.
 
@@ -18,11 +18,11 @@ namespace coppice::curator {
 
 // Sums over the leaves below one node. Borrows from NodeTable.
 struct NodeEvidence {
-  double private_rows = 0;                 // estimated, may be negative
+  double private_rows = 0;                 // estimated; may be negative
   absl::Span<const double> private_label;  // one per class
   double public_rows = 0;
   absl::Span<const double> public_label;  // one per class
-  double leaves = 0;                      // below the node, itself if it is one
+  double leaves = 0;                      // below the node; 1 if it is a leaf
 };
 
 // NodeEvidence for every node of a tree. The counts must have the tree's shape.
@@ -39,8 +39,8 @@ class NodeTable {
   std::vector<double> private_rows_, private_label_, public_rows_, public_label_, leaves_;
 };
 
-// The noise in one tree's private counts, per report and leaf (one NoiseVariance a class), and how
-// many reports there are.
+// The noise in one tree's private counts per report and leaf (one NoiseVariance per class), and the
+// number of reports.
 struct PrivateNoise {
   absl::Span<const NoiseVariance> variance;
   double reports = 0;

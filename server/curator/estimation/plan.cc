@@ -38,7 +38,7 @@ double DrawNormal(PublicRandom& random) {
   return radius * std::cos(2 * std::numbers::pi * random.Unit());
 }
 
-// Settings in which public labels are like private ones.
+// The grid settings in which public labels are like private ones.
 std::vector<Hyperparameters> TrustingGrid(bool numbers) {
   std::vector<Hyperparameters> grid = SmoothGrid(numbers);
   std::erase_if(grid, [](const Hyperparameters& setting) { return setting.beta != 1; });
@@ -62,7 +62,7 @@ std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
   return mean;
 }
 
-// What the public labels of `train` say of each row in `test`; see Planner::held_out_.
+// Scores a model of the public labels in `train` at each row of `test`; see Planner::held_out_.
 absl::StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
                                              const PartitionOptions& partition,
                                              const CancelCheck& cancel) {
@@ -88,8 +88,8 @@ absl::StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& te
   return scores;
 }
 
-// The scores of the public labels on rows held out, each once. `learned` has the rows' numbers cut
-// to the range that devices round within; they are scored as they are.
+// Scores of the public labels on held-out rows, each row once. `learned` has its numbers cut to the
+// range that devices round to; `rows` has them as they are.
 absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
                                                   const PartitionOptions& partition, uint64_t seed,
                                                   const CancelCheck& cancel) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Ta
   return scores;
 }
 
-// As for terms: Laplace mechanisms do not serve public features.
+// A study's terms require the same: Laplace mechanisms do not serve public features.
 absl::Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind,
                                        const Budget& epsilon) {
   if (schema.public_features().empty()) return absl::OkStatus();
@@ -124,7 +124,7 @@ absl::Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind,
       absl::StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
 }
 
-// Those that nodes of the forest split by, most nodes first.
+// The public features that the forest splits by, most nodes first.
 std::vector<uint32_t> MostAskedPublicFeatures(const Schema& schema, const Forest& forest) {
   std::map<uint32_t, size_t> nodes_of;
   for (const Tree& tree : forest) {
@@ -142,7 +142,7 @@ std::vector<uint32_t> MostAskedPublicFeatures(const Schema& schema, const Forest
   return features;
 }
 
-// From a mean of squared errors and how far it may be off.
+// `mean` is a mean of squared errors and `reach` the half-width of its interval.
 Interval RootOfSquares(double mean, double reach) {
   const auto root = [](double squares) { return std::sqrt(std::max(squares, 0.0)); };
   return {.low = root(mean - reach), .mean = root(mean), .high = root(mean + reach)};
@@ -238,8 +238,8 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   return absl::OkStatus();
 }
 
-// How likely the label with the largest predicted margin is right, at each of the rows looked at;
-// of numbers the squared error with its sign changed.
+// For each row looked at: how likely the label with the largest predicted margin is right, or, for
+// numbers, the squared error with its sign changed.
 std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
                                           absl::Span<const double> predicted) const {
   const size_t rows = basis_.rows_looked_at(), columns = basis_.columns();
@@ -273,12 +273,12 @@ std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
 Interval Planner::public_only() const {
   if (truths_.empty()) return {};
   if (basis_.has_numbers()) return RootOfSquares(0 - held_out_, SpreadOfLevel());
-  // Jeffreys' prior: half a hit and half a miss more than were seen. For the error two of each
-  // (Agresti and Coull), so that it is not too small where nearly all are hits.
+  // Jeffreys' prior: adds half a hit and half a miss. The error adds two of each (Agresti and
+  // Coull), so that it is not too small where nearly all are hits.
   const auto n = static_cast<double>(basis_.rows());
   const double mean = (n * held_out_ + 0.5) / (n + 1);
   const double seen = (n * held_out_ + 2) / (n + 4);
-  // Twice the variance: which rows teach matters about as much as which rows test.
+  // Twice the variance: the choice of training rows matters about as much as that of test rows.
   const double error = kNormal90 * std::sqrt(2 * seen * (1 - seen) / (n + 4));
   return {.low = std::max(mean - error, 0.0), .mean = mean, .high = std::min(mean + error, 1.0)};
 }
@@ -381,7 +381,7 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
                               StudyForecast& forecast) const {
   if (truths_.empty()) return absl::OkStatus();
   std::vector<double> gains;
-  double row_variance = 0;  // of what rows gain, the mean over the draws
+  double row_variance = 0;  // of the rows' gains, mean over the draws
   for (const Truth& truth : truths_) {
     COPPICE_RETURN_IF_ERROR(cancel());
     COPPICE_ASSIGN_OR_RETURN(const std::vector<double> found, estimate(truth));
@@ -393,7 +393,7 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
         gain.deviation * gain.deviation / static_cast<double>(truths_.size() * basis_.rows());
   }
   const MeanAndDeviation gain = Summarize(gains);
-  // Twice the rows' variance, as for the level: which rows teach matters about as much.
+  // Twice the rows' variance, for the same reason as in public_only().
   const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
   if (basis_.has_numbers()) {
     SetRmse(gain.mean, spread, forecast);
@@ -426,8 +426,8 @@ void Planner::SetRmse(double gain, double spread, StudyForecast& forecast) const
   forecast.rmse = RootOfSquares(level - less, std::hypot(SpreadOfLevel(), reach));
 }
 
-// The score is Q times coordinates that answer to a report's by n c_j / (N lambda_j), and c_j, the
-// trust in reports, is largest where the prior is widest and public labels say nothing.
+// The score is Q times coordinates that respond to a report's by n c_j / (N lambda_j). The trust in
+// reports, c_j, is largest where the prior is widest and public labels say nothing.
 double Planner::InfluenceOf(absl::Span<const double> report_variance, double devices,
                             double margin_influence) const {
   const double widest_prior = basis_.has_numbers() ? 0.9 : 0.3;  // of SmoothGrid()
@@ -438,7 +438,7 @@ double Planner::InfluenceOf(absl::Span<const double> report_variance, double dev
     const double trust = 1 / (1 + (report_variance[j] + kMinLeafNoise) / (widest_prior * shape[j]));
     gains.push_back(static_cast<double>(basis_.rows()) * trust / (devices * basis_.lambda()[j]));
   }
-  // A report of numbers is one end of their range, half of which is a margin of one.
+  // A report of numbers is one end of their range; half the range is a margin of one.
   const double per_margin = basis_.has_numbers() ? rows_.schema().target()->span() / 2 : 1;
   return per_margin * margin_influence * basis_.LargestSwing(gains);
 }

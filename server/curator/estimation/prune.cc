@@ -15,7 +15,7 @@ constexpr double kPaperVariance = 32;  // of a leaf's sum per report, at epsilon
 // ln(rows) + k + 1, the union bound over the nodes of a level.
 double LogBound(double rows, double level) { return std::log(std::max(rows, 1.0)) + level + 1; }
 
-// With high probability the squared noise of a node's sum is below this (the paper's u).
+// The squared noise of a node's sum is below this with high probability (the paper's u).
 double NoiseBound(const PruneSetting& setting, double height, double level, double log_bound) {
   const double root = 2 * std::log(2 * setting.reports) * setting.noise_scale +
                       std::exp2(-level / 2) * std::sqrt(log_bound);
@@ -27,7 +27,7 @@ PruneStatistic PublicStatistic(double log_bound, double rows, double label) {
   return {.value = (label / rows - 0.5) * std::sqrt(rows / log_bound), .lambda = kPublicOnly};
 }
 
-// The class whose majority is best supported. With two classes "not 1" is "0", so the size decides.
+// Takes the class with the best supported majority. Of two classes, the statistic's size decides.
 PruneStatistic NodeStatistic(const PruneSetting& setting, uint32_t depth, uint32_t height,
                              const NodeEvidence& node) {
   const auto test = [&](size_t k) {
@@ -54,7 +54,7 @@ struct Choice {
 
 Choice WalkUp(const Tree& tree, const NodeTable& nodes, const PruneSetting& setting,
               const PruneDepths& depths, uint32_t leaf_node) {
-  // The first parent is always asked, as in the authors' code.
+  // The first parent is always tested, as in the authors' code.
   const uint32_t last_height =
       std::max(1u, depths.max_depth - std::min(depths.min_depth, depths.max_depth));
   Choice best;
@@ -69,7 +69,7 @@ Choice WalkUp(const Tree& tree, const NodeTable& nodes, const PruneSetting& sett
   }
 }
 
-// The node's estimate with its private labels cut to what its rows allow.
+// The node's estimate with its private labels clamped to its private rows.
 LeafPrediction PredictCut(NodeEvidence node, const PrivateNoise& noise, double lambda) {
   std::vector<double> cut(node.private_label.begin(), node.private_label.end());
   for (double& count : cut) count = std::clamp(count, 0.0, std::max(node.private_rows, 0.0));

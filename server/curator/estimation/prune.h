@@ -1,13 +1,13 @@
 // LPCT-prune: lets each leaf answer with the sums of one of its ancestors.
 //
-// From a leaf walk up; stop at the first node whose statistic reaches 1, else take the largest on
-// the path. The statistic is the distance of the node's estimate from one half over a bound on its
-// error, and the node's lambda is the one that makes it largest.
+// The walk goes up from a leaf and stops at the first node whose statistic reaches 1; otherwise it
+// takes the largest on the path. The statistic is the distance of the node's estimate from one
+// half, over a bound on its error, with the lambda that makes it largest.
 //
-// The paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for sqrt(variance of a
-// leaf's sum per report / 32), which is the same for that pair. A height h counts steps up from the
-// leaf and k = depth asked for - h, as in a full tree. In an uneven tree two leaves may reach one
-// ancestor at different h; each walk has its own.
+// The paper's bound is for the 4/epsilon Laplace pair. Here sqrt(variance of a leaf's sum per
+// report / 32), which is equal for that pair, replaces 1/epsilon. A height h counts steps up from
+// the leaf, and k = (depth asked for) - h, as in a full tree. In an uneven tree two leaves may
+// reach one ancestor at different h; each walk uses its own.
 //
 // Guarantee  post-processing of randomized sums and public rows.
 // Source     Ma and Yang 2024, Algorithm 2; docs/research/mechanisms.md#prune, with the deviations.
@@ -25,33 +25,33 @@
 
 namespace coppice::curator {
 
-// What one node's sums say about one class against the rest.
+// The evidence of one node's sums for one class against the rest.
 struct PruneStatistic {
   double value = 0;   // |eta - 1/2| over the bound; negative if eta < 1/2
   double lambda = 0;  // weight of a public row: 0 private only, infinity public only
 };
 
-// The sizes of the tree's two samples, and the noise scale in the place of the paper's 1/epsilon.
+// The sizes of the tree's two samples, and the noise scale that replaces the paper's 1/epsilon.
 struct PruneSetting {
   double reports = 0;
   double public_rows = 0;
   double noise_scale = 0;
 };
 
-// For one class with `private_label` and `public_label` of the node's rows, at `height` steps above
-// the leaf of a tree of depth `depth`.
+// The statistic of one class. `private_label` and `public_label` count its rows at the node, which
+// is `height` steps above a leaf of a tree of depth `depth`.
 PruneStatistic TestNode(const PruneSetting& setting, uint32_t depth, uint32_t height,
                         double private_rows, double private_label, double public_rows,
                         double public_label);
 
-// max_depth: what the partition was asked for; the tree's own depth if that is more. The walk takes
-// at most max_depth - min_depth steps, but at least one.
+// max_depth: the depth asked of the partition, or the tree's own if that is more. The walk takes at
+// most max_depth - min_depth steps, and at least one.
 struct PruneDepths {
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
 };
 
-// One prediction a leaf, with source_node set.
+// One prediction per leaf, with source_node set.
 std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
                                       const PrivateNoise& noise, PruneDepths depths);
 

@@ -1,6 +1,6 @@
-// What a local study promises besides the epsilon of each report: to readers of its models alone,
-// and, where its reports come in batches of a relay, towards a curator that does not collude with
-// it.
+// Computes what a local study promises besides the epsilon of each report: to those who read only
+// its models, and, where its reports come in batches of a relay, against a curator that does not
+// collude with the relay.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
@@ -37,10 +37,10 @@ inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
           .dishonest_millionths = kDefaultDishonestMillionths};
 }
 
-// What is promised towards the curator. Epsilon 0: nothing.
+// The promise against the curator. Epsilon 0 promises nothing.
 struct BatchBound {
   uint64_t epsilon_nanos = 0;
-  uint64_t honest_reports = 0;  // that are left of each batch
+  uint64_t honest_reports = 0;  // left of each batch
 };
 
 // Guarantee  the assumptions are those of docs/relay.md#the-theorem; epsilon is rounded up.

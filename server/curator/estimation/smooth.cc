@@ -23,8 +23,8 @@ double Reports(absl::Span<const PrivateCounts> counts) {
   return reports;
 }
 
-// The factor that a leaf's private mass is too large by: between 1 (trust the public mass) and what
-// the sums say, by their variances.
+// The factor by which a leaf's private mass is too large: between 1 (trust the public mass) and
+// what the sums say, weighted by their variances.
 double MassRatio(double private_rows, double reports, double public_rows, double all_public_rows,
                  double noise_per_report) {
   const double expected = std::max(reports * public_rows / all_public_rows, 1e-9);
@@ -34,9 +34,9 @@ double MassRatio(double private_rows, double reports, double public_rows, double
   return std::clamp(1 + trust * (private_rows / expected - 1), 0.3, 3.0);
 }
 
-// Whether a leaf's mass may correct its margin: only if the noise in the two is uncorrelated. It is
-// where a report names cells, and not for laplace_split, whose margin 2V - U has the mass's own
-// noise, so that dividing by the mass would push every leaf toward one class.
+// Whether a leaf's mass may correct its margin, which requires that their noise is uncorrelated. It
+// is if a report names cells. It is not for laplace_split, whose margin 2V - U has the mass's own
+// noise: dividing by the mass would push every leaf toward one class.
 bool MassesCorrect(const PrivateCounts& counts) {
   const NoiseVariance& noise = counts.noise.back();
   const double correlated =
@@ -44,7 +44,7 @@ bool MassesCorrect(const PrivateCounts& counts) {
   return counts.has_masses && std::abs(correlated) <= 1e-9 * noise.leaf;
 }
 
-// The margin of one column at a leaf, as its counts have it.
+// The margin of one column at a leaf, from its counts.
 double Sum(const SmoothBasis& basis, double center, const PrivateCounts& counts, uint32_t leaf,
            size_t column) {
   const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
@@ -62,7 +62,7 @@ LeafValues Sums(const SmoothBasis& basis, double center, absl::Span<const Privat
   return sums;
 }
 
-// The margins of one column at all leaves, masses corrected where there are any.
+// The margins of one column at all leaves, corrected by the masses where there are any.
 LeafValues Margins(const SmoothBasis& basis, double center, absl::Span<const PrivateCounts> counts,
                    size_t column) {
   LeafValues margins(counts.size());
@@ -156,7 +156,7 @@ absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide&
   return result;
 }
 
-// The same where features are public, and what the reports are worth then.
+// The average where features are public. Sets in `diagnosis` what the reports are worth.
 absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
                                               absl::Span<const PrivateCounts> counts,
                                               Evidence evidence, SmoothDiagnosis& diagnosis,
@@ -177,7 +177,7 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double c
                      .beta = BeliefsOfBeta(SmoothGrid(basis.has_numbers()), fit.weights)};
 }
 
-// Probabilities at each leaf from the margins' leaf values: center + T g_k / c, whose mean over the
+// Probabilities at each leaf from the margins' leaf values: center + T g_k / c. Their mean over the
 // trees of a row is center + score_k / c.
 std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, double center,
                                                      const Forest& forest,
@@ -220,7 +220,7 @@ absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
   return absl::InvalidArgumentError("the counts do not have the shape of the forest");
 }
 
-// Over the trees, by their reports.
+// Weights the trees by their reports.
 double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
   double total = 0;
   for (const PrivateCounts& of_tree : counts) {
@@ -230,8 +230,8 @@ double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
   return reports > 0 ? total / reports : 0;
 }
 
-// The mean place of reported numbers, by all leaves' margins, as far as their noise lets it differ
-// from the middle: numbers are taken to lie there give or take a quarter of the range.
+// The mean place of reported numbers from all leaves' margins, shrunk toward the middle by their
+// noise. The prior for the place is the middle, give or take a quarter of the range.
 double CenterOfReports(absl::Span<const PrivateCounts> counts) {
   constexpr double kMiddle = 0.5, kPrior = 0.25;
   const double reports = Reports(counts);

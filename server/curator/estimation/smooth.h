@@ -1,15 +1,15 @@
-// The estimator with no knob: one closed-form model over all trees of a forest, public labels and
-// randomized sums together.
+// The estimator without settings: one closed-form model over all trees of a forest, for public
+// labels and randomized sums together.
 //
 // In the coordinates of SmoothBasis the class margin theta, the private sums and the public labels
-// are all diagonal Gaussians. How rough theta is, how far the public labels can be trusted (beta: 1
-// as the private ones, 0 nothing, below 0 inverted) and how noisy they are is averaged over a fixed
-// grid, each point by how well it explains both.
+// are all diagonal Gaussians. A fixed grid covers the roughness of theta, the trust in public
+// labels (beta: 1 as in the private ones, 0 none, below 0 inverted) and their noise. The result
+// averages over the grid, weighting each point by how well it explains both.
 //
-// The result is an ordinary forest: values at the leaves that add up, as class probabilities whose
-// mean over the trees is the prediction (Model::additive()), and their standard errors with the
-// privacy noise in them. The time is linear in the rank of the basis for each of the 96 grid
-// points, plus once the square of the public rows for the standard errors.
+// The result is an ordinary forest. The values at its leaves add up: their mean over the trees is
+// the prediction, as class probabilities (Model::additive()). Standard errors include the privacy
+// noise. The time is linear in the rank of the basis for each of the 96 grid points, plus once the
+// square of the public rows for the standard errors.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 // Errors     InvalidArgument when shapes do not match.
@@ -31,21 +31,21 @@
 
 namespace coppice::curator {
 
-// How likely a value of one of the model's parameters is, after all evidence.
+// The posterior weight of one value of a model parameter.
 struct WeightedValue {
   double value = 0;
   double weight = 0;
 };
 
-// What the model thinks of its evidence.
+// The model's view of its evidence.
 struct SmoothDiagnosis {
   std::vector<WeightedValue> beta;  // weight of the public labels against the private ones
   double effective_cells = 0;       // see SmoothBasis
   double noise_per_report = 0;      // variance that the mechanism adds to a leaf's margin
-  // What the reports are worth, in public rows that were drawn like them.
+  // The worth of the reports, in public rows drawn from the same population.
   double equivalent_rows = 0;
 
-  // Whether public labels and reports speak for each other, in a sentence.
+  // Says in one sentence whether public labels and reports agree.
   std::string InWords() const;
 };
 
@@ -54,11 +54,11 @@ struct SmoothFit {
   SmoothDiagnosis diagnosis;
 };
 
-// Variance that one report adds to a leaf's margin, c (V_k - U / K) for the class k with the most,
-// with c = K / sqrt(K - 1): for two classes, to their difference.
+// Variance that one report adds to a leaf's margin c (V_k - U / K), for the class k with the most,
+// with c = K / sqrt(K - 1). For two classes, the margin is their difference.
 double MarginNoise(absl::Span<const NoiseVariance> noise);
 
-// `counts` are one per tree, in the forest's order.
+// `counts` has one entry per tree, in the forest's order.
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
                                          absl::Span<const PrivateCounts> counts, Evidence evidence,
                                          const CancelCheck& cancel = {});

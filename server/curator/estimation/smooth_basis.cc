@@ -15,7 +15,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
 
-// OpenBLAS's own; another BLAS does not have it.
+// OpenBLAS's own function; null with another BLAS.
 extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
 
 namespace coppice::curator {
@@ -26,7 +26,7 @@ using Eigen::VectorXd;
 
 // Directions with less than this of the largest eigenvalue carry rounding errors only.
 constexpr double kMinLambda = 1e-6;
-// Above kManyPublicRows, functions are looked at in this many rows, evenly spaced.
+// Above kManyPublicRows, functions are evaluated at this many rows, evenly spaced.
 constexpr size_t kRowsLookedAt = 1200;
 
 Eigen::Map<const MatrixXd> Matrix(const std::vector<double>& values, size_t columns) {
@@ -42,17 +42,17 @@ std::vector<double> Copy(const VectorXd& values) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-// Studies are fitted beside each other and beside calls: threads of BLAS's own would only compete.
+// Studies are fitted in parallel with each other and with calls; BLAS threads would compete.
 void KeepBlasOnTheCaller() {
   if (openblas_set_num_threads == nullptr) return;
   [[maybe_unused]] static const bool is_set = (openblas_set_num_threads(1), true);
 }
 
-// The eigenvectors worth keeping, largest eigenvalue first. LAPACK's divide and conquer takes a
-// third of the time of Eigen's solver.
+// Keeps the eigenvectors with large enough eigenvalues, largest first. LAPACK's divide and conquer
+// takes a third of the time of Eigen's solver.
 absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
   const auto size = static_cast<lapack_int>(matrix.rows());
-  VectorXd values(size);  // rising
+  VectorXd values(size);  // ascending
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, matrix.data(), size, values.data()) != 0) {
     return absl::InternalError("the eigen-decomposition of the forest did not converge");
   }
@@ -100,7 +100,7 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
     basis.leaf_of_.push_back(FindLeaves(tree, public_rows));
     std::vector<double>& rows = basis.rows_in_leaf_.emplace_back(tree.num_leaves(), 0);
     for (const uint32_t leaf : basis.leaf_of_.back()) rows[leaf] += 1;
-    // A leaf of u rows is met by each of them.
+    // Each of a leaf's u rows shares the leaf with u rows.
     for (const double u : rows) basis.mean_mass_ += u * u;
   }
   const auto n = static_cast<double>(basis.rows_);
@@ -293,7 +293,7 @@ LeafValues SmoothBasis::VarianceInLeavesOf(absl::Span<const double> covariances)
   return MeanInLeaves(Copy((q * covariance).cwiseProduct(q).rowwise().sum()));
 }
 
-// By the rows looked at.
+// Averages over the rows that AtRows() evaluates.
 LeafValues SmoothBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
   const double mean = Vector(at_rows).mean();
   LeafValues total = EmptyLike(rows_in_leaf_);
@@ -305,7 +305,7 @@ LeafValues SmoothBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
       rows[t][leaf] += 1;
     }
     for (size_t leaf = 0; leaf < total[t].size(); ++leaf) {
-      // A leaf without a row looked at is as uncertain as rows are in the mean.
+      // A leaf without such a row gets the mean uncertainty of all rows.
       total[t][leaf] = rows[t][leaf] > 0 ? total[t][leaf] / rows[t][leaf] : mean;
     }
   }

@@ -1,11 +1,11 @@
-// What the smooth estimator needs of a forest and its public rows, made once a study: it does not
-// depend on any report.
+// The forest and public rows in the form that the smooth estimator needs. It depends on no report,
+// so one basis serves a study.
 //
 // Rows that share leaves are alike. P = Z Z' / T is the share of trees in which two public rows are
 // in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
-// function on the public rows is held by its coordinates in Q. Shapes: n public rows, r = rank();
-// labels as columns: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
-// 1/K); of numbers one, scale() * (place in their range - center()). It takes one symmetric
+// function on the public rows is stored by its coordinates in Q. Shapes: n public rows, r = rank().
+// Columns of labels: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
+// 1/K); for numbers one, scale() * (place in their range - center()). The basis takes one symmetric
 // eigen-decomposition: of size n up to kManyPublicRows rows, above that of the leaves of all trees,
 // at most kMaxLeafBasis.
 
@@ -32,7 +32,7 @@ inline constexpr size_t kMaxLeafBasis = 2048;
 // values[tree][leaf]
 using LeafValues = std::vector<std::vector<double>>;
 
-// Errors     InvalidArgument: no public row, or more rows and leaves than that.
+// Errors     InvalidArgument: no public row, or more rows and leaves than the limits above.
 // Threads    immutable after Create(); safe to share.
 // Source     docs/research/mechanisms.md#smooth.
 class SmoothBasis {
@@ -45,49 +45,48 @@ class SmoothBasis {
   // Classes, or the two ends of the numbers' range.
   uint32_t classes() const { return classes_; }
   size_t columns() const { return classes_ == 2 ? 1 : classes_; }
-  // c = K / sqrt(K - 1), which gives a column of labels mean square 1 if classes are level. Of
-  // numbers the range in standard deviations of the public ones, or kRangeDeviations if these are
+  // c = K / sqrt(K - 1), which gives a column of labels mean square 1 if classes are balanced. For
+  // numbers: the range in standard deviations of the public ones, or kRangeDeviations if these are
   // all the same.
   double scale() const { return scale_; }
-  // What is taken from a class's share of a row, or a number's place in its range: 1/K, or the mean
-  // place of the public numbers.
+  // The value subtracted from a class's share of a row, or a number's place in its range: 1/K, or
+  // the mean place of the public numbers.
   double center() const { return center_; }
-  // The mean square of what devices answer about, in labels' units: 1 of classes; of numbers, which
-  // are rounded to an end, more.
+  // The mean square of the devices' answers, in labels' units: 1 for classes; more for numbers,
+  // which are rounded to an end.
   double answer_square() const { return answer_square_; }
   bool has_numbers() const { return has_numbers_; }
 
-  absl::Span<const double> lambda() const { return lambda_; }  // falling
+  absl::Span<const double> lambda() const { return lambda_; }  // descending
   // Public rows in each leaf.
   const LeafValues& rows_in_leaf() const { return rows_in_leaf_; }
-  // Mean share of the public rows in the leaf of a public row, over rows and trees.
+  // The mean, over public rows and trees, of the share of public rows in the row's leaf.
   double mean_mass() const { return mean_mass_; }
-  // n^2 / sum of lambda^2: how many cells of equal size would tell rows apart as well.
+  // n^2 / sum of lambda^2: the number of equal cells that would tell rows apart as well.
   double effective_cells() const;
 
   // Coordinates of the public labels, w[column][j], and the sum of their squares, by column.
   const std::vector<std::vector<double>>& labels() const { return labels_; }
   const std::vector<double>& label_squares() const { return label_squares_; }
 
-  // Coordinates of the function that adds up `values` over the leaves of a row: Q' Z values.
+  // Coordinates of the function that sums `values` over the leaves of a row: Q' Z values.
   std::vector<double> FromLeaves(const LeafValues& values) const;
   // Leaf values whose sum over the leaves of a row is the function with these coordinates.
   LeafValues ToLeaves(absl::Span<const double> coordinates) const;
-  // How many public rows AtRows() looks at: all of them, or above kManyPublicRows a sample.
+  // How many public rows AtRows() evaluates: all of them, or above kManyPublicRows a sample.
   size_t rows_looked_at() const { return (rows_ + step_ - 1) / step_; }
   // Several functions at those rows: values[function * rows_looked_at() + row], from
   // coordinates[function * rank() + j].
   std::vector<double> AtRows(absl::Span<const double> coordinates) const;
-  // For coordinates that follow from those of leaf values by `gains`, u_j = gains_j (Q' Z
-  // values)_j: the most that a row moves if every leaf of one tree moves by one, each to its own
-  // worst side. 0 above kManyPublicRows, where it would take too long.
+  // The most that a row moves if every leaf of one tree moves by one, each to its own worst side,
+  // for coordinates u_j = gains_j (Q' Z values)_j. Returns 0 above kManyPublicRows, where it would
+  // take too long.
   double LargestSwing(absl::Span<const double> gains) const;
-  // From the variances of the coordinates, the mean variance of the function at the rows of each
-  // leaf.
+  // The mean variance of the function at the rows of each leaf, from its coordinates' variances.
   LeafValues VarianceInLeaves(absl::Span<const double> variances) const;
-  // The same from all their covariances, rank() by rank().
+  // The same from the covariances of the coordinates, rank() by rank().
   LeafValues VarianceInLeavesOf(absl::Span<const double> covariances) const;
-  // What weights of the leaves are in these coordinates: Q' Z diag(weights) Z' Q, rank() by rank().
+  // The leaves' weights in these coordinates: Q' Z diag(weights) Z' Q, rank() by rank().
   std::vector<double> Gram(const LeafValues& weights) const;
 
  private:
@@ -98,7 +97,7 @@ class SmoothBasis {
   absl::Status DecomposeLeaves();
   void LookAtSomeRows();
   LeafValues MeanInLeaves(absl::Span<const double> at_rows) const;
-  // Q' of a function on all public rows.
+  // Q' times a function on all public rows.
   std::vector<double> FromRows(absl::Span<const double> values) const;
 
   size_t rows_ = 0;
@@ -123,8 +122,8 @@ class SmoothBasis {
   std::vector<double> label_squares_;
 };
 
-// Bases of the studies that models were built of lately, by the studies' ids: each is made for its
-// study's first model and kept.
+// Bases of studies that models were built from, by study id. Each is made for its study's first
+// model and kept; a full cache drops the one with the smallest id.
 //
 // Errors   those of SmoothBasis::Create().
 // Threads  one at a time.
@@ -136,7 +135,7 @@ class BasisCache {
   void Forget(const std::string& study) { bases_.erase(study); }
 
  private:
-  static constexpr size_t kMaxBases = 16;  // each takes up to some 30 megabytes
+  static constexpr size_t kMaxBases = 16;  // each takes up to about 30 megabytes
 
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;
 };

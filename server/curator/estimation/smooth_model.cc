@@ -16,13 +16,13 @@ struct BetaPrior {
   double weight;
 };
 
-// What public labels say of a setting: the rest is about reports.
+// The part of a setting that public labels determine; the rest is about reports.
 using LabelSetting = std::tuple<double, double, double>;
 LabelSetting LabelSettingOf(const Hyperparameters& setting) {
   return {setting.roughness, setting.local_drift, setting.label_noise};
 }
 
-// From logarithms to what adds up to 1.
+// Exponentiates and scales the logarithms so that they add up to 1.
 std::vector<double> Normalized(std::vector<double> logs) {
   const double best = *std::max_element(logs.begin(), logs.end());
   double total = 0;
@@ -136,7 +136,7 @@ double SmoothModel::ColumnLikelihood(const Hyperparameters& setting, const Poste
     total -= pull * pull * fit.variance[j];
   }
   if (use_labels_) {
-    // What the basis cannot show of the labels is noise.
+    // The part of the labels that the basis cannot show counts as noise.
     const std::vector<double>& w = basis_.labels()[column];
     const double shown = std::inner_product(w.begin(), w.end(), w.begin(), 0.0);
     const auto hidden = static_cast<double>(basis_.rows() - basis_.rank());
@@ -165,7 +165,7 @@ std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyper
   std::vector<double> weights;
   for (size_t g = 0; g < grid.size(); ++g) {
     const LabelSetting setting = LabelSettingOf(grid[g]);
-    // Settings that all evidence rules out have nothing to share out.
+    // A setting that all evidence rules out has no weight to distribute.
     weights.push_back(by_all[setting] > 0 ? by_labels[setting] * all[g] / by_all[setting] : 0);
   }
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -26,11 +26,11 @@ struct Hyperparameters {
   double log_prior = 0;
 };
 
-// The points that are averaged over, with their prior weights. How much of numbers can be explained
-// differs more than how much of classes, so there are more for them.
+// The points to average over, with their prior weights. The explainable part of numbers varies more
+// than that of classes, so numbers get more points.
 std::vector<Hyperparameters> SmoothGrid(bool numbers);
 
-// What the reports say: coordinates of theta, by column, and the variance of each.
+// The reports' evidence: coordinates of theta, by column, and the variance of each.
 struct PrivateSide {
   bool present = false;
   std::vector<std::vector<double>> theta;
@@ -65,25 +65,25 @@ class SmoothModel {
   const SmoothBasis& basis_;
   const PrivateSide& reports_;
   const bool use_labels_;
-  std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance but for s^2
+  std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance without s^2
 };
 
-// How likely each setting is after the evidence; they add up to 1. Of numbers public labels alone
-// decide, where they are used, how rough theta is and how noisy labels are: where leaves' masses
-// are guessed, reports look flatter than they are, and would flatten what public labels say.
-// Reports decide the rest.
+// Posterior weights of the settings; they add up to 1. For numbers, public labels alone (where
+// used) decide how rough theta is and how noisy labels are, and reports decide the rest: where
+// leaves' masses are guessed, reports look flatter than they are and would flatten what public
+// labels say.
 std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
                                 absl::Span<const double> log_likelihoods, bool use_labels);
 
-// The prior's variances but for s^2.
+// The prior's variances without the factor s^2.
 std::vector<double> PriorShape(const SmoothBasis& basis);
 
-// Variance of each coordinate of the reports, were there this many with this much noise in a margin
-// of two ends or classes (MarginNoise).
+// Variance of each coordinate for this many reports with this much noise in a margin of two ends or
+// classes (MarginNoise).
 std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
                                    double noise_per_report);
 
-// What reports that are about all leaves are worth, in public rows.
+// The worth, in public rows, of reports that are about all leaves.
 double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report);
 
 }  // namespace coppice::curator

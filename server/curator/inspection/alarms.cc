@@ -17,8 +17,8 @@ namespace {
 // Counts that are uniform if nobody chooses.
 using Counts = std::vector<uint64_t>;
 
-// n KL(seen / n || p): no binomial count comes as far on its side with more than exp() of less
-// that.
+// n KL(seen / n || p): a binomial count comes this far on its side with probability at most
+// exp(-this).
 double Surprise(double seen, double n, double p) {
   const auto term = [](double x, double expected) {
     return x == 0 ? 0 : x * std::log(x / expected);
@@ -26,9 +26,9 @@ double Surprise(double seen, double n, double p) {
   return term(seen, n * p) + term(n - seen, n * (1 - p));
 }
 
-// The least likely count that was seen so far.
+// The least likely count seen so far.
 struct Extreme {
-  size_t at = 0;  // its place, of so many
+  size_t at = 0;  // its position among `choices`
   size_t choices = 0;
   double seen = 0, expected = 0, deviation = 0;
   double surprise = -1;
@@ -56,13 +56,13 @@ void SetChance(double log_chance, double false_alarm, Alarm& alarm) {
   alarm.raised = alarm.chance < false_alarm;
 }
 
-// What a raised alarm says at the end.
+// The end of the text of a raised alarm.
 std::string Verdict(const Alarm& alarm, const char* what) {
   if (!alarm.raised) return "";
   return absl::StrFormat(": %s (chance below %.0e)", what, std::max(alarm.chance, 1e-99));
 }
 
-// The bound for `looks` counts in all.
+// Applies the bound for `looks` counts in all.
 Alarm CountAlarm(const char* name, const Extreme& extreme, size_t looks, double false_alarm) {
   Alarm alarm;
   alarm.name = name;
@@ -93,7 +93,7 @@ void AddColumns(const TreeReports& tree, Counts& counts) {
 
 std::optional<Alarm> ColumnAlarm(absl::Span<const TreeReports> trees, double false_alarm) {
   if (trees[0].counter != nullptr) return std::nullopt;
-  std::map<uint32_t, Counts> groups;  // by the number of columns
+  std::map<uint32_t, Counts> groups;  // by number of columns
   for (const TreeReports& tree : trees) {
     const uint32_t columns = tree.mechanism->columns();
     if (columns < 2) continue;
@@ -110,18 +110,18 @@ std::optional<Alarm> ColumnAlarm(absl::Span<const TreeReports> trees, double fal
   return CountAlarm("column", extreme, looks, false_alarm);
 }
 
-// The estimate of a sum over reports, and the law of its error.
+// The estimate of a sum over reports, and the bound on its error.
 struct Total {
   double estimate = 0;
   double variance = 0;
-  double largest = 0;  // that one report adds beyond its mean
+  double largest = 0;  // the most that one report adds beyond its mean
 
   void Add(double of_tree, double variance_of_tree, double largest_of_tree) {
     estimate += of_tree;
     variance += variance_of_tree;
     largest = std::max(largest, largest_of_tree);
   }
-  // Bennett: logarithm of a bound on the probability that the error is at least `error`.
+  // Bennett: the logarithm of a bound on the probability that the error is at least `error`.
   double LogChance(double error) const {
     if (error <= 0) return 0;
     const double u = largest * error / variance;
@@ -129,18 +129,18 @@ struct Total {
   }
 };
 
-// What one report adds to a sum over the leaves that it is about.
+// The noise that one report adds to a sum over the leaves that it is about.
 struct ReportNoise {
   double of_leaf = 0;  // variance, for each leaf
   double of_hit = 0;   // variance, once
-  double largest = 0;  // beyond its mean
+  double largest = 0;  // the most beyond its mean
 };
 
-// To the sum of margins. Leaves add up: where they depend on each other, both classes do so alike,
-// which cancels.
+// The noise in the sum of margins. Leaves add up: where they depend on each other, both classes do
+// so alike, which cancels.
 ReportNoise MarginNoiseOf(const LocalMechanism& mechanism) {
   const NoiseVariance noise[] = {mechanism.Variance(0), mechanism.Variance(1)};
-  double hit = 0;  // in the row's own leaf, whichever its class
+  double hit = 0;  // in the row's own leaf, whatever its class
   for (const size_t k : {0, 1}) {
     hit = std::max(hit, 2 * (noise[k].hit.label + noise[1 - k].beside.label) - noise[k].hit.leaf);
   }
@@ -149,8 +149,8 @@ ReportNoise MarginNoiseOf(const LocalMechanism& mechanism) {
           .largest = mechanism.MaxInfluence().total + 1};
 }
 
-// To the sum of counts of one class; where leaves depend on each other, one is the less likely for
-// another.
+// The noise in the sum of counts of one class. Where leaves depend on each other, one makes another
+// less likely.
 ReportNoise ShareNoiseOf(const LocalMechanism& mechanism, uint32_t k) {
   const NoiseVariance noise = mechanism.Variance(k);
   return {.of_leaf = noise.label,
@@ -158,7 +158,7 @@ ReportNoise ShareNoiseOf(const LocalMechanism& mechanism, uint32_t k) {
           .largest = mechanism.MaxInfluence().total + 1};
 }
 
-// One tree's estimates, how many leaves its reports are about, and mechanisms of their noise.
+// One tree's estimates, the number of leaves that its reports are about, and their mechanisms.
 struct LabelEvidence {
   explicit LabelEvidence(const TreeReports& tree)
       : reports(static_cast<double>(tree.sums->reports)) {
@@ -175,7 +175,7 @@ struct LabelEvidence {
     }
   }
 
-  // The worst of the mechanisms' noise decides.
+  // Adds the estimate with the worst noise of all mechanisms.
   template <typename NoiseOf>
   void AddTo(Total& total, double estimate, NoiseOf noise_of) const {
     ReportNoise worst;
@@ -194,10 +194,10 @@ struct LabelEvidence {
   std::vector<const LocalMechanism*> mechanisms;
 };
 
-// What is known of the sum whose true mean over reports lies in [least, 1].
+// Bounds on a sum whose true mean over reports lies in [least, 1].
 struct MeanBounds {
-  double mean = 0, error = 0, outside = 0;  // outside: how far
-  double log_chance = 0;                    // of one side
+  double mean = 0, error = 0, outside = 0;  // outside: distance from [least, 1]
+  double log_chance = 0;                    // for one side
 
   MeanBounds(const Total& total, double reports, double least)
       : mean(total.estimate / reports),
@@ -220,7 +220,7 @@ Alarm IntervalAlarm(const char* name, const std::string& subject, const char* bo
 
 Alarm LabelAlarm(absl::Span<const TreeReports> trees, double reports, double false_alarm) {
   const uint32_t classes = trees[0].mechanism->domain().classes;
-  std::vector<Total> totals(classes);  // of each class; of two, the margin of class 1 alone
+  std::vector<Total> totals(classes);  // by class; for two classes, only the margin of class 1
   for (const TreeReports& tree : trees) {
     const LabelEvidence evidence(tree);
     std::vector<double> of_class(classes);

@@ -1,25 +1,25 @@
-// Public arithmetic on the sums of a study that shows when somebody chooses trees or columns, or
-// pushes labels. It names nobody and refuses nothing: what to do about it is the operator's.
+// Computes public statistics of a study's sums that show when somebody chooses trees or columns, or
+// pushes labels. Alarms name nobody and refuse nothing: the operator decides what to do.
 //
 // tree       the tree whose count is the least likely. Null law: tickets draw trees uniformly, so
-//            each count is binomial(N, 1/T). There is none for a forest of one tree.
-// column     likewise the column, over all trees whose mechanism has as many: their counts are
-//            added up column by column. Null law: binomial(reports of those trees, 1/columns).
-//            There is none for mechanisms without columns, nor for studies with public features.
-// margin     of two classes: the mean label margin, sum of all N(leaf, 1) - N(leaf, 0) over N. It
+//            each count is binomial(N, 1/T). A forest of one tree has no such alarm.
+// column     likewise the column. Trees whose mechanisms have equally many columns add up their
+//            counts column by column. Null law: binomial(reports of those trees, 1/columns).
+//            Mechanisms without columns and studies with public features have no such alarm.
+// margin     for two classes: the mean label margin, sum of all N(leaf, 1) - N(leaf, 0) over N. It
 //            is an unbiased estimate of a number in [-1, 1]. With more classes it is `share`: the
 //            class whose share of the reports is farthest outside [0, 1].
 //
-// The margin's law assumes NoiseVariance as stated; for local_hashing that is rows spread evenly.
-// Alarms miss false labels (nobody can tell them from true ones), and pushes too small to show: see
-// docs/threat-model.md. They are post-processing of randomized sums: costs none, may be repeated.
-// They take one estimate of every tree: about linear in the sums.
+// The margin's law assumes NoiseVariance as stated; for local_hashing that means rows spread
+// evenly. Alarms miss false labels (nobody can tell them from true ones) and pushes too small to
+// show: see docs/threat-model.md. They are post-processing of randomized sums, which costs no
+// privacy and may be repeated. They take one estimate of every tree: about linear in the sums.
 //
-// Guarantee  a study whose devices are all honest raises each alarm with probability at most
-//            kFalseAlarm at one look, whatever their rows: tails are bounded by Chernoff (counts)
-//            and Bennett (margins, with the variance of the mechanism and the largest report that
-//            is accepted), times the number of counts or classes looked at and both sides. Each
-//            further look at a growing study is a chance of its own.
+// Guarantee  in a study whose devices are all honest each alarm is raised with probability at most
+//            kFalseAlarm per look, whatever their rows: tails are bounded by Chernoff (counts) and
+//            Bennett (margins, with the variance of the mechanism and the largest report that is
+//            accepted), times the number of counts or classes looked at and both sides. Each
+//            further look at a growing study is another chance.
 // Errors     none. The sums must be of their mechanisms' sizes.
 // Source     docs/threat-model.md#alarms.
 
@@ -40,21 +40,21 @@ inline constexpr double kFalseAlarm = 1e-4;
 
 struct Alarm {
   std::string name;   // "tree", "column", "margin", "share"
-  double value = 0;   // standard errors from what is expected, or outside its interval
-  double chance = 1;  // that honest devices come as far: an upper bound
+  double value = 0;   // standard errors from the expected value, or outside its interval
+  double chance = 1;  // upper bound on the probability that honest devices come this far
   bool raised = false;
-  std::string text;  // one line: what is seen, what is expected, and if raised, what it means
+  std::string text;  // one line: seen, expected, and, if raised, the meaning
 };
 
 // One tree of a study. Borrowed.
 struct TreeReports {
   const LocalMechanism* mechanism = nullptr;
   const TreeSums* sums = nullptr;
-  // If any, the sums are this counter's. They do not tell columns apart.
+  // If set, the sums are this counter's, which do not tell columns apart.
   const ConsistentCounter* counter = nullptr;
 };
 
-// Those that apply; none before the first report.
+// The alarms that apply; none before the first report.
 std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees,
                                  double false_alarm = kFalseAlarm);
 

@@ -12,7 +12,7 @@
 namespace coppice::curator {
 namespace {
 
-// What every quantity of one tree shares.
+// Makes the noise of every quantity of one tree.
 class NoiseMaker {
  public:
   NoiseMaker(const LocalMechanism& mechanism, uint64_t tree_reports, bool several_trees)
@@ -25,7 +25,7 @@ class NoiseMaker {
     const NoiseVariance noise = mechanism_.Variance(0);
     const double ratio = mechanism_.WorstVarianceRatio();
     const double cells = mechanism_.domain().classes;
-    // The leaf's stated variance has the covariances of its cells in it, which are averages then.
+    // The leaf's stated variance includes its cells' covariances, which are only averages here.
     if (ratio > 1) return Make(cells * noise.label * ratio, std::max(noise.hit.label, 0.0), cells);
     return Make(noise.leaf, noise.hit.leaf, cells);
   }
@@ -37,8 +37,8 @@ class NoiseMaker {
                 1);
   }
 
-  // Of two classes with opposite estimates. The variance is the second moment, whatever the row, so
-  // neither a hit nor the draw of the tree adds to it.
+  // For two classes with opposite estimates. The variance is the second moment, whatever the row,
+  // so neither a hit nor the draw of the tree adds to it.
   QuantityNoise Margin() const {
     QuantityNoise noise = Make(4 * mechanism_.Variance(0).label, 0, 2);
     noise.hit = 0;
@@ -56,7 +56,7 @@ class NoiseMaker {
 
   void SetScale(double cells, QuantityNoise& noise) const {
     if (mechanism_.adds_laplace_noise()) {
-      // The draw of the tree is bounded by 1, which is Bernstein's scale 1/3.
+      // The draw of the tree is bounded by 1, which gives Bernstein's scale 1/3.
       noise.fixed_scale = std::max(std::sqrt(mechanism_.Variance(1).label / 2 + 1.0 / 12), 1.0 / 3);
       return;
     }
@@ -66,7 +66,7 @@ class NoiseMaker {
     }
     noise.scale_per_leaf = cells * influence_.count / 3;
     noise.largest_scale = influence_.total / 3;
-    noise.fixed_scale = 1.0 / 3;  // from the mean of the report
+    noise.fixed_scale = 1.0 / 3;  // from the report's mean
   }
 
   const LocalMechanism& mechanism_;
@@ -85,7 +85,7 @@ std::vector<QuantityNoise> NoiseOfQuantities(const LocalMechanism& mechanism, ui
   return noise;
 }
 
-// The worst of one report's noise over mechanisms for every number of leaves that there is.
+// The worst noise of one report over the mechanisms of every possible number of leaves.
 std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counter,
                                                  bool several_trees) {
   std::vector<QuantityNoise> worst;
@@ -104,7 +104,7 @@ std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counte
   return worst;
 }
 
-// Sums over leaves as differences of running sums, so that any node costs the same.
+// Computes sums over leaves as differences of running sums, so every node costs the same.
 class RunningSums {
  public:
   explicit RunningSums(const std::vector<double>& values) : up_to_(values.size() + 1) {
@@ -116,7 +116,7 @@ class RunningSums {
   std::vector<double> up_to_;
 };
 
-// One quantity at any node of a tree.
+// Estimates one quantity at any node of a tree.
 class QuantityTable {
  public:
   QuantityTable(const NoisyCounts& counts, size_t quantity, double least_share, double log_sides)
@@ -156,14 +156,14 @@ class QuantityTable {
     return RunningSums(values);
   }
 
-  // The last true share on this side (-1 below, 1 above) that the estimate does not refute: with x
-  // for it, (x - share) = side * (sqrt(2 log_sides (variance + hit x)) + scale log_sides).
+  // The last true share x on this side (-1 below, 1 above) that the estimate does not refute: (x -
+  // share) = side * (sqrt(2 log_sides (variance + hit x)) + scale log_sides).
   double Bound(double share, double variance, double hit, double scale, int side) const {
     const double start = share + side * scale * log_sides_;
     const double spread = 2 * log_sides_;
     const double half = spread * hit / 2;
     const double root = half * half + spread * (variance + hit * start);
-    // Without a root every possible share is refuted, and all lie above the estimate.
+    // Without a root the estimate refutes every possible share, and all of them lie above it.
     if (root < 0) return least_share_;
     return std::clamp(start + half + side * std::sqrt(root), least_share_, 1.0);
   }
@@ -171,7 +171,7 @@ class QuantityTable {
   const QuantityNoise& noise_;
   const RunningSums estimates_, variances_;
   const double least_share_;
-  const double log_sides_;  // -log of the chance that one side of one interval may fail with
+  const double log_sides_;  // -log of the chance that one side of one interval may fail
   const double tree_reports_, reports_;
 };
 
@@ -211,7 +211,7 @@ std::optional<CountEstimate> KnownRows(const NoisyCounts& counts, uint32_t node)
   return CountEstimate{.estimate = rows, .low = rows, .high = rows};
 }
 
-// What is known needs none.
+// Known quantities need no interval.
 absl::StatusOr<uint64_t> CountIntervals(const NoisyCounts& counts,
                                         const std::vector<uint32_t>& nodes) {
   uint64_t intervals = nodes.size() * counts.noise.size();
@@ -224,7 +224,7 @@ absl::StatusOr<uint64_t> CountIntervals(const NoisyCounts& counts,
                    ": ask for nodes down to a smaller depth, or for one node"));
 }
 
-// Not for NaN either.
+// The comparisons reject NaN too.
 absl::Status CheckConfidence(double confidence) {
   if (confidence >= kMinConfidence && confidence <= kMaxConfidence) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("confidence: must be ", kMinConfidence, " to ",

@@ -1,11 +1,11 @@
-// How many rows, and of which class, the nodes of one tree hold: estimates with intervals that hold
-// all at once.
+// Estimates how many rows, and of which class, the nodes of one tree hold, with intervals that all
+// hold at once.
 //
-// A device answers in one tree, which its ticket draws. So what is said of a tree rests on its
-// reports alone, and is scaled to all reports of the study; the intervals allow for the draw.
+// A device answers in one tree, which its ticket draws. The estimates of a tree rest on its reports
+// alone and are scaled to all reports of the study; the intervals allow for the draw.
 //
-// A mechanism that gives margins only says nothing about how many rows a node has: there is one
-// quantity a node then, the rows of class 1 less those of class 0.
+// A mechanism that gives margins only says nothing about how many rows a node has. Each node then
+// has one quantity: the rows of class 1 less those of class 0.
 //
 // Guarantee  post-processing of randomized sums and public rows: costs no privacy, may be repeated.
 //            If all devices are honest, all intervals of one answer hold with at least the stated
@@ -35,57 +35,57 @@ namespace coppice::curator {
 
 // The noise in the estimates of one quantity (rows, rows of one class, or the margin).
 struct QuantityNoise {
-  // By leaf, over all reports, of rows that are elsewhere. The variance of a node is at most the
-  // sum over its leaves.
+  // By leaf: variance over all reports of rows that are elsewhere. The variance of a node is at
+  // most the sum over its leaves.
   std::vector<double> variance;
-  // What each row that the quantity counts adds to that, at most.
+  // The most that each row counted by the quantity adds to the variance.
   double hit = 0;
-  // Bernstein's scale of a node over h leaves is the least of h * scale_per_leaf and largest_scale,
-  // plus fixed_scale: log E exp(s error) <= s^2 variance / 2 / (1 - scale s).
+  // Bernstein's scale of a node over h leaves is min(h * scale_per_leaf, largest_scale) +
+  // fixed_scale: log E exp(s error) <= s^2 variance / 2 / (1 - scale s).
   double scale_per_leaf = 0;
   double largest_scale = 0;
   double fixed_scale = 0;
 };
 
-// Estimates of one tree's counts, leaf by leaf, and the noise in them.
+// Estimates of one tree's counts by leaf, and their noise.
 struct NoisyCounts {
   LeafCounts counts;
   bool margins_only = false;
-  // The rows, then the rows of each class; or the margin alone.
+  // The quantities: the rows, then the rows of each class; or the margin alone.
   std::vector<QuantityNoise> noise;
   uint64_t tree_reports = 0;
   uint64_t reports = 0;  // of all trees
-  // By node, how many of all rows are there, if that is public; empty: at the root alone.
+  // By node: how many of all rows are there, if that is public. Empty: known at the root alone.
   std::vector<std::optional<uint64_t>> known_rows{};
 };
 
-// `reports` are those of all trees; the tree's own are all if there is no other tree. The sums must
-// be of the mechanism's size.
+// `reports` counts the reports of all trees; it equals the tree's own if there is no other tree.
+// The sums must have the mechanism's size.
 NoisyCounts CountWithNoise(const LocalMechanism& mechanism, const TreeSums& sums, uint64_t reports,
                            bool several_trees);
 
-// The same for reports about consistent leaves: a leaf has the noise of the reports that are about
-// it, each as for the number of leaves where it is worst.
+// The same for reports about consistent leaves. A leaf has the noise of the reports that are about
+// it, each taken at the worst number of leaves.
 NoisyCounts CountWithNoise(const ConsistentCounter& counter, const TreeSums& sums, uint64_t reports,
                            bool several_trees);
 
-// Which nodes: one, or all down to a depth, or all.
+// Selects nodes: one, all down to a depth, or all.
 struct NodeChoice {
   std::optional<uint32_t> node;
   std::optional<uint32_t> depth;
 };
 
 struct CountEstimate {
-  double estimate = 0;  // unbiased: noise may carry it beyond what is possible
+  double estimate = 0;  // unbiased; noise may carry it beyond what is possible
   double standard_error = 0;
-  double low = 0, high = 0;  // within what is possible
+  double low = 0, high = 0;  // clamped to what is possible
 };
 
 struct NodeCounts {
   uint32_t node = 0;
   uint64_t public_rows = 0;
-  std::optional<CountEstimate> rows;   // without an error where they are known, as at the root
-  std::vector<CountEstimate> classes;  // one a class
+  std::optional<CountEstimate> rows;   // exact where they are known, as at the root
+  std::vector<CountEstimate> classes;  // one per class
   std::optional<CountEstimate> margin;
 };
 
@@ -100,7 +100,7 @@ inline constexpr double kMinConfidence = 0.5;
 inline constexpr double kMaxConfidence = 0.999999;
 inline constexpr size_t kMaxIntervals = 10'000;
 
-// FailedPrecondition if the tree has no report yet.
+// FailedPrecondition if the tree has no reports yet.
 absl::StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
                                         const PublicCounts& public_counts, const NodeChoice& choice,
                                         double confidence = kDefaultConfidence);

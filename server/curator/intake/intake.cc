@@ -9,7 +9,7 @@
 namespace coppice::curator {
 namespace {
 
-// Keeps the callback and drops the rest.
+// Keeps the callback and drops everything else.
 void Refuse(Submission& batch, absl::Status status) {
   SubmitDone done = std::move(batch.done);
   batch = Submission();
@@ -143,7 +143,7 @@ void Intake::Complete(std::vector<Item> group) {
   } else {
     committed.status = CommitGroup(absl::MakeSpan(committed.batches), store_);
   }
-  // A change answers nobody, but is counted in its turn.
+  // A change has no batches to answer, but completes in its turn.
   committed.answered = [this, bytes, items = group.size()] {
     const MutexLock lock(mutex_);
     queued_bytes_ -= bytes;

@@ -21,50 +21,50 @@
 
 namespace coppice::curator {
 
-// The queue of reports in front of the store, and the one thread that commits them. One thread,
-// because then groups do not overlap: memory follows the store without a lock across it, and a
-// change that must not run beside a group (sealing, deleting) takes its turn in the queue.
+// Queues reports in front of the store; one thread commits them. With one thread groups do not
+// overlap: memory follows the store without a lock across it, and a change that must not run during
+// a group (sealing, deleting) takes its turn in the queue.
 //
-// Guarantee  Everything submitted is committed in the order of submission and answered once, not
-//            before it is durable. Whatever waits is committed together: under load a group grows,
-//            and the cost of making it durable is shared.
+// Guarantee  Everything submitted is committed in the order of submission and answered once, after
+//            it is durable. All waiting batches are committed together: under load a group grows,
+//            and its batches share the cost of making it durable.
 // Errors     A batch above the Limits is answered ResourceExhausted, in its turn.
 // Threads    safe to share. A `done` must not wait for the committer, nor for another batch to be
 //            answered; the caller of Submit() holds no lock that a `done` takes.
 class Intake {
  public:
   struct Limits {
-    // What waits, is being committed or is being answered. A batch above the limit is taken when
-    // the queue is empty, or it never could be.
+    // Bytes waiting, being committed or being answered. A batch above the limit is taken when the
+    // queue is empty, or it never could be.
     size_t queued_bytes = size_t{64} << 20;
-    size_t group_bytes = size_t{16} << 20;  // per group; a larger batch is a group by itself
+    size_t group_bytes = size_t{16} << 20;  // per group; a larger batch is its own group
     size_t group_reports = 65536;
     bool answer_beside_commits = true;  // see StudiesLimits
   };
 
   Intake(storage::Store& store, const Limits& limits);
-  // Finishes what is queued first.
+  // Commits and answers the queued batches first.
   ~Intake();
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
   void Submit(Submission batch);
 
-  // Counts the reports of each study, all at one moment. Called by a change (see RunOnCommitter),
-  // it finds nothing under way besides what waits.
+  // Counts the reports of each study, all at one moment. When a change calls it (see
+  // RunOnCommitter), the only reports under way are the waiting ones.
   struct IntakeCounts {
     uint64_t received = 0;  // ever
-    uint64_t waiting = 0;   // of those
+    uint64_t waiting = 0;   // among `received`
   };
   std::vector<IntakeCounts> CountsFor(absl::Span<const std::shared_ptr<Study>> studies) const;
 
-  // Runs `change` on the committer's thread, after all that was submitted before and with no group
+  // Runs `change` on the committer's thread, after everything submitted before it and with no group
   // under way, and returns its status.
   absl::Status RunOnCommitter(absl::FunctionRef<absl::Status()> change);
 
   size_t QueuedBytes() const;
 
-  // From now on answers batches Unavailable. Returns when everything submitted before is answered.
+  // Answers later batches Unavailable. Returns when all earlier submissions are answered.
   void Drain();
 
  private:
@@ -91,7 +91,7 @@ class Intake {
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   ReplyDispatcher replies_;
-  std::thread committer_;  // last: starts when all else is there, and ends before it
+  std::thread committer_;  // last: starts after all other members, ends before them
 };
 
 }  // namespace coppice::curator

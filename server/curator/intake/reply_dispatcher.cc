@@ -7,9 +7,9 @@ namespace coppice::curator {
 namespace {
 
 // If at least this many calls came in while a group was written, the next group is left to calls
-// first,
+// first, for kPatience.
 constexpr size_t kMinCallsToLeaveTo = 4;
-// for this long; a commit takes some milliseconds.
+// A commit takes some milliseconds.
 constexpr absl::Duration kPatience = absl::Microseconds(400);
 // How many batches a call answers. Each answer lets its client call again, so a few are enough.
 constexpr size_t kMaxBatchesPerCall = 8;
@@ -48,13 +48,13 @@ void ReplyDispatcher::Post(CommittedGroup group) {
     groups_.push_back({.group = std::move(group)});
     leave_to_calls_ = calls_ >= kMinCallsToLeaveTo;
     calls_ = 0;
-    EndGroups();  // one without batches
+    EndGroups();  // ends a group without batches
   }
   posted_.NotifyOne();
 }
 
 void ReplyDispatcher::DrainOnCaller() {
-  if (!mutex_.TryLock()) return;  // others are at it
+  if (!mutex_.TryLock()) return;  // another thread is answering
   ++calls_;
   if (waiting_ > 0) AnswerSome(kMaxBatchesPerCall);
   mutex_.Unlock();
@@ -77,7 +77,7 @@ void ReplyDispatcher::LeaveToCalls() {
 }
 
 void ReplyDispatcher::AnswerSome(size_t max_batches) {
-  // The group stays in the list until all of it is answered.
+  // The group stays in the list until all its batches are answered.
   PendingGroup& pending = *std::find_if(groups_.begin(), groups_.end(), [](const PendingGroup& p) {
     return p.begun < p.group.batches.size();
   });

@@ -17,8 +17,8 @@ namespace coppice::curator {
 
 struct CommittedGroup {
   std::vector<Submission> batches;
-  absl::Status status{};  // of the commit; a batch that was refused has a status of its own
-  // Called when all batches are answered and their memory is free. Must not call the dispatcher.
+  absl::Status status{};  // of the commit; a refused batch has its own status
+  // Called when all batches are answered and their memory is freed. Must not call the dispatcher.
   std::function<void()> answered;
 };
 
@@ -30,45 +30,45 @@ void AnswerGroup(CommittedGroup& group);
 // a call up to a tenth cheaper (docs/research/performance.md); a thread of the dispatcher answers
 // the rest.
 //
-// Guarantee  Each batch is answered once, and every group that was posted before the destructor
-//            runs. Batches begin in the order in which they were posted, and groups end in it.
+// Guarantee  Each batch is answered once; the destructor first answers every posted group.
+//            Batches begin, and groups end, in the order of posting.
 // Threads    safe to share; one thread at a time calls Post().
 class ReplyDispatcher {
  public:
   ReplyDispatcher() : thread_([this] { Run(); }) {}
-  // Answers what was posted first.
+  // Answers all posted groups first.
   ~ReplyDispatcher();
   ReplyDispatcher(const ReplyDispatcher&) = delete;
   ReplyDispatcher& operator=(const ReplyDispatcher&) = delete;
 
   void Post(CommittedGroup group);
-  // Answers a few of the waiting batches on the thread of a call that came in, which must hold no
-  // lock that an answer takes.
+  // Answers a few waiting batches on the thread of an incoming call, which must hold no lock that
+  // an answer takes.
   void DrainOnCaller();
 
  private:
   struct PendingGroup {
     CommittedGroup group;
-    size_t begun = 0;  // how many batches, from the first
+    size_t begun = 0;  // number of batches begun, from the first
     size_t answered = 0;
   };
 
   void Run();
-  // Gives the calls that come in a moment to take what waits.
+  // Gives incoming calls a moment to take waiting batches.
   void LeaveToCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Answers at most `max_batches` of the waiting batches; one must wait. Releases the mutex
-  // meanwhile.
+  // Answers at most `max_batches` of the waiting batches; at least one must wait. Releases the
+  // mutex meanwhile.
   void AnswerSome(size_t max_batches) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   CondVar posted_;
-  std::list<PendingGroup> groups_ ABSL_GUARDED_BY(mutex_);  // in the order they were posted
+  std::list<PendingGroup> groups_ ABSL_GUARDED_BY(mutex_);  // in order of posting
   size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;              // batches not begun
   size_t calls_ ABSL_GUARDED_BY(mutex_) = 0;                // since the last group
   bool leave_to_calls_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts after all other members
 };
 
 }  // namespace coppice::curator

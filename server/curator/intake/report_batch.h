@@ -13,19 +13,19 @@
 
 namespace coppice::curator {
 
-// Reports as they were received, in their order: all of a batch in one block of memory, so that a
+// Reports as received, in their order. All reports of a batch share one block of memory, so that a
 // report costs no allocation of its own.
 class ReportBatch {
  public:
-  // Where a value lies in the block.
+  // A value's position in the block.
   struct Slice {
     uint32_t begin = 0;
     uint32_t size = 0;
   };
 
   ReportBatch() = default;
-  // Takes over a block that holds reports already, such as a message as it came. AddSlices() says
-  // where they lie.
+  // Takes over a block that already holds reports, such as a received message. AddSlices() says
+  // where they are.
   explicit ReportBatch(std::string block) : bytes_(std::move(block)) {}
 
   void Reserve(size_t reports, size_t bytes) {
@@ -38,7 +38,7 @@ class ReportBatch {
                         .payload = Append(payload),
                         .public_values = Append(public_values)});
   }
-  // All must lie in the block.
+  // All slices must lie in the block.
   void AddSlices(Slice ticket, Slice payload, Slice public_values) {
     reports_.push_back({.ticket = ticket, .payload = payload, .public_values = public_values});
   }

@@ -22,8 +22,8 @@
 namespace coppice::curator {
 namespace {
 
-// The outcome that the study's state, its clock or its terms give every report of a batch alike;
-// kAccepted if they reject none.
+// The outcome that the study's state, expiry or terms give every report of a batch alike; kAccepted
+// if they reject none.
 ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes,
                          int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
@@ -37,8 +37,8 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
   return same ? ReportOutcome::kAccepted : ReportOutcome::kStaleFingerprint;
 }
 
-// The tickets of all reports. One of a wrong length stays all zeros, which a curator issues with
-// probability 2^-256.
+// The tickets of all reports. A ticket of a wrong length stays all zeros, which a curator issues
+// with probability 2^-256.
 std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
   std::vector<Ticket> tickets;
   tickets.reserve(reports.size());
@@ -52,13 +52,13 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
   return tickets;
 }
 
-// Whether a ticket draws anything; if not, its hash need not be computed.
+// Whether tickets draw anything; if not, their hashes need not be computed.
 bool DrawsMatter(const StudyDefinition& definition) {
   return definition.mechanisms.size() > 1 || definition.mechanisms.front()->columns() > 1;
 }
 
-// What report `i` is about, if no more can be said against it: the tree and the column that its
-// ticket draws, and the leaves that its public values allow.
+// The candidate for report `i`: the tree and column that its ticket draws, and the leaves that its
+// public values allow. None if its public values or its payload are bad.
 std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definition,
                                                 const ReportBatch& reports, uint32_t i,
                                                 const TicketDraw& draw) {
@@ -72,15 +72,15 @@ std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definitio
     candidate.leaves = definition.counters[tree].LeavesOf(*row);
     mechanism = &definition.counters[tree].MechanismFor(candidate.leaves.size());
   } else if (!reports.public_values(i).empty()) {
-    return std::nullopt;  // nobody asked to see them
+    return std::nullopt;  // the study asks for none
   }
   if (!mechanism->Check(reports.payload(i)).ok()) return std::nullopt;
   candidate.column = draw.Column(mechanism->columns());
   return candidate;
 }
 
-// The same for a study that is joined by ids, whose features the store has. `candidate` counts only
-// if the outcome is kAccepted.
+// The same for a study that is joined by ids, whose features are in the store. Sets `candidate` if
+// the outcome is kAccepted.
 absl::StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
                                                const storage::Store& store,
                                                const ReportBatch& reports, uint32_t i,
@@ -102,7 +102,7 @@ absl::StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition
   return ReportOutcome::kAccepted;
 }
 
-// The outcome of report `i`, whose ticket is good, so far; sets `candidate` if it is kAccepted.
+// The outcome so far of report `i`, whose ticket is good; sets `candidate` if it is kAccepted.
 absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
                                           const storage::Store& store, const ReportBatch& reports,
                                           uint32_t i, const TicketDraw& draw,
@@ -116,7 +116,7 @@ absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
   return ReportOutcome::kAccepted;
 }
 
-// Judges each report that nothing speaks against so far by its ticket and its payload.
+// Judges each report not yet rejected by its ticket and its payload.
 absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
                        const storage::Store& store) {
   const StudyDefinition& definition = batch.study->definition();
@@ -187,21 +187,21 @@ Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
 
 namespace {
 
-// What a group adds to one study.
+// The changes that a group makes to one study.
 struct Tally {
   struct Tree {
     std::vector<Contribution> reports;  // the accepted ones; their payloads lie in the batches
-    // Of each, the leaves that it is about, where features are public.
+    // For each report, the leaves that it is about, where features are public.
     std::vector<absl::Span<const uint32_t>> leaves;
-    std::shared_ptr<TreeSums> sums;  // the study's with these added; null if there are none
+    std::shared_ptr<TreeSums> sums;  // the study's plus these reports; null if there are none
   };
   std::vector<Tree> trees;
   std::vector<TicketSerial> spent;  // already in the study's set
-  std::vector<LabelReport> labels;  // of those tickets, where all features are public
-  std::vector<JoinId> answered;  // of those tickets, where the study is joined by ids; in its set
+  std::vector<LabelReport> labels;  // of these tickets, if all features are public
+  std::vector<JoinId> answered;  // of these tickets, if joined by ids; already in the study's set
   Counts counts;
   bool expires = false;      // the study is open and its time is over: the group seals it
-  bool also_writes = false;  // a submission writes something besides
+  bool also_writes = false;  // a submission has further writes
 };
 
 class Group {
@@ -237,7 +237,7 @@ class Group {
     tally.counts.answered += batch.reports.size();
   }
 
-  // Also notes that a study expires, if the judgment found a report too late.
+  // Also notes that a study expires if its judgment found a report too late.
   static ReportOutcome AdmissionNow(const Submission& batch, Tally& tally) {
     if (batch.also_write != nullptr) return AdmissionOfStored(batch, tally);
     const ReportOutcome admission = batch.study->AdmissionOutcome();
@@ -326,14 +326,14 @@ class Group {
     return writes;
   }
 
-  // Rejections alone wait for the next group that is written, or for Studies::Sweep().
+  // Rejections alone wait for the next written group or for Studies::Sweep().
   static bool IsWritten(const Tally& tally) {
     return tally.expires || tally.also_writes ||
            tally.counts.of(ReportOutcome::kAccepted) + tally.counts.of(ReportOutcome::kDuplicate) >
                0;
   }
 
-  // Null if the store holds them already.
+  // Null if the store already holds them.
   static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
     if (tally.trees[tree].sums != nullptr) return tally.trees[tree].sums;
     return study.store_is_behind ? study.SumsOf(tree) : nullptr;

@@ -1,4 +1,4 @@
-// A submission on its way: judged on the thread that received it, then committed with others.
+// A submission in progress: judged on the thread that received it, then committed with others.
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_SUBMISSION_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_SUBMISSION_H_
@@ -23,16 +23,16 @@ namespace coppice::curator {
 
 using AlsoWrite = std::function<void(absl::Span<const ReportOutcome>, storage::StoreBatch&)>;
 
-// One Submit(): its reports, and what is known of each so far.
+// One Submit(): its reports, and the outcome of each so far.
 struct Submission {
   // A report that passed every check except the duplicate check, which the committer makes.
   struct Candidate {
     uint32_t report = 0;  // position in `reports`
     uint32_t tree = 0;    // drawn by its ticket
-    uint32_t column = 0;  // of the tree's mechanism, drawn likewise
+    uint32_t column = 0;  // of the tree's mechanism, also drawn by its ticket
     TicketSerial ticket = 0;
-    std::vector<uint32_t> leaves{};  // that its public values allow, where features are public
-    JoinId id{};                     // that it shows, where the study is joined by ids
+    std::vector<uint32_t> leaves{};  // allowed by its public values, where features are public
+    JoinId id{};                     // shown by the report, where the study is joined by ids
   };
 
   std::shared_ptr<Study> study;  // null: there is no study of that name
@@ -41,19 +41,19 @@ struct Submission {
   std::vector<Candidate> candidates;
   absl::Status refused;  // if not OK, the answer to the whole batch
   SubmitDone done;
-  // Set: the reports were stored before they were judged, so neither a seal nor the clock rejects
-  // them. Called on the committer with their outcomes, it adds what the atomic batch that holds the
-  // sums is to write besides; not called if the study was deleted or retired, which rejects all.
+  // Set if the reports were stored before they were judged, so that neither a seal nor the clock
+  // rejects them. Called on the committer with their outcomes; adds further writes to the atomic
+  // batch that holds the sums. Not called if the study was deleted or retired, which rejects all.
   AlsoWrite also_write{};
 
-  // The memory that it holds while it waits.
+  // The memory that the submission holds while it waits.
   size_t Bytes() const;
 };
 
-// Makes every check that needs no more than the study's terms and the time, payloads included.
-// Where the study is joined by ids, each report with a good ticket is one look-up in `store`, on
-// this thread and not on the committer's, which all studies share: the features may be more than
-// memory holds.
+// Makes every check that needs only the study's terms and the time, payloads included. Where the
+// study is joined by ids, each report with a good ticket takes one look-up in `store`. It runs here
+// and not on the committer's thread, which all studies share, because the features may be larger
+// than memory.
 //
 // Errors   what the store or the system's cryptography returns, in Submission::refused.
 // Threads  safe to call from several at once.
@@ -61,22 +61,21 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
                         ReportBatch reports, const TicketAuthority& authority,
                         const storage::Store& store, int64_t now_unix_seconds);
 
-// The same for reports of a relay's batch, which were stored when they came: all that is left to
-// say against one is its ticket and its payload, or that it does not open (`is_open`, one per
-// report).
+// The same for reports of a relay's batch, which were stored on arrival. Only a bad ticket or
+// payload, or a report that does not open (`is_open`, one per report), still rejects one.
 Submission JudgeStoredReports(std::shared_ptr<Study> study, ReportBatch reports,
                               const std::vector<bool>& is_open, const TicketAuthority& authority,
                               const storage::Store& store);
 
-// Counts a group of submissions in one atomic batch of the store, and settles the outcome of every
-// report; uses up the candidates.
+// Counts a group of submissions in one atomic batch of the store and settles the outcome of every
+// report. Consumes the candidates.
 //
 // Guarantee  A ticket is counted at most once: it must be new to the store and to the group, and it
-//            is stored with the sums. So is an id, where the study is joined by ids: the first
-//            report counts, every other is a duplicate whatever its ticket. Memory changes only
-//            after the store said OK. A report that came too late seals its study in the same
+//            is stored with the sums. So is an id, where the study is joined by ids: its first
+//            report counts, every later one is a duplicate whatever its ticket. Memory changes only
+//            after the store returned OK. A report that came too late seals its study in the same
 //            batch.
-// Errors     What the store returns; then nothing was counted, of any submission.
+// Errors     What the store returns; then nothing is counted for any submission.
 // Threads    one group at a time.
 absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store);
 

@@ -1,4 +1,4 @@
-// What a study no longer has, taken out of the store's files.
+// Erases a study's deleted secrets and personal records from the store's files.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_ERASURE_H_
 #define COPPICE_SERVER_CURATOR_KEYS_ERASURE_H_
@@ -9,13 +9,13 @@
 
 namespace coppice::curator {
 
-// Adds to a batch that deletes records of a study, or replaces its sealing keys by what has no
-// secrets, so that PurgeErased() finds them.
+// Adds a note to a batch that deletes records of a study, or that replaces its sealing keys by ones
+// without secrets, so that PurgeErased() finds them.
 void NoteErased(absl::string_view study, storage::StoreBatch& batch);
 
-// Takes what was noted out of the store's files, which deleting alone does not (Store::Purge()):
-// secrets of sealing keys, features of ids, reports by id. After a crash or an error the next call
-// does it. Costs one read if there is nothing to do.
+// Removes noted records (secrets of sealing keys, features of ids, reports by id) from the store's
+// files, where deletion alone leaves them (Store::Purge()). After a crash or an error the next call
+// finishes the work. Costs one read if there is nothing to do.
 absl::Status PurgeErased(storage::Store& store);
 
 }  // namespace coppice::curator

@@ -1,4 +1,4 @@
-// What stands for an id in the store, where a study's features are joined by ids.
+// The fixed-length form of an id in the store, for studies whose features are joined by ids.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_JOIN_ID_H_
 #define COPPICE_SERVER_CURATOR_KEYS_JOIN_ID_H_
@@ -13,9 +13,9 @@
 
 namespace coppice::curator {
 
-// The first 16 bytes of SHA-256("STUDY/" and the id): of one length whatever the id holds, and
-// another in each study. It hides no id that can be guessed; it keeps ids out of keys, which errors
-// and checks print. Only the operator adds ids, so nobody can search for two that collide.
+// The first 16 bytes of SHA-256("STUDY/" and the id). The length is fixed and each study has its
+// own. It hides no guessable id; it keeps ids out of keys, which errors and checks print. Only the
+// operator adds ids, so nobody else can search for two that collide.
 using JoinId = std::array<uint8_t, 16>;
 
 inline JoinId JoinIdOf(absl::string_view study, absl::string_view id) {
@@ -29,7 +29,7 @@ inline absl::string_view AsBytes(const JoinId& id) {
   return {reinterpret_cast<const char*>(id.data()), id.size()};
 }
 
-// Nothing unless there are as many bytes.
+// Nothing unless `bytes` has the length of a JoinId.
 inline std::optional<JoinId> JoinIdFromBytes(absl::string_view bytes) {
   JoinId id;
   if (bytes.size() != id.size()) return std::nullopt;

@@ -16,11 +16,10 @@
 namespace coppice::curator {
 namespace {
 
-// An endorsement counts from a day before it is made, so that devices whose clocks are slow follow
-// it too.
+// An endorsement is valid from a day before it is made, so that devices with slow clocks accept it.
 constexpr int64_t kBackdatedSeconds = 24 * 60 * 60;
 
-// The key that signed last, as the store knows it.
+// The last signing key, as stored.
 struct StoredKey {
   PublicKey public_key{};
   std::optional<SigningKey> key;  // unset if it is kept in a file
@@ -107,7 +106,7 @@ absl::StatusOr<SigningKey> MakeKey() {
   return key;
 }
 
-// The key of a first start, or of a broken chain.
+// The key of a first start or of a broken chain.
 absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   if (given.key.has_value()) {
     return StoredKey{.public_key = given.key->public_key(), .key = {}, .endorsements = {}};
@@ -116,7 +115,7 @@ absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   return StoredKey{.public_key = made.public_key(), .key = made, .endorsements = {}};
 }
 
-// The whole key of `stored`, from wherever it is kept.
+// The private key for `stored`, wherever it is kept.
 absl::StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys& given) {
   if (given.key.has_value()) {
     if (given.key->public_key() == stored.public_key) return *given.key;
@@ -126,8 +125,8 @@ absl::StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys
   return NoKey(stored.public_key);
 }
 
-// What the store knows after the rotation: neither the old key nor the new one, which stays in its
-// file.
+// What the store keeps after the rotation: no private key. The old one is dropped and the new one
+// stays in its file.
 absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_key,
                                  const SigningKey& next, int64_t now) {
   StoredKey rotated{
@@ -157,7 +156,7 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(stora
   };
   if (stored.has_value() && given.next.has_value() &&
       given.next->public_key() == stored->public_key) {
-    // Rotated at an earlier start, which may have ended before the old key was off the disk.
+    // An earlier start rotated, and may have ended before the old key was purged from disk.
     COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
     return opened(*given.next, *stored);
   }

@@ -1,4 +1,4 @@
-// The key of a curator, and what it signs.
+// The curator's signing key, and the signatures made with it.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_MANIFEST_AUTHORITY_H_
 #define COPPICE_SERVER_CURATOR_KEYS_MANIFEST_AUTHORITY_H_
@@ -23,43 +23,41 @@
 
 namespace coppice::curator {
 
-// The keys that an operator gives, all of them optional.
+// The keys that an operator gives, all optional.
 struct SigningKeys {
-  std::optional<SigningKey> key;   // signs; if unset, the one in the store does
-  std::optional<SigningKey> next;  // that key endorses this one, which signs from then on
-  // `key` signs without an endorsement, and devices refuse it until they are given it.
+  std::optional<SigningKey> key;   // signs; if unset, the stored key signs
+  std::optional<SigningKey> next;  // `key` endorses this one, which signs from then on
+  // `key` signs without an endorsement; devices refuse it until they are given it.
   bool break_chain = false;
 };
 
-// The key that signs, and the endorsements that lead to it. Public.
+// The signing key and the endorsements that lead to it. Public.
 struct CuratorKeys {
   PublicKey key{};
   KeyChain endorsements;
 };
 
-// Signs the manifests of a curator's studies and its models, and remembers the chain of keys that
-// led to its own.
+// Signs a curator's manifests and models, and remembers the chain of keys that led to its own.
 //
-// The key is Ed25519. It is made at the first start and kept in the store, or given in a file and
-// then never stored. It changes by an endorsement of the old key, or by the operator's word that
-// the chain is broken, after which every device must be given the new key.
-//
+// The Ed25519 key is made at the first start and kept in the store, or given in a file and then
+// never stored. It changes by an endorsement of the old key, or when the operator declares the
+// chain broken, after which every device must be given the new key.
 // Guarantee  A study's manifest is the same bytes until its content or the key changes.
 // Errors     FailedPrecondition: the key that was given is not the one that signed before.
 //            DataLoss: the record does not parse or fit. Otherwise what the Store returns.
 // Threads    safe to share.
 class ManifestAuthority {
  public:
-  // Called at a rotation with the key so far and what signs by the next, before the store has that:
-  // what it signs is good after a crash too, by the endorsement that it carries.
+  // Called at a rotation with the old key and a signer with the next key, before the store has the
+  // rotation. Its signatures stay valid after a crash, because they carry the endorsement.
   using Rotation =
       absl::FunctionRef<absl::Status(const PublicKey& before, const ModelSigner& next)>;
   static absl::Status SignNothingAnew(const PublicKey&, const ModelSigner&) {
     return absl::OkStatus();
   }
 
-  // Finds the key in the store or among `given`, or makes one. A rotation is done once, so the same
-  // keys may be given at every start.
+  // Finds the key in the store or in `given`, or makes one. A rotation takes effect once, so the
+  // same keys may be given at every start.
   static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(
       storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds,
       Rotation rotation = SignNothingAnew);
@@ -79,14 +77,14 @@ class ManifestAuthority {
   ModelSigner SignerOfAuditHeads() const { return SignerOf(kAuditDomain); }
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
-  // Drops the manifest of a study that is deleted.
+  // Drops the manifest of a deleted study.
   void Forget(absl::string_view study);
 
  private:
   ManifestAuthority(const SigningKey& key, KeyChain endorsements)
       : key_(key), keys_{key.public_key(), std::move(endorsements)} {}
 
-  // `domain` is a constant.
+  // `domain` must be a constant.
   ModelSigner SignerOf(absl::string_view domain) const;
 
   const SigningKey key_;

@@ -15,10 +15,10 @@
 namespace coppice::curator {
 namespace {
 
-// Every device has it in hardware or in OpenSSL, and one suite for all tells none apart.
+// Every device has it in hardware or in OpenSSL. One suite for all reveals no device's type.
 constexpr seal::Aead kSuite = seal::Aead::kAes128Gcm;
 
-// Wipes what it holds when it goes.
+// Wipes its secret on destruction.
 class WipedRecord {
  public:
   ~WipedRecord() {
@@ -155,7 +155,7 @@ absl::StatusOr<SealingKeys> SealingKeys::Rotate(absl::string_view study, int64_t
 
 SealingKeys SealingKeys::Erase(absl::string_view study, storage::StoreBatch& batch) const {
   SealingKeys without = *this;
-  // The prefix too: in a sealed store that deletes the key under which the secrets are sealed.
+  // In a sealed store deleting the prefix deletes the key that the secrets are sealed under.
   batch.DeletePrefix(SealingPrefix(study));
   for (StudySealingKey& key : without.keys_) {
     key.secret.reset();

@@ -1,4 +1,4 @@
-// The keys that a relayed study's reports are sealed for, in the store.
+// The stored keys that a relayed study's reports are sealed for.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_SEALING_KEYS_H_
 #define COPPICE_SERVER_CURATOR_KEYS_SEALING_KEYS_H_
@@ -18,39 +18,39 @@
 
 namespace coppice::curator {
 
-// One key of a study, as its record holds it.
+// One key of a study, as stored.
 struct StudySealingKey {
   SealingKeyName name{};
   seal::Aead aead = seal::Aead::kAes128Gcm;
   seal::SealingPublicKey public_key{};
-  std::optional<seal::SealingKey> secret{};  // the pair; nothing once it is erased
+  std::optional<seal::SealingKey> secret{};  // the key pair; unset once erased
   int64_t created_unix_seconds = 0;
-  uint64_t first_sequence = 0;  // of the first manifest that names it
+  uint64_t first_sequence = 0;  // of the first manifest that names the key
 };
 
-// All keys of one study. Its manifest names the newest; the earlier ones open what was sealed for
-// them. A value: each change makes another one, and adds to a batch what must be written for it.
+// All sealing keys of one study. Its manifest names the newest; the earlier ones open reports that
+// were sealed for them. A value: each change returns a new one and adds its writes to a batch.
 //
-// Guarantee  There is a key. The n-th has sequence n, and either all secrets are there or none is.
+// Guarantee  There is a key. The n-th has sequence n, and either all have secrets or none has.
 // Errors     Unavailable: the random source fails. Internal: OpenSSL lacks X25519.
 // Threads    immutable; safe to share.
 class SealingKeys {
  public:
-  // Bounds the memory of a study whose key is replaced again and again.
+  // Bounds the memory of a study whose key is replaced over and over.
   static constexpr size_t kMaxKeys = 1000;
 
   // The first key of a new study.
   static absl::StatusOr<SealingKeys> Make(absl::string_view study, int64_t now_unix_seconds,
                                           storage::StoreBatch& batch);
-  // DataLoss if a record does not parse, if they do not belong together, or if there is none.
+  // DataLoss if a record does not parse, records do not belong together, or there is none.
   static absl::StatusOr<SealingKeys> Load(const storage::Store& store, absl::string_view study);
 
-  // With the next key. FailedPrecondition once they are erased, or are kMaxKeys.
+  // Returns the keys with one more. FailedPrecondition once they are erased or number kMaxKeys.
   absl::StatusOr<SealingKeys> Rotate(absl::string_view study, int64_t now_unix_seconds,
                                      storage::StoreBatch& batch) const;
 
-  // Without secrets: what is sealed for them is opened by nobody from then on. Apply the batch,
-  // then call PurgeErased() (erasure.h).
+  // Returns the keys without secrets: nobody can open what is sealed for them from then on. Apply
+  // the batch, then call PurgeErased() (erasure.h).
   SealingKeys Erase(absl::string_view study, storage::StoreBatch& batch) const;
 
   const StudySealingKey& current() const { return keys_.back(); }

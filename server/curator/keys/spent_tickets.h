@@ -12,17 +12,16 @@
 
 namespace coppice::curator {
 
-// The tickets that a study has counted, by their serials. Tickets that were issued one after the
-// other are mostly spent so, too: they are bits of one cache line, where a set of ids misses the
-// cache twice per look-up and grows into memory that the system must clear first.
+// The tickets that a study has counted, by serial. Tickets issued in sequence are mostly spent in
+// sequence. Here they are bits of one cache line, where a set of ids misses the cache twice per
+// look-up and grows into memory that the system must clear first.
 //
 // Threads  one at a time.
 // Units    80 bytes for each 512 consecutive serials of which any is spent, in a table at least
-//          half full: a quarter of a byte per ticket if all of them are spent, at most some 180
-//          bytes.
+//          half full: a quarter of a byte per ticket if all are spent, at most about 180 bytes.
 class SpentTickets {
  public:
-  // False if it was spent already.
+  // False if it was already spent.
   bool Insert(TicketSerial ticket) {
     Row& row = rows_[ticket / kRow];
     const size_t place = PlaceOf(ticket);
@@ -41,7 +40,7 @@ class SpentTickets {
   }
 
   size_t size() const { return size_; }
-  // How many rows of 512 the memory has room for.
+  // The number of rows of 512 tickets that the memory has room for.
   size_t capacity() const { return rows_.capacity(); }
 
  private:

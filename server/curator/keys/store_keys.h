@@ -1,7 +1,7 @@
-// The keys of studies, as docs/storage.md lists them. Their models' are in server/models.
+// The store's keys of studies, as docs/storage.md lists them. Keys of models are in server/models.
 //
-// Every key of a study starts with its kind and "/ID/"; ids hold no slash. So one prefix names all
-// keys of a kind and study, and no study's prefix is the start of another's.
+// Every key of a study starts with its kind and "/ID/", and ids hold no slash. One prefix thus
+// names all keys of a kind and study, and no study's prefix is the start of another's.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_
 #define COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_
@@ -37,14 +37,14 @@ inline std::string SumsKey(absl::string_view study, uint32_t tree) {
 inline std::string SpentPrefix(absl::string_view study) {
   return absl::StrCat("spent/", study, "/");
 }
-// The record of the group that was counted after `accepted_before` reports. A key without the
-// suffix was written before format 3.
+// The record of the group counted after `accepted_before` reports. Keys without the suffix were
+// written before format 3.
 inline constexpr absl::string_view kSerialsSuffix = "/serials";
 inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
   return absl::StrCat("spent/", study, "/", absl::Dec(accepted_before, absl::kZeroPad16),
                       kSerialsSuffix);
 }
-// The reports of the same group, where all features are public.
+// The reports of that group, where all features are public.
 inline std::string LabelsPrefix(absl::string_view study) {
   return absl::StrCat("labels/", study, "/");
 }
@@ -52,8 +52,8 @@ inline std::string LabelsKey(absl::string_view study, uint64_t accepted_before) 
   return absl::StrCat(LabelsPrefix(study), absl::Dec(accepted_before, absl::kZeroPad16));
 }
 
-// The features of an id, and how many ids there are, where features are joined by ids. No id is
-// written as "count".
+// The features of an id, and the number of ids, where features are joined by ids. No id is written
+// as "count".
 inline std::string JoinPrefix(absl::string_view study) { return absl::StrCat("join/", study, "/"); }
 inline std::string JoinKey(absl::string_view study, const JoinId& id) {
   return absl::StrCat(JoinPrefix(study), absl::BytesToHexString(AsBytes(id)));
@@ -71,14 +71,14 @@ inline std::string SealingKeyKey(absl::string_view study, const SealingKeyName& 
       SealingPrefix(study),
       absl::BytesToHexString({reinterpret_cast<const char*>(name.data()), name.size()}));
 }
-// Records of PrefixesToPurge() were deleted, and may still be in the store's files.
+// Marks that records of PrefixesToPurge() were deleted and may still be in the store's files.
 inline constexpr absl::string_view kErasedPrefix = "erased/";
 inline std::string ErasedKey(absl::string_view study) {
   return absl::StrCat(kErasedPrefix, study, "/");
 }
 
-// The batches of a relayed study, and their reports that wait to be opened: those of a part
-// together, by the position of the first in its batch.
+// The batches of a relayed study, and their reports that wait to be opened. One record holds the
+// reports of one part, keyed by the position of its first in the batch.
 inline std::string BatchPrefix(absl::string_view study) {
   return absl::StrCat("batch/", study, "/");
 }
@@ -100,16 +100,16 @@ inline std::string SpoolKey(absl::string_view study, const Sha256Digest& batch,
   return absl::StrCat(BatchSpoolPrefix(study, batch), absl::Dec(first_report, absl::kZeroPad8));
 }
 
-// What a study loses when its retention is over: no model can be built without it.
+// The records that a study loses when its retention ends. No model can be built without them.
 inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
   return {RowsKey(study),    SumsPrefix(study),    SpentPrefix(study), LabelsPrefix(study),
           JoinPrefix(study), SealingPrefix(study), SpoolPrefix(study)};
 }
-// What names people, or opens what they said: it leaves the store's files too.
+// The records that name people or open their reports: they are purged from the store's files too.
 inline std::vector<std::string> PrefixesToPurge(absl::string_view study) {
   return {LabelsPrefix(study), JoinPrefix(study), SealingPrefix(study)};
 }
-// All that there is of it.
+// All records of the study.
 inline std::vector<std::string> PrefixesToDelete(absl::string_view study) {
   std::vector<std::string> prefixes = PrefixesToRetire(study);
   prefixes.insert(prefixes.end(), {StudyKey(study), CountsKey(study), BatchPrefix(study)});

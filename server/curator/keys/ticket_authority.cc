@@ -27,11 +27,11 @@ constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
 constexpr absl::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
 
 using AesKey = std::array<uint8_t, 32>;
-constexpr size_t kBlock = 16;  // of AES
+constexpr size_t kBlock = 16;  // bytes of an AES block
 static_assert(kTicketIdBytes == kBlock && kTicketMacBytes == kBlock &&
               sizeof(TicketSerial) == kBlock);
 
-// The bit that runs of tokens have and runs of tickets have not.
+// Set in runs of tokens, clear in runs of tickets.
 constexpr uint64_t kTokenRun = uint64_t{1} << 63;
 
 absl::Status FillRandom(absl::Span<uint8_t> out) {
@@ -42,7 +42,7 @@ absl::Status FillRandom(absl::Span<uint8_t> out) {
 
 enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
 
-// AES-256 in one direction, block by block. It keeps the last key, since setting the same one again
+// AES-256 in one direction, block by block. Keeps the last key, since setting the same key again
 // takes longer than a report's block.
 class BlockCipher {
  public:
@@ -98,7 +98,7 @@ TicketSerial ReadSerial(const uint8_t* block) {
   return absl::MakeUint128(be64toh(halves[0]), be64toh(halves[1]));
 }
 
-// The ids of tickets, one after the other.
+// The ids of the tickets, concatenated.
 std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
   std::vector<uint8_t> ids(tickets.size() * kBlock);
   for (size_t i = 0; i < tickets.size(); ++i) {
@@ -107,8 +107,8 @@ std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
   return ids;
 }
 
-// Parses tokens, which have the shape of tickets. InvalidArgument for a wrong length, and for
-// twins.
+// Parses tokens, which have the shape of tickets. InvalidArgument for a wrong length or a
+// duplicate.
 absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> tokens) {
   std::vector<Ticket> parsed;
   std::set<std::string> seen;

@@ -1,4 +1,4 @@
-// The tickets and the submission tokens of a curator.
+// The tickets and submission tokens of a curator.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_TICKET_AUTHORITY_H_
 #define COPPICE_SERVER_CURATOR_KEYS_TICKET_AUTHORITY_H_
@@ -24,47 +24,47 @@
 
 namespace coppice::curator {
 
-// The run that issued a ticket, and below it (64 bits) how many that run had issued before.
+// The number of the run that issued a ticket (high 64 bits) and its number within the run.
 using TicketSerial = absl::uint128;
 
-// Issues tickets and recognizes its own, without keeping state until one is spent; likewise the
-// submission tokens that tickets may be issued for.
+// Issues tickets and recognizes its own without keeping state until one is spent. Does the same for
+// the submission tokens that tickets may be issued for.
 //
-// A ticket is an id and its MAC, 16 bytes each. The id is a serial under AES-256: which run of the
-// curator issued the ticket (a number drawn from OpenSSL's private generator at the start) and
-// which of that run's tickets it is. The MAC is the id under AES-256 with another key; the two keys
-// are the halves of HMAC-SHA-512(curator's key, "coppice.v1.ticket" || fingerprint), so a ticket is
-// valid for one study and its terms only. To everyone without the key, ids are random (AES is a
-// pseudorandom permutation): they tell neither how many there are nor their order. AES, because a
-// batch of tickets is one call into AES-NI, some nanoseconds each, and HMAC takes half a
-// microsecond, as much as everything else that is done to a small report.
+// A ticket is an id and its MAC, 16 bytes each. The id is a serial under AES-256: the run of the
+// curator that issued the ticket (a number drawn from OpenSSL's private generator at the start) and
+// the ticket's number within the run. The MAC is the id under AES-256 with another key. The two
+// keys are the halves of HMAC-SHA-512(curator's key, "coppice.v1.ticket" || fingerprint), so a
+// ticket is valid for one study and its terms only. Without the key ids look random (AES is a
+// pseudorandom permutation): they reveal neither their number nor their order. AES handles a batch
+// of tickets in one call into AES-NI, some nanoseconds each; HMAC takes half a microsecond, as much
+// as everything else done to a small report.
 //
-// The curator knows tickets by their serials, since those that were issued together lie together
-// (spent_tickets.h). No two tickets have the same serial unless two runs drew the same number of 63
-// bits, also after a crash or in a store that was restored from a backup.
+// The curator stores tickets by serial, since tickets issued together lie together
+// (spent_tickets.h). Two tickets share a serial only if two runs drew the same number of 63 bits,
+// even after a crash or in a store restored from a backup.
 //
 // A submission token is made the same way, under keys for tokens alone; it belongs to no study. Its
-// serial is that of its ticket in each study: runs of tokens are numbered from 2^63 on, so no
-// ticket issued without a token has it. A token has one ticket per study and asking again returns
-// the same one, so nobody draws trees and columns until he likes them, and with k tokens one is
-// counted at most k times. Without the curator's key nobody can choose a token by its tree, nor
-// tell whether two tickets of two studies came from one token. The curator can.
+// serial is that of its ticket in each study. Runs of tokens are numbered from 2^63, so no ticket
+// issued without a token shares it. A token has one ticket per study, and asking again returns the
+// same one: nobody can redraw trees and columns, and k tokens count at most k times. Without the
+// curator's key nobody can choose a token by its tree, nor link tickets of two studies to one
+// token. The curator can.
 //
 // Guarantee  One AES block is a MAC of one-block messages (CBC-MAC of fixed length): a forgery
 //            succeeds with probability 2^-128 per try. Comparison takes constant time.
 // Threads    safe to share.
 class TicketAuthority {
  public:
-  // Loads the key from the store, or makes one and stores it.
+  // Loads the key from the store, or makes and stores one.
   static absl::StatusOr<TicketAuthority> Open(storage::Store& store);
 
   absl::StatusOr<std::vector<Ticket>> Issue(const Fingerprint& fingerprint, size_t count) const;
   // The ticket of each of `tokens`, in their order. InvalidArgument if one has a wrong length or
-  // comes twice; PermissionDenied if one was not issued here. Messages give the number of the
-  // token, from 1, and do not show it.
+  // comes twice; PermissionDenied if one was not issued here. Messages give the token's number,
+  // from 1, and do not show it.
   absl::StatusOr<std::vector<Ticket>> IssueFor(const Fingerprint& fingerprint,
                                                absl::Span<const std::string> tokens) const;
-  // `count` fresh submission tokens, kTicketIdBytes + kTicketMacBytes bytes each.
+  // `count` fresh submission tokens of kTicketIdBytes + kTicketMacBytes bytes each.
   absl::StatusOr<std::vector<std::string>> IssueTokens(size_t count) const;
   // The serials of `tickets`, in their order; none for a ticket that this curator did not issue for
   // these terms.
@@ -78,15 +78,15 @@ class TicketAuthority {
     Key id;
     Key mac;
   };
-  // Keeps the keys of studies, since deriving them for a report in a call of its own takes longer
-  // than recognizing its ticket.
+  // Caches the keys of studies: deriving them takes longer than recognizing the ticket of a report
+  // that comes in a call of its own.
   class DerivedKeys {
    public:
     std::optional<Keys> Find(const Fingerprint& fingerprint) const;
     void Keep(const Fingerprint& fingerprint, const Keys& keys);
 
    private:
-    static constexpr size_t kMaxKeys = 1024;  // then it starts afresh
+    static constexpr size_t kMaxKeys = 1024;  // a full cache is cleared
     mutable SharedMutex mutex_;
     absl::flat_hash_map<Fingerprint, Keys> keys_ ABSL_GUARDED_BY(mutex_);
   };

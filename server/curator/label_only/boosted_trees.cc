@@ -10,7 +10,7 @@
 namespace coppice::curator {
 namespace {
 
-// The rows of a bin, then their sums by column. A histogram has one for every bin of a feature.
+// The rows of a bin, then their sums by column. A histogram holds one after another, by bin.
 using BinTotals = std::vector<double>;
 
 BinTotals Plus(const BinTotals& a, absl::Span<const double> b) {
@@ -26,9 +26,9 @@ BinTotals Minus(const BinTotals& a, const BinTotals& b) {
 }
 
 struct BoostSplit {
-  double gain = 0;  // 0: there is none
+  double gain = 0;  // 0: there is no split
   Node node{};
-  uint32_t bin = 0;  // numeric: the last that goes left; else the one that does
+  uint32_t bin = 0;  // numeric: the last bin on the left; else the only one
 };
 
 struct OpenLeaf {
@@ -117,7 +117,7 @@ class BoostedTreeGrower {
     for (uint32_t bin = 0; bin < bins_.cuts(f).size(); ++bin) {
       below = Plus(below, BinOf(leaf, f, bin));
       Node node = {.kind = SplitKind::kNumeric, .feature = f, .threshold = bins_.cuts(f)[bin]};
-      // Where no value is missing here, a later one goes with most rows.
+      // Where no value is missing here, later missing values go with most rows.
       node.missing_left = missing[0] == 0 && 2 * below[0] >= leaf.total[0];
       Consider(leaf, below, node, bin);
       if (missing[0] == 0) continue;
@@ -175,7 +175,7 @@ class BoostedTreeGrower {
       }
     }
     BoostedTree result;
-    std::vector<uint32_t> todo = {0};  // leaves are numbered from left to right
+    std::vector<uint32_t> todo = {0};  // numbers the leaves from left to right
     while (!todo.empty()) {
       const Node& node = nodes_[todo.back()];
       if (node.kind == SplitKind::kLeaf) result.values.push_back(values[todo.back()]);

@@ -1,12 +1,12 @@
-// Boosting of squared error with histogram trees, for noisy numbers beside public values.
+// Boosting of squared error with histogram trees, for noisy numbers with public values.
 //
-// Every round grows one tree on what earlier rounds left over, best split first, and its leaves
-// hold a number per column: rate * sum / (rows + ridge). All columns share the tree, and a split's
-// gain is added up over them, so that columns which add up to zero still do. Numeric features are
-// cut at midpoints between at most kMaxBins groups of rows; a category is split from all others,
-// and a missing value goes where it gains most. Nothing is random: equal input, equal trees.
+// Every round grows one tree on the residuals of earlier rounds, best split first; its leaves hold
+// one number per column: rate * sum / (rows + ridge). All columns share the tree, and a split's
+// gain is summed over them, so columns that add up to zero still do. Numeric features are cut at
+// midpoints between at most kMaxBins groups of rows; a category is split from all others, and a
+// missing value goes where it gains most. Nothing is random: equal input gives equal trees.
 //
-// Guarantee  post-processing of what it is given: costs no privacy.
+// Guarantee  post-processing of its input: costs no privacy.
 // Errors     what `cancel` returns.
 // Threads    safe to share.
 // Source     Friedman 2001, algorithm 2; docs/research/mechanisms.md#label-only.
@@ -34,13 +34,13 @@ struct BoostOptions {
   double rate = 0.15;
   uint32_t leaves = 8;
   double ridge = 0;     // in rows
-  double min_leaf = 1;  // rows of a leaf
+  double min_leaf = 1;  // least rows of a leaf
 };
 
-// The public values of rows, each feature in few bins.
+// The public values of rows, with each feature in few bins.
 class RowBins {
  public:
-  static constexpr size_t kMaxBins = 48;  // of values; missing ones have their own
+  static constexpr size_t kMaxBins = 48;  // of values; missing values have their own bin
 
   // `rows` must outlive the bins.
   explicit RowBins(const Table& rows);
@@ -48,9 +48,9 @@ class RowBins {
   const Table& rows() const { return rows_; }
   size_t features() const { return bins_.size(); }
   uint32_t bin(size_t feature, size_t row) const { return bin_[feature][row]; }
-  // How many there are, the missing values' among them: it is the last.
+  // The number of bins. The last is the bin of missing values.
   uint32_t bins(size_t feature) const { return bins_[feature]; }
-  // Numeric features: bin b has the values from cuts[b - 1] on that are below cuts[b].
+  // For numeric features: bin b has the values from cuts[b - 1] on and below cuts[b].
   absl::Span<const double> cuts(size_t feature) const { return cuts_[feature]; }
 
  private:
@@ -68,8 +68,8 @@ struct BoostedTree {
   std::vector<std::vector<double>> values;  // values[leaf][column]
 };
 
-// Trees whose sum fits `left` at the rows of `subset`, their mean included. What they predict is
-// taken off `left`, at all rows. None for an empty subset.
+// Returns trees whose sum fits `left` at the rows of `subset`, mean included, and subtracts their
+// predictions from `left` at all rows. Returns none for an empty subset.
 absl::StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins,
                                                absl::Span<const uint32_t> subset,
                                                const BoostOptions& options, RowColumns& left,

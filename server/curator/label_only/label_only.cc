@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kFolds = 3;
 constexpr uint64_t kFoldSeed = 0x6c6162656c73;  // any public number
-// In reports without noise.
+// In units of reports without noise.
 constexpr double kRidge = 20;
 constexpr double kMinLeaf = 10;
 constexpr double kMinLeafReports = 20;
@@ -49,10 +49,10 @@ absl::Status CheckLabelReports(const AdditiveForest& offset, const LabelReports&
   return absl::InvalidArgumentError("the reports do not have the shape of the offset");
 }
 
-// Of two classes the second has the column.
+// The single column of two classes is the second's.
 size_t ClassOf(size_t column, size_t columns) { return columns == 1 ? 1 : column; }
 
-// What the offset leaves of the margins, and the variance of its error at each row, in margins.
+// The margins minus the offset, and the variance of the offset's error at each row, in margins.
 struct Offsets {
   RowColumns left;
   std::vector<double> variance;
@@ -114,14 +114,14 @@ absl::StatusOr<Folds> BoostFolds(const LabelReports& reports, const std::vector<
   return result;
 }
 
-// Noise of several classes' margins adds up to zero, so that along predictions that do it has
-// K / (K - 1) times the variance of one of them.
+// The noise of several classes' margins adds up to zero. Along predictions that do so too its
+// variance is K / (K - 1) times that of one margin.
 double VarianceAlong(size_t columns, double noise) {
   return columns == 1 ? noise
                       : noise * static_cast<double>(columns) / static_cast<double>(columns - 1);
 }
 
-// See the file comment.
+// The share alpha of the header's file comment.
 double AlphaOf(const Folds& boosted, const std::vector<uint32_t>& folds, const RowColumns& left,
                double noise) {
   double confirmed = 0, squares = 0;
@@ -137,14 +137,14 @@ double AlphaOf(const Folds& boosted, const std::vector<uint32_t>& folds, const R
                     0.0, 1.0);
 }
 
-// What is boosted on top of one offset.
+// One offset with the trees boosted on top of it.
 struct Candidate {
   AdditiveForest offset;
   Offsets offsets;
   Folds boosted;
   double alpha = 0;
 
-  // What a report's margin is beyond the score, held out.
+  // The held-out residual of a report's margin.
   double LeftOf(const std::vector<uint32_t>& folds, size_t column, size_t i) const {
     return offsets.left[column][i] - alpha * boosted[folds[i]].predicted[column][i];
   }
@@ -161,7 +161,7 @@ absl::StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& r
   return result;
 }
 
-// Whether held-out reports say by more than a standard error that `other` has less squared error.
+// Whether held-out reports show by more than a standard error that `other` has less squared error.
 // The difference of two sums of squares is unbiased, with variance 4 v sum (r - r')^2.
 bool IsBetter(const Candidate& other, const Candidate& first, const std::vector<uint32_t>& folds,
               double noise) {
@@ -181,9 +181,9 @@ bool KnowsNothing(const AdditiveForest& offset) {
   return offset.forest.size() == 1 && offset.forest[0].num_leaves() == 1;
 }
 
-// Variance of the score at each row, in margins. Two folds share half of what they saw, so that
-// their mean has four thirds of the variance that is seen between them; what alpha leaves of the
-// offset keeps its error.
+// Variance of the score at each row, in margins. Two folds share half of their reports, so their
+// mean has four thirds of the variance seen between them. The share of the offset that alpha leaves
+// keeps its error.
 std::vector<double> ScoreVariance(const Folds& boosted, double alpha,
                                   std::vector<double> offset_variance) {
   for (size_t i = 0; i < offset_variance.size(); ++i) {
@@ -202,7 +202,7 @@ std::vector<double> ScoreVariance(const Folds& boosted, double alpha,
   return offset_variance;
 }
 
-// Each leaf's error is that of the score at its rows, as additive leaves have it.
+// Each leaf's error is the score's at its rows, as for all additive leaves.
 void SetErrors(const Tree& tree, const Table& rows, absl::Span<const double> variance,
                std::vector<LeafPrediction>& leaves) {
   const double per_margin = 1 / MarginScale(rows.schema());
@@ -226,7 +226,7 @@ void SetLabel(LeafPrediction& leaf) {
       static_cast<uint32_t>(std::distance(p.begin(), std::max_element(p.begin(), p.end())));
 }
 
-// Terms of a mean over all trees: the offset's were of a mean over its own.
+// Rescales the offset's terms from the mean over its own trees to the mean over all trees.
 void WidenOffset(double factor, AdditiveForest& model) {
   for (std::vector<LeafPrediction>& tree : model.leaves) {
     for (LeafPrediction& leaf : tree) {
@@ -237,7 +237,7 @@ void WidenOffset(double factor, AdditiveForest& model) {
   }
 }
 
-// `factor` is of the boosted values, to terms of the mean.
+// `factor` scales the boosted values to terms of the mean.
 void AppendBoosted(BoostedTree boosted, uint32_t classes, double factor, AdditiveForest& model) {
   std::vector<LeafPrediction>& leaves = model.leaves.emplace_back();
   for (uint32_t at = 0; at < boosted.values.size(); ++at) {
@@ -254,7 +254,7 @@ void AppendBoosted(BoostedTree boosted, uint32_t classes, double factor, Additiv
   model.forest.push_back(std::move(boosted.tree));
 }
 
-// The offset's trees and alpha times the mean of the folds', as terms of one mean.
+// Adds alpha times the mean of the folds' trees to the offset's, as terms of one mean.
 void AddBoosted(Folds boosted, double alpha, const Schema& schema, AdditiveForest& model) {
   const auto offset_trees = static_cast<double>(model.forest.size());
   double trees = offset_trees;

@@ -1,23 +1,23 @@
 // The estimator of studies whose features are all public. A report is the randomized label of a
-// row that is known, so that any learner may stand behind it.
+// known row, so any learner can be used.
 //
-// The offset a(x) is a forest's score from the public rows alone. Three times trees are boosted on
-// two thirds of the reports, to fit z - a for a report's unbiased margins z, with ridge and leaves
-// in units of what a report is worth, 1 / v for the second moment v of z. What each learned is held
-// against the third that it did not see: that gives an unbiased estimate of the share alpha of it
-// to add to a with the least squared error, less one standard error of that, cut to [0, 1]. Noise
-// that was learned is not confirmed there, and then the public rows' answer stands.
+// The offset a(x) is a forest's score from the public rows alone. In each of three folds, trees are
+// boosted on two thirds of the reports to fit z - a for a report's unbiased margins z. Ridge and
+// leaves are in units of a report's worth, 1 / v for the second moment v of z. The held-out third
+// then gives an unbiased estimate of the share alpha of the boosted part that has the least squared
+// error when added to a; less one standard error, clamped to [0, 1]. Learned noise is not confirmed
+// there, and then the public rows' answer stands.
 //
-// The same is done without an offset, and is the answer if the held-out squared error says so by
-// more than a standard error: a forest of few rows must first be undone where reports are many.
+// The same is done without an offset. That is the answer if its held-out squared error is smaller
+// by more than a standard error: a forest of few rows must first be undone where reports are many.
 //
-// The answer is a + alpha * (mean of the three), and an ordinary forest of additive leaves
+// The answer is a + alpha * (mean of the three), an ordinary forest of additive leaves
 // (LeafKind::kAdditive): the offset's trees and the boosted ones. Several classes have one margin
-// each, of which trees, folds and alpha are shared, so that probabilities still add up to 1.
+// each but share trees, folds and alpha, so that probabilities still add up to 1.
 //
 // Guarantee  post-processing of randomized labels, of features in the clear and of public rows:
 //            costs no privacy, may be repeated. Neighbours differ in the label of one device.
-// Errors     InvalidArgument when shapes do not match; what `cancel` returns.
+// Errors     InvalidArgument when shapes do not match; also what `cancel` returns.
 // Threads    safe to share.
 // Source     docs/research/mechanisms.md#label-only.
 
@@ -38,19 +38,19 @@
 
 namespace coppice::curator {
 
-// Margins have the unit of SmoothBasis: a column per class, or one for two classes or a number,
-// where a row's label has mean square 1 if classes are level, or if the range of numbers is as many
-// of their standard deviations as kRangeDeviations says.
+// Margins have the unit of SmoothBasis: a column per class, or one for two classes or a number. A
+// row's label has mean square 1 if classes are balanced, or if the range of numbers spans
+// kRangeDeviations of their standard deviations.
 size_t MarginColumns(uint32_t outputs);
 double MarginScale(const Schema& schema);
 
-// Unbiased margins of the label behind one report, by column. `mechanism` has one leaf, and lets
-// the report's payload pass.
+// Unbiased margins of the label behind one report, by column. `mechanism` must have one leaf and
+// accept the report's payload.
 std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mechanism,
                                  const Contribution& report);
 
 struct LabelReports {
-  const Table* rows = nullptr;  // public values; labels are not read. Must outlive this.
+  const Table* rows = nullptr;  // public values; labels are ignored. Must outlive this.
   RowColumns margins;           // margins[column][report]
 };
 
@@ -60,13 +60,13 @@ struct AdditiveForest {
   std::vector<std::vector<LeafPrediction>> leaves;
 };
 
-// One leaf that knows nothing: the offset where there are no public labels.
+// One leaf with equal probabilities: the offset where there are no public labels.
 AdditiveForest NoOffset(uint32_t classes);
 
 struct LabelOnlyFit {
   AdditiveForest model;
   double alpha = 0;             // 0: the offset is the model
-  bool has_offset = true;       // false: reports alone, which held-out ones preferred
+  bool has_offset = true;       // false: reports alone, by held-out error
   double noise_per_report = 0;  // v
 };
 

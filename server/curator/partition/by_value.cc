@@ -14,7 +14,7 @@
 namespace coppice::curator {
 namespace {
 
-// A name that ends where the text after it begins: quoted unless no part of it looks like more.
+// Quotes a name that contains a character which could be taken for the text after it.
 std::string PlainOrQuoted(absl::string_view name) {
   if (name.find_first_of(" =\"\\") == absl::string_view::npos) return std::string(name);
   return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
@@ -37,7 +37,7 @@ std::string ListOrNone(const std::vector<std::string>& names) {
   return names.empty() ? "there is none" : absl::StrCat("there are ", ListOf(names));
 }
 
-// The question before copy `copy`, which is not the last one.
+// The question before copy `copy`, which must not be the last.
 Node QuestionBefore(uint32_t copy, const Feature& asked, uint32_t feature) {
   if (copy < asked.values.size()) {
     return {
@@ -57,7 +57,7 @@ void AppendCopy(absl::Span<const Node> tree, std::vector<Node>& nodes) {
   }
 }
 
-// Of all trees: what is sent of them stays well below the largest answer that clients take, 64 MiB.
+// For all trees: keeps messages well below the largest answer that clients take, 64 MiB.
 constexpr size_t kMaxCopiedNodes = size_t{1} << 22;
 
 absl::Status CheckSize(const Tree& tree, const Feature& asked) {
@@ -88,7 +88,7 @@ absl::StatusOr<Tree> PutInFront(const Tree& tree, const Schema& schema, uint32_t
   return Tree::Create(std::move(nodes), schema);
 }
 
-// What stands left of the first question, if anything does.
+// The subtree left of the first question, if there is one; else the tree itself.
 absl::StatusOr<Tree> FirstCopy(const Tree& tree, const Schema& schema) {
   const absl::Span<const Node> nodes = tree.nodes();
   if (nodes[0].kind == SplitKind::kLeaf) return tree;

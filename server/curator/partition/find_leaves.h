@@ -1,4 +1,4 @@
-// The leaf of every row of a table in one tree.
+// Finds the leaf of every row of a table in one tree.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_FIND_LEAVES_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_FIND_LEAVES_H_

@@ -46,7 +46,7 @@ PartitionOptions Sized(PartitionOptions options, const Size& size) {
   return options;
 }
 
-// Shares of the outputs less their mean: y[row * outputs + k].
+// Shares of the outputs minus their mean: y[row * outputs + k].
 std::vector<double> CentredLabels(const Table& rows) {
   const uint32_t outputs = rows.schema().num_outputs();
   std::vector<double> mean(outputs, 0);
@@ -60,11 +60,11 @@ std::vector<double> CentredLabels(const Table& rows) {
   return y;
 }
 
-// Adds to `score` what one tree says of the rows that are not in its bag.
+// Adds one tree's predictions for the rows outside its bag to `score`.
 void AddOutOfBag(const BaggedTree& grown, const std::vector<uint32_t>& leaf_of,
                  const std::vector<double>& y, size_t classes, std::vector<double>& score) {
   std::vector<double> sum(grown.tree.num_leaves() * classes, 0);
-  std::vector<double> rows(grown.tree.num_leaves(), 1);  // one more than there are: shrinks
+  std::vector<double> rows(grown.tree.num_leaves(), 1);  // starts at one, which shrinks
   for (size_t i = 0; i < leaf_of.size(); ++i) {
     const double times = grown.drawn[i];
     rows[leaf_of[i]] += times;
@@ -80,7 +80,7 @@ void AddOutOfBag(const BaggedTree& grown, const std::vector<uint32_t>& leaf_of,
   }
 }
 
-// What a forest says of each row without having seen it: score[row * classes + k].
+// A forest's out-of-bag prediction for each row: score[row * classes + k].
 struct OutOfBag {
   std::vector<double> score;
   size_t leaves = 0;
@@ -122,11 +122,11 @@ absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
 }  // namespace
 
 double ExpectedInformation(double reports, const Budget& epsilon) {
-  // The better of one bit about the margin and one set about all cells, as large as it may be.
+  // The better of one bit about the margin and one set about all cells of the largest size.
   const double e = std::exp(std::min(epsilon.epsilon(), 20.0));
   const double of_bit = (e + 1) * (e + 1) / ((e - 1) * (e - 1));
   const double of_set = 8 * e / ((e - 1) * (e - 1));
-  // Sampling adds about as much as a cell's share, whatever the mechanism.
+  // Sampling adds about a cell's share, whatever the mechanism.
   constexpr double kSampling = 0.05;
   return reports / (std::min(of_bit, of_set) + kSampling);
 }

@@ -13,26 +13,26 @@
 namespace coppice::curator {
 namespace {
 
-// The middles of equal parts of a range; the codes of a vocabulary in equal parts.
+// The middles of equal parts of a range, or the codes of a vocabulary in equal parts.
 double ValueAt(const Feature& feature, size_t place) {
   if (feature.type != FeatureType::kNumeric) {
     return static_cast<double>(place * feature.values.size() / kSchemaRows);
   }
   const double part = (static_cast<double>(place) + 0.5) / static_cast<double>(kSchemaRows);
-  // Rounding must not lead out of the range, nor tell equal ends apart.
+  // Rounding must neither leave the range nor tell equal ends apart.
   const double value =
       std::clamp(feature.min + (feature.max - feature.min) * part, feature.min, feature.max);
   return feature.integer ? std::round(value) : value;
 }
 
-// What is left of a feature in a cell. Lengths are as in grow_tree.cc.
+// The remaining part of a feature in a cell. Lengths are as in grow_tree.cc.
 struct Edge {
   double length = 0;
   double low = 0, high = 0;  // numeric
-  size_t next = 0;           // categorical: those before it have left
+  size_t next = 0;           // categorical: the categories before it have left
 };
 
-// To the whole numbers inside; a single one cannot be cut.
+// Rounds the edge to the whole numbers inside it; a single one cannot be cut.
 void HoldToWhole(Edge& edge) {
   edge.low = std::ceil(edge.low);
   edge.high = std::floor(edge.high);
@@ -109,7 +109,7 @@ class SchemaGrower {
         HoldToWhole(on_right);
       }
     } else {
-      // All categories of the vocabulary, and "other".
+      // All categories of the vocabulary and "other".
       const size_t all = schema_.features()[feature].values.size() + 1;
       node.kind = SplitKind::kCategory;
       node.threshold = static_cast<double>(on_right.next++);

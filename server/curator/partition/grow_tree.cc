@@ -1,4 +1,4 @@
-// GrowTree(): see partition.h.
+// Implements GrowTree() of partition.h.
 
 #include <algorithm>
 #include <cmath>
@@ -19,15 +19,15 @@
 namespace coppice::curator {
 namespace {
 
-// The shape of a cell under the max-edge rules: how long each of its edges still is, and where the
-// next cut along an edge would be.
+// The shape of a cell under the max-edge rules: the remaining length of each edge, and the next cut
+// along it.
 //
 // A numeric edge has length 1 at the root, the box of the public rows; a cut at the midpoint halves
 // it. A category's edge has length 1 at the root, for all categories of the vocabulary and "other".
-// After a cut of one category the rest keep (remaining categories) / (all categories), 0 once a
-// single category can be left, as on the side of "equal". A cut into missing | present does not
-// shorten the edge of "present"; on the other side there is nothing left to cut. A feature whose
-// public rows have one value, or none, has length 0 from the start.
+// After a cut of one category the rest keep (remaining categories) / (all categories), or 0 once a
+// single category is left, as on the side of "equal". A cut into missing | present keeps the edge
+// of "present"; the other side has nothing left to cut. A feature whose public rows have at most
+// one value has length 0 from the start.
 class CellBox {
  public:
   explicit CellBox(const Table& public_rows);
@@ -38,7 +38,7 @@ class CellBox {
   double length(size_t feature) const { return edges_[feature].length; }
   double longest() const;
 
-  // Numeric features with length > 0.
+  // For numeric features with length > 0.
   double middle(const Schema& schema, size_t feature) const;
 
  private:
@@ -79,7 +79,7 @@ CellBox CellBox::After(const Node& split, bool left, const Schema& schema) const
       (left ? edge.high : edge.low) = split.threshold;
       edge.length /= 2;
       if (schema.features()[split.feature].integer) {
-        // The whole numbers that are left.
+        // Only whole numbers remain.
         edge.high = std::floor(edge.high);
         edge.low = std::ceil(edge.low);
         if (edge.low == edge.high) edge.length = 0;
@@ -117,23 +117,23 @@ struct RowRange {
 };
 
 // The public rows in the order of a growing tree's cells: each cell is a range of positions, and so
-// is each side of a cut. A cut is linear in its rows, in every order kept: each numeric column is
+// is each side of a cut. A cut is linear in its rows for every order kept: each numeric column is
 // sorted once per tree, not once per node.
 //
 // Threads    one at a time.
 class CellRows {
  public:
-  // `rows` must outlive this. With `sorted` the cells are kept in the order of each numeric
-  // feature, too.
+  // `rows` must outlive this. If `sorted`, cells are also kept in the order of each numeric
+  // feature.
   CellRows(const Table& rows, bool sorted);
 
   absl::Span<const uint32_t> Rows(RowRange cell) const { return Slice(rows_order_, cell); }
-  // Missing values last, equal values in the order of the table. Only if sorted.
+  // Missing values are last, equal values in the order of the table. Requires `sorted`.
   absl::Span<const uint32_t> SortedBy(uint32_t feature, RowRange cell) const {
     return Slice(sorted_[feature], cell);
   }
 
-  // Brings the rows that go left to the front of the cell; returns how many.
+  // Moves the rows that go left to the front of the cell and returns their number.
   size_t Cut(RowRange cell, const Node& split);
 
  private:
@@ -144,8 +144,8 @@ class CellRows {
 
   const Table& rows_;
   std::vector<uint32_t> rows_order_;
-  std::vector<std::vector<uint32_t>> sorted_;  // by feature; empty for the categorical
-  std::vector<uint8_t> goes_left_;             // by row, for the cut at hand
+  std::vector<std::vector<uint32_t>> sorted_;  // by feature; empty for categorical ones
+  std::vector<uint8_t> goes_left_;             // by row, for the current cut
   std::vector<uint32_t> right_;
 };
 
@@ -197,12 +197,12 @@ void CellRows::StablePartition(std::vector<uint32_t>& order, RowRange cell) {
   std::copy(right_.begin(), right_.end(), order.begin() + static_cast<std::ptrdiff_t>(next));
 }
 
-// A node that is still to be cut or left a leaf.
+// A node not yet decided: it will be cut or stay a leaf.
 struct Cell {
   uint32_t node = 0;
   uint32_t depth = 0;
   RowRange rows;
-  CellBox box;  // for the edge rules
+  CellBox box;  // used by the edge rules
 };
 
 class Grower {
@@ -243,7 +243,7 @@ class Grower {
     return options_.rule == SplitRule::kCart ? CartSplit(cell) : EdgeSplit(cell);
   }
 
-  // One of the longest edges: the best, or any.
+  // Cuts one of the longest edges: the best, or a random one.
   absl::optional<Split> EdgeSplit(const Cell& cell) {
     const double longest = cell.box.longest();
     if (longest == 0) return absl::nullopt;
@@ -258,7 +258,7 @@ class Grower {
     return Best(splits);
   }
 
-  // Rows with a missing value leave first, if they are enough for a leaf of their own.
+  // Rows with a missing value are split off first if they fill a leaf of their own.
   absl::optional<Split> AlongEdge(const CellBox& box, uint32_t f) {
     absl::optional<Split> missing = search_.Missing(f);
     if (missing.has_value()) return missing;
@@ -269,7 +269,7 @@ class Grower {
                                                       : search_.BestCategory(f);
   }
 
-  // The largest decrease over all features; a cut that decreases nothing is none.
+  // The largest decrease over all features. Without a decrease there is no cut.
   absl::optional<Split> CartSplit(const Cell& cell) {
     std::vector<Split> splits;
     for (uint32_t f = 0; f < schema_.num_features(); ++f) {
@@ -287,7 +287,7 @@ class Grower {
     return best;
   }
 
-  // The earliest of those with the largest decrease.
+  // The earliest split with the largest decrease.
   static const Split& Best(const std::vector<Split>& splits) {
     const Split* best = &splits.front();
     for (const Split& split : splits) {

@@ -16,7 +16,7 @@
 namespace coppice::curator {
 namespace {
 
-// Decreases of rows * entropy within this are level, so that the last bit of a sum decides nothing.
+// Decreases of rows * entropy within this tie, so rounding never picks the split.
 constexpr double kLevel = 1e-9;
 constexpr double kCategorySpread = 0.5;
 
@@ -58,7 +58,7 @@ HybridRows::Column CategoricalColumn(absl::Span<const double> values, const Feat
   return column;
 }
 
-// All 0 if they do not differ.
+// The rows' numbers, standardized; all 0 if they do not differ.
 std::vector<double> StandardNumbers(const Table& rows) {
   std::vector<double> numbers(rows.num_rows());
   const double deviation = PlaceDeviation(rows);
@@ -70,14 +70,14 @@ std::vector<double> StandardNumbers(const Table& rows) {
   return numbers;
 }
 
-// A cut: rows with a code below `code` (numeric) or of that code (categorical) go left.
+// A cut: rows with a code below `code` (numeric) or equal to it (categorical) go left.
 struct Cut {
   uint32_t feature = 0;
   uint32_t code = 0;
   double merit = 0;  // larger is better
 };
 
-// Rows of a node: positions in the lists of the grower.
+// The rows of a node: a range of positions in the grower's lists.
 struct NodeRows {
   uint32_t node = 0;
   uint32_t depth = 0;
@@ -151,7 +151,7 @@ class HybridGrower {
     total_ = std::accumulate(all_.begin(), all_.end(), uint64_t{0});
     if (!rows_.numbers().empty()) return CountNumbers(cell);
     mixed_ = *std::max_element(all_.begin(), all_.end()) < total_;
-    // Rows times entropy, less the part that no cut changes, is total log total - sum c log c.
+    // Rows times entropy, minus the part that no cut changes, is total log total - sum c log c.
     const absl::Span<const double> f = rows_.x_log_x();
     sum_all_ = 0;
     for (const uint64_t count : all_) sum_all_ += f[count];
@@ -174,8 +174,8 @@ class HybridGrower {
     for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.Below(i)]);
   }
 
-  // The best cut of the features looked at: all of them, or the first third of a random order and
-  // then one after the other.
+  // The best cut of the considered features: all of them, or the first third of a random order and
+  // then one after another until one can be cut.
   template <typename Find>
   absl::optional<Cut> BestOf(Find find) const {
     const size_t first = options_.few_features ? (order_.size() + 2) / 3 : order_.size();
@@ -192,7 +192,7 @@ class HybridGrower {
     return left >= options_.min_leaf && total_ - left >= options_.min_leaf;
   }
 
-  // Counts on the left, with the two sums of c log c, one row at a time.
+  // Counts on the left and the two sums of c log c, updated one row at a time.
   struct Sides {
     uint64_t left = 0;
     double sum_left = 0;
@@ -215,7 +215,7 @@ class HybridGrower {
     MoveLeft(rows_.label(row), drawn_[row], sides);
     if (!rows_.numbers().empty()) sides.number_left += drawn_[row] * rows_.numbers()[row];
   }
-  // By how much the sum of squares falls.
+  // The decrease of the sum of squares.
   double DecreaseOfSquares(const Sides& sides) const {
     const auto all = static_cast<double>(total_), left = static_cast<double>(sides.left);
     const double number_right = number_all_ - sides.number_left;
@@ -268,7 +268,7 @@ class HybridGrower {
     if (cut.merit > kLevel && (!best.has_value() || cut.merit > best->merit + kLevel)) best = cut;
   }
 
-  // The most even cut of a feature, with the feature's spread as its merit.
+  // The most even cut of a feature, with the feature's spread as merit.
   absl::optional<Cut> SpreadCut(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     absl::optional<Cut> best;
@@ -342,8 +342,8 @@ class HybridGrower {
     return node;
   }
 
-  // Half-way between the values on the two sides. Beside missing values only, the lowest number:
-  // they alone are below it.
+  // Half-way between the values on the two sides. If the left has missing values only, the lowest
+  // number: only missing values are below it.
   double Threshold(const Cut& cut, const NodeRows& cell) const {
     const HybridRows::Column& column = rows_.columns()[cut.feature];
     const absl::Span<const uint32_t> rows = List(cut.feature, cell);
@@ -369,7 +369,7 @@ class HybridGrower {
     return absl::MakeConstSpan(lists_[feature]).subspan(cell.begin, cell.end - cell.begin);
   }
 
-  // Brings the rows that go left to the front of the cell, keeping their order.
+  // Moves the rows that go left to the front of the cell and keeps their order.
   void Separate(std::vector<uint32_t>& list, const NodeRows& cell) {
     right_.clear();
     size_t next = cell.begin;
@@ -391,12 +391,12 @@ class HybridGrower {
   const CancelCheck& cancel_;
   std::vector<uint32_t> rows_in_bag_;
   std::vector<std::vector<uint32_t>> lists_;  // by feature, in its order; empty if categorical
-  std::vector<uint8_t> goes_left_;            // by row, for the cut at hand
+  std::vector<uint8_t> goes_left_;            // by row, for the current cut
   std::vector<uint32_t> right_;               // scratch
-  std::vector<uint32_t> order_;               // in which features are looked at
+  std::vector<uint32_t> order_;               // in which features are considered
   std::vector<Node> nodes_;
   std::deque<NodeRows> cells_;
-  // Counts of the cell at hand.
+  // Counts of the current cell.
   std::vector<uint64_t> all_, left_, categories_;
   std::vector<double> numbers_of_category_;
   uint64_t total_ = 0;

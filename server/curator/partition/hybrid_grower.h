@@ -1,19 +1,18 @@
-// Grows trees by the hybrid rule: the best cut by the labels while there is one, and after that by
-// the widest spread of the features, down to the size asked for.
+// Grows trees by the hybrid rule: the best cut by the labels while there is one, then by the widest
+// spread of the features, down to the requested size.
 //
-// A cell whose labels are mixed is cut where the entropy falls most, or, of numbers, the sum of
-// squares, over all features. Where no
-// cut lowers it (the cell is pure, or labels are not used), the feature with the widest spread of
-// public ranks within the cell is cut at the gap nearest its median. Ranks (mid-ranks over all
-// public rows, divided by their number) make features comparable without a scale. A category is a
-// column of 0 and 1, with spread one half.
+// A cell with mixed labels is cut where the entropy (for numbers, the sum of squares) falls most,
+// over all features. Where no cut lowers it (the cell is pure, or labels are not used), the feature
+// with the widest spread of public ranks within the cell is cut at the gap nearest its median.
+// Ranks (mid-ranks over all public rows, divided by their number) make features comparable without
+// a scale. A category is a column of 0 and 1, with spread one half.
 //
-// A missing number is below every number, a missing category is a category: rows go left and with
-// "the rest". Where the cell shows no missing value, with the most rows.
+// A missing number is below every number and goes left; a missing category is a category and goes
+// with "the rest". Where the cell shows no missing value, missing values go with the most rows.
 //
-// Rows of a bag count as often as they were drawn. An even tree looks at ceil(d/3) random features
-// per cell; the others, in random order, where none of these can be cut. Nodes are cut breadth
-// first, so that a limit on the leaves keeps the tree level.
+// Rows of a bag count as often as they were drawn. Every second tree considers ceil(d/3) random
+// features per cell, and the others in random order where none of these can be cut. Nodes are cut
+// breadth first, so that a limit on the leaves keeps the tree level.
 //
 // Threads    HybridRows is immutable and safe to share; a grower is for one thread.
 // Source     docs/research/mechanisms.md#partition.
@@ -34,30 +33,30 @@
 
 namespace coppice::curator {
 
-// The public rows in the form that cuts are searched in, made once a forest.
+// The public rows in the form that the search for cuts uses, made once per forest.
 class HybridRows {
  public:
-  // One feature: codes in the order of its values. A numeric one has a code a distinct value, after
-  // that of a missing one (if any row has none); a categorical one has its categories, "other" and
-  // "missing".
+  // One feature: codes in the order of its values. A numeric feature has one code per distinct
+  // value, after the code of a missing one (if any row has it missing); a categorical one has its
+  // categories, "other" and "missing".
   struct Column {
     bool numeric = false;
     std::vector<uint32_t> code;   // by row
-    uint32_t codes = 0;           // how many there are
+    uint32_t codes = 0;           // number of codes
     std::vector<double> value;    // numeric: by code, NaN for missing
     std::vector<double> rank;     // numeric: by code, mid-rank / rows
     std::vector<uint32_t> order;  // numeric: rows by code
   };
 
-  // `rows` must outlive this. Without `use_labels` all rows are of one class; where numbers are to
-  // be predicted they are too, and the numbers say how mixed a cell is.
+  // `rows` must outlive this. All rows have one class without `use_labels` or where numbers are
+  // predicted; in the latter case the numbers say how mixed a cell is.
   HybridRows(const Table& rows, bool use_labels);
 
   const Schema& schema() const { return rows_.schema(); }
   size_t num_rows() const { return label_.size(); }
   uint32_t classes() const { return classes_; }
   uint32_t label(size_t row) const { return label_[row]; }
-  // With mean 0 and mean square 1 over all rows; empty where there are classes.
+  // With mean 0 and mean square 1 over all rows; empty for classes.
   absl::Span<const double> numbers() const { return numbers_; }
   absl::Span<const Column> columns() const { return columns_; }
   // x log2 x for whole numbers up to num_rows().
@@ -74,12 +73,12 @@ class HybridRows {
 
 struct HybridOptions {
   uint32_t max_depth = kMaxDepth;
-  uint32_t min_leaf = 1;    // drawn rows, repetitions counted
+  uint32_t min_leaf = 1;    // in drawn rows, repetitions counted
   uint32_t max_leaves = 0;  // 0: no limit
   bool few_features = false;
 };
 
-// `drawn[row]` is how often the row is in the bag, which holds 1 to num_rows() rows so counted.
+// `drawn[row]` is how often the row is in the bag, whose total must be 1 to num_rows().
 absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
                                     const HybridOptions& options, PublicRandom& random,
                                     const CancelCheck& cancel = {});

@@ -1,9 +1,9 @@
-// Public labels as numbers, whatever the schema predicts: what growers and estimators read.
+// Public labels as numbers, whatever the schema predicts: the input of growers and estimators.
 //
-// A row has a share of each of the schema's outputs (Schema::num_outputs()): of classes all of its
-// own; of the two ends of a range, by how near it is to each. Devices round their numbers to an end
-// within a range of the study's, which need not be the target's bounds; public rows are cut to that
-// range before anything is learned from them.
+// A row has a share of each of the schema's outputs (Schema::num_outputs()). For classes, its own
+// class has all; for the two ends of a range, each has a share by how near the row is. Devices
+// round their numbers to an end of the study's range, which may differ from the target's bounds;
+// public rows are clamped to that range before anything is learned from them.
 //
 // All of it is public.
 
@@ -21,30 +21,30 @@
 
 namespace coppice::curator {
 
-// The standard deviations of public numbers that a range has unless somebody says another.
+// The default width of a range, in standard deviations of the public numbers.
 inline constexpr double kRangeDeviations = 4;
 
-// The mean of the rows' places, 1/2 without rows, and their standard deviation, 0 if they are all
-// the same but for rounding.
+// The mean of the rows' places (1/2 without rows) and their standard deviation (0 if they differ by
+// rounding only).
 double MeanPlace(const Table& rows);
 double PlaceDeviation(const Table& rows);
 
 // The range to round numbers within: half of kRangeDeviations on either side of the public numbers'
-// mean; the target's bounds if labels are not to be used or do not differ.
+// mean, or the target's bounds if labels are not used or do not differ.
 NumberRange ChooseRounding(const Table& public_rows, bool use_labels);
 
-// The rows with their numbers cut to `range`, which is the target of their schema then. Rows with
-// classes are returned as they are.
+// The rows with their numbers clamped to `range`, which becomes the target of their schema. Rows
+// with classes are returned unchanged.
 absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range);
 
-// Where the row's number is between the ends of the schema's target, from 0 to 1.
+// The place of the row's number between the ends of the schema's target, from 0 to 1.
 double PlaceOf(const Table& rows, size_t row);
 
-// The row's share of an output, from 0 to 1; a row's add up to 1.
+// The row's share of an output, from 0 to 1; a row's shares add up to 1.
 double OutputShare(const Table& rows, size_t row, uint32_t output);
 
-// Leaves of the two ends of `range`, as those of the ends of `target`: terms of a mean, whose
-// numbers and standard errors stay what they are.
+// Converts leaves from the two ends of `range` to the ends of `target`. Their numbers and standard
+// errors stay the same; only the terms of the mean change.
 void PlaceInBounds(const NumberRange& range, const Target& target,
                    std::vector<std::vector<LeafPrediction>>& leaves);
 

@@ -1,32 +1,32 @@
 // Grows the public partition that devices answer about.
 //
-// Every input is public. The partition never sees a private row: it is a function of public rows,
-// the schema and the options alone. Its rules:
+// Every input is public. The partition never depends on a private row: it is a function of public
+// rows, the schema and the options alone. Its rules:
 //
 //   max_edge         splits a cell at the midpoint of one of its longest edges (ties within 1e-12):
 //                    the one with the largest reduction of the criterion
 //   random_max_edge  one of the longest edges at random
 //   cart             any feature and threshold, by the largest reduction
 //   hybrid           as cart by entropy while that reduces anything, then by the widest spread of
-//                    the features; see hybrid_grower.h, which has its own reading of categories and
-//                    missing values
+//                    the features; it reads categories and missing values its own way, see
+//                    hybrid_grower.h
 //
 // Edges are measured in the box of the public rows, scaled to [0,1] per feature; an edge with a
-// single public value is never cut. A cell with fewer than two public rows is not split, nor is one
-// where a side would hold fewer than `min_leaf` rows: the next longest edge is tried instead. cart
-// splits only where the criterion decreases. Ties go to the lower feature, then to the lower
-// threshold or category.
+// single public value is never cut. A cell is not split if it has fewer than two public rows or if
+// a side would hold fewer than `min_leaf` rows: the next longest edge is tried instead. cart splits
+// only where the criterion decreases. Ties go to the lower feature, then to the lower threshold or
+// category.
 //
 // A category is split from the rest: under cart and max_edge the one with the largest reduction,
 // under random_max_edge the most frequent. Its edge has length 1, then (remaining categories) /
-// (all, with "other") beside the rest and 0 beside the one. The edge rules cut missing | present
-// first, which leaves the edge as long as it was. Where either is below `min_leaf`, and under cart,
-// missing values go where the reduction is larger; where no public row is missing, with the most
-// public rows.
+// (all, with "other") on the side of the rest and 0 on the category's. The edge rules cut missing |
+// present first, which leaves the edge's length. Where a side of that is below `min_leaf`, and
+// under cart, missing values go where the reduction is larger; if no public row is missing, they go
+// with most public rows.
 //
-// A forest has more than one tree: each is grown on a bootstrap of the public rows, in which
-// min_leaf counts a row as often as it was drawn. The hybrid rule gives every other tree a random
-// third of the features at each node.
+// A forest has more than one tree, each grown on a bootstrap of the public rows, in which min_leaf
+// counts a row as often as it was drawn. The hybrid rule gives every second tree a random third of
+// the features at each node.
 //
 // Guarantee  the same bytes for the same rows, options and seed, on any machine.
 // Units      depth: the root has depth 0. min_leaf: public rows.
@@ -63,18 +63,18 @@ struct PartitionOptions {
   Criterion criterion = Criterion::kGini;
   uint32_t max_depth = 6;  // 0..kMaxDepth
   uint32_t min_leaf = 1;   // at least 1
-  uint32_t trees = 1;      // 1..1024; more than one: each on a bootstrap of the public rows
+  uint32_t trees = 1;      // 1..1024; if more than one, each on a bootstrap of the public rows
   uint64_t seed = 1;       // public randomness: ties, random edges, bootstraps
-  // For kHybrid alone. max_leaves of one tree, 0 for no limit. Without use_labels the partition is
-  // made from the features only, for public rows whose labels are missing or not to be trusted.
+  // Both only for kHybrid. max_leaves limits one tree (0: no limit). Without use_labels the
+  // partition is made from the features alone, for public rows with missing or untrusted labels.
   uint32_t max_leaves = 0;
   bool use_labels = true;
-  // There are no public rows, only those that stand for the schema (from_schema.h): without labels,
-  // and by the hybrid rule or an edge rule, which then cuts the declared ranges. A cell has no rows
-  // to count, so that min_leaf is of the hybrid rule alone.
+  // There are no public rows, only those that stand for the schema (from_schema.h). Requires the
+  // hybrid rule, or an edge rule, which then cuts the declared ranges, and no labels. A cell has no
+  // rows to count, so min_leaf is used by the hybrid rule alone.
   bool from_schema = false;
-  // A study's trees begin with the values of this public feature; empty: of none. The growers do
-  // not look at it: by_value.h puts the values in front of what they have grown.
+  // A study's trees begin with the values of this public feature; empty: of none. The growers
+  // ignore it: by_value.h puts the values in front of the grown trees.
   std::string by_feature{};
 
   friend bool operator==(const PartitionOptions&, const PartitionOptions&) = default;
@@ -93,7 +93,7 @@ absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const Partitio
 absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
                               PublicRandom& random, const CancelCheck& cancel);
 
-// InvalidArgument: options out of range, or no public row. Asks `cancel` before each cell.
+// InvalidArgument: options out of range, or no public row. Calls `cancel` before each cell.
 absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
                                      const CancelCheck& cancel = {});
 

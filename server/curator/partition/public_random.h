@@ -1,8 +1,8 @@
-// Randomness that is public and repeatable: partitions, splits of files, synthetic rows. Never
+// Public, repeatable randomness for partitions, splits of files and synthetic rows. Never for
 // noise.
 //
-// Draws are exactly uniform, given that std::mt19937_64 is. The standard fixes that generator's
-// output, but not its distributions', so these are our own: the same numbers everywhere.
+// Draws are exactly uniform if std::mt19937_64 is. The standard fixes that generator's output but
+// not its distributions', so this class has its own: the same numbers on every machine.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_PUBLIC_RANDOM_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_PUBLIC_RANDOM_H_
@@ -16,14 +16,14 @@ namespace coppice::curator {
 class PublicRandom {
  public:
   explicit PublicRandom(uint64_t seed) : generator_(seed) {}
-  // A stream of its own for each pair.
+  // Each pair has a stream of its own.
   PublicRandom(uint64_t seed, uint64_t stream) : generator_(Mix(Mix(seed) + stream)) {}
 
   uint64_t Next() { return generator_(); }
 
   // Uniform on {0, ..., bound - 1}; `bound` is positive.
   uint64_t Below(uint64_t bound) {
-    const uint64_t uneven = (0 - bound) % bound;  // 2^64 mod bound: draws below it are left out
+    const uint64_t uneven = (0 - bound) % bound;  // 2^64 mod bound: draws below it are rejected
     uint64_t draw = Next();
     while (draw < uneven) draw = Next();
     return draw % bound;

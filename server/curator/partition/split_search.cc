@@ -11,7 +11,7 @@
 namespace coppice::curator {
 namespace {
 
-// rows * impurity of `rows` rows whose class k has count(k) rows: what both functions below add up.
+// rows * impurity of `rows` rows whose class k has count(k) rows.
 template <typename Count>
 double WeightedImpurity(Criterion criterion, size_t classes, uint64_t rows, const Count& count) {
   if (rows == 0) return 0;
@@ -36,7 +36,7 @@ double WeightedImpurity(Criterion criterion, absl::Span<const uint64_t> counts) 
                           [counts](size_t k) { return counts[k]; });
 }
 
-// Keeps the better of two, the earlier on a tie; whether that is the candidate.
+// Keeps the better of two, the earlier on a tie. Returns whether it took the candidate.
 bool Improve(absl::optional<Split>& best, absl::optional<Split> candidate) {
   if (!candidate.has_value()) return false;
   if (best.has_value() && candidate->decrease <= best->decrease + kTie) return false;
@@ -123,7 +123,7 @@ absl::optional<Split> SplitSearch::Judge(SplitKind kind, uint32_t feature, doubl
   split.node.feature = feature;
   split.node.threshold = threshold;
   split.node.missing_left = left_rows >= right_rows;
-  // A side of nothing but missing values would be a cut by missingness in disguise.
+  // If a side had only missing values, this would really be a cut by missingness.
   if (left_rows == 0 || right_rows == 0) return absl::nullopt;
   if (missing_rows_ == 0) {
     if (!LeavesEnough(left_rows)) return absl::nullopt;
@@ -176,7 +176,7 @@ absl::optional<Split> SplitSearch::BestThreshold(uint32_t feature,
     ++left[rows_.label(sorted[i])];
     const double value = column[sorted[i]], next = column[sorted[i + 1]];
     if (value == next) continue;
-    // Rounding is for the winner only: it is slow.
+    // Only the winner is rounded, because rounding is slow.
     if (Improve(best, Judge(SplitKind::kNumeric, feature, next, left))) winner = {value, next};
   }
   if (best.has_value()) {

@@ -1,10 +1,9 @@
-// The best way to cut one cell along one feature, by the public rows in the cell.
+// Finds the best cut of one cell along one feature, by the public rows in the cell.
 //
-// A row whose value is missing follows `missing_left`, which is the side that gives the larger
-// decrease; on a tie, or where no row of the cell is missing, the side with more rows of known
-// value (the left if level). Decreases within kTie are level. Then the earlier candidate stays: the
-// lower threshold or category. So the last bit of a logarithm does not decide what tree is
-// published.
+// A row whose value is missing follows `missing_left`, the side that gives the larger decrease. On
+// a tie, or if no row of the cell is missing, that is the side with more rows of known value (the
+// left if equal). Decreases within kTie tie, so rounding never decides which tree is published: the
+// earlier candidate stays, with the lower threshold or category.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
@@ -29,8 +28,8 @@ uint64_t TotalCount(absl::Span<const uint64_t> counts);
 // Gini 1 - sum p^2, or entropy -sum p log2 p; 0 for no rows.
 double Impurity(Criterion criterion, absl::Span<const uint64_t> counts);
 
-// Impurity of all rows less the mean impurity of the sides, weighted by their rows. `left` counts
-// some of the rows in `all`, of which there is at least one.
+// Impurity of all rows minus the mean impurity of the sides, weighted by their rows. `left` counts
+// some of the rows in `all`, which must have at least one.
 double ImpurityDecrease(Criterion criterion, absl::Span<const uint64_t> all,
                         absl::Span<const uint64_t> left);
 
@@ -41,13 +40,13 @@ struct Split {
   double decrease = 0;
 };
 
-// The point half-way between two numbers with low < high: in (low, high] even where no double is
-// left between them, and rounded to 12 digits where that moves it by less than a billionth of the
-// gap, as people read the thresholds.
+// The point half-way between two numbers with low < high. It lies in (low, high] even if no double
+// is left between them, and is rounded to 12 digits, for readers, where that moves it by less than
+// a billionth of the gap.
 double Midpoint(double low, double high);
 
-// The cut half-way between two values of `feature` with low < high; "at most" a whole number where
-// the feature has no others.
+// The cut half-way between two values of `feature` with low < high. For a feature of whole numbers
+// it is "at most" a whole number.
 double CutBetween(const Feature& feature, double low, double high);
 
 // Threads    one at a time.
@@ -56,30 +55,30 @@ class SplitSearch {
   // `rows` must outlive the search.
   SplitSearch(const Table& rows, Criterion criterion, uint32_t min_leaf);
 
-  // Sets the cell that all other calls are about: positions in the table.
+  // Sets the cell for all other calls: positions in the table.
   void SetCell(absl::Span<const uint32_t> cell);
 
-  // Each returns nothing if every such cut leaves fewer than min_leaf rows on a side.
+  // Each returns nothing if every cut of its kind leaves fewer than min_leaf rows on a side.
 
   // Missing | present.
   absl::optional<Split> Missing(uint32_t feature);
   // Below `threshold` | the rest.
   absl::optional<Split> Threshold(uint32_t feature, double threshold);
-  // Half-way between two neighbouring values. `sorted` is the cell in order of the feature, with
-  // the missing values last.
+  // Half-way between two neighbouring values. `sorted` is the cell in the feature's order, with
+  // missing values last.
   absl::optional<Split> BestThreshold(uint32_t feature, absl::Span<const uint32_t> sorted);
   // One category | the rest: the largest decrease, or the category with the most rows.
   absl::optional<Split> BestCategory(uint32_t feature);
   absl::optional<Split> MostFrequentCategory(uint32_t feature);
 
  private:
-  // The cut with `left` of the rows of known value on its left and `missing_` to be placed.
+  // The cut with `left` of the rows of known value on its left; places the rows of `missing_`.
   absl::optional<Split> Judge(SplitKind kind, uint32_t feature, double threshold,
                               absl::Span<const uint64_t> left);
   double Decrease(absl::Span<const uint64_t> left) const;
   bool LeavesEnough(uint64_t left_rows) const;
   void CountMissing(uint32_t feature);
-  // Class counts of each category, one after the other.
+  // Class counts of each category, concatenated.
   ClassCounts CountCategories(uint32_t feature) const;
 
   const Table& rows_;
@@ -87,7 +86,7 @@ class SplitSearch {
   const uint64_t min_leaf_;
   absl::Span<const uint32_t> cell_;
   ClassCounts all_;
-  ClassCounts missing_;  // of the feature looked at last
+  ClassCounts missing_;  // of the last feature counted
   uint64_t missing_rows_ = 0;
   ClassCounts left_and_missing_;
 };

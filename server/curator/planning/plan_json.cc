@@ -22,7 +22,7 @@ Json StudyJson(const PlannedStudy& study, bool with_accuracy, bool numbers) {
                {"mechanism", std::string(MechanismName(study.cost.kind))},
                {"payload_bytes", study.cost.payload_bytes},
                {"equivalent_rows", study.forecast.equivalent_rows}};
-  // 0: not computed.
+  // 0 means not computed.
   if (study.forecast.influence > 0) json["influence"] = study.forecast.influence;
   if (with_accuracy) {
     if (numbers) {

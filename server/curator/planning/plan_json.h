@@ -1,4 +1,4 @@
-// A plan as a document: what `coppice-lab plan --json` prints and report::PlanPage() takes.
+// Writes a plan as the document that `coppice-lab plan --json` prints and report::PlanPage() reads.
 //
 // Threads    plain functions and values.
 
@@ -24,7 +24,7 @@
 
 namespace coppice::curator {
 
-// One study that was asked about.
+// One study that the plan covers.
 struct PlannedStudy {
   Budget epsilon;
   uint64_t devices = 0;
@@ -33,13 +33,13 @@ struct PlannedStudy {
   ReadersBound readers{};
 };
 
-// `schema` is that of the planner's public rows.
+// `schema` must be that of the planner's public rows.
 absl::StatusOr<PlannedStudy> PlanStudy(const Planner& planner, const Schema& schema,
                                        const Budget& epsilon, const MechanismCost& cost,
                                        uint64_t devices, const CancelCheck& cancel = {});
 
-// What always answering one class, or the mean, is worth on the public rows: how often it is right,
-// or the root of its mean squared error.
+// The score on the public rows of always answering one class (how often it is right) or the mean
+// (the root mean squared error).
 struct Baseline {
   bool numbers = false;
   std::string answer;
@@ -47,17 +47,17 @@ struct Baseline {
 };
 Baseline BaselineAmong(const Table& public_rows);
 
-// How many rows the plan rests on. Those that stand for a schema are none.
+// The number of public rows behind the plan; 0 if the rows only stand for a schema.
 size_t PublicRowsOf(const Planner& planner);
 
-// Whether reports help, in a sentence.
+// Says in one sentence whether reports help.
 std::string AdviceOn(const Planner& planner, absl::Span<const PlannedStudy> studies);
 
-// `baseline` is unset where the public labels are not used. Of what it takes to reach an accuracy,
-// and of public features, the caller adds what it computes: "takes", "public_features".
+// `baseline` is unset if the public labels are not used. The caller adds the members "takes" (what
+// an accuracy takes) and "public_features" if it computes them.
 nlohmann::ordered_json PlanJson(const Planner& planner, absl::Span<const PlannedStudy> studies,
                                 const std::optional<Baseline>& baseline);
-// What batches of a relay promise towards the curator, for each epsilon: the member "relay".
+// The member "relay": what batches of a relay promise against the curator, by epsilon.
 nlohmann::ordered_json BatchesJson(absl::Span<const PlannedStudy> studies, uint64_t min_batch,
                                    uint32_t dishonest_millionths, uint64_t delta_atto);
 // The member "public_features".

@@ -21,16 +21,16 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Minutes(1);
-// A thread that has counted the last report of a study forgets its key well within this.
+// A thread that has counted the last report of a study forgets its key well within this time.
 constexpr absl::Duration kForgettingTime = absl::Seconds(1);
 constexpr int kNiceness = 10;
 
-// Of this thread alone, on Linux.
+// Affects this thread alone, on Linux.
 void LowerPriority() { setpriority(PRIO_PROCESS, 0, kNiceness); }
 
 bool IsThere(const Study& study) { return study.AdmissionOfStored() == ReportOutcome::kAccepted; }
 
-// The batch once these of its reports are judged.
+// The batch after these of its reports are judged.
 RelayBatch Advanced(RelayBatch batch, absl::Span<const ReportOutcome> outcomes) {
   for (const ReportOutcome outcome : outcomes) ++batch.outcomes[static_cast<size_t>(outcome)];
   batch.judged += outcomes.size();
@@ -62,7 +62,7 @@ class Answer {
 
 }  // namespace
 
-// One thread's opener, for the key that it opened with last. No key stays here while the thread has
+// One thread's opener, for the key that it last opened with. Keeps no key while the thread has
 // nothing to open.
 class BatchOpener::Worker {
  public:
@@ -280,7 +280,7 @@ absl::Status BatchOpener::Judge(Worker& worker, const Task& task) {
       COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, Ticket::FromBytes(sealed.ticket(i)));
       const absl::StatusOr<std::string> payload =
           opener->Open(ticket, sealed.encapsulation(i), sealed.ciphertext(i));
-      // Anything else says nothing about the report.
+      // Other errors say nothing about the report.
       if (!payload.ok() && !absl::IsInvalidArgument(payload.status())) return payload.status();
       reports.Add(sealed.ticket(i), payload.ok() ? *payload : "");
       is_open.push_back(payload.ok());
@@ -296,12 +296,12 @@ absl::Status BatchOpener::Count(const Task& task, const ReportBatch& reports,
                                 const std::vector<bool>& is_open) {
   const Pending& batch = task.job->batch;
   const MutexLock lock(counting_);
-  // Who held the lock may have given up on a write that is on disk all the same.
+  // The previous holder may have given up on a write that is on disk all the same.
   if (IsStopping()) return absl::CancelledError("no more batches are opened");
   absl::Duration pause = kFirstPause;
   for (;;) {
     const std::optional<RelayBatch> before = batch.study->batches().OfEpoch(batch.epoch);
-    if (!before.has_value()) return absl::OkStatus();  // deleted
+    if (!before.has_value()) return absl::OkStatus();  // the batch is deleted
     std::optional<RelayBatch> after;
     Submission submission = JudgeStoredReports(batch.study, reports, is_open, authority_, store_);
     submission.also_write = [&](absl::Span<const ReportOutcome> outcomes,

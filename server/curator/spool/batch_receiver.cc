@@ -25,7 +25,7 @@ absl::Status NotTaken(const Study& study, absl::string_view why) {
       absl::StrCat("study ", study.id(), " does not take this batch: ", why));
 }
 
-// That the relay of the study signed the header.
+// Checks that the study's relay signed the header.
 absl::Status CheckSignature(const RelaySettings& relay, const BatchPart& part,
                             Signature& signature) {
   if (part.signature.size() != signature.size()) {
@@ -70,7 +70,7 @@ absl::Status AfterSealing(const Study& study) {
   return NotTaken(study, "it is sealed, and no batch begins or goes on after that");
 }
 
-// Whether a batch of which nothing is here may begin.
+// Whether a batch without any stored part may begin.
 absl::Status CheckBegins(Study& study, const BatchHeader& header) {
   if (study.AdmissionOutcome() != ReportOutcome::kAccepted) return AfterSealing(study);
   const std::shared_ptr<const SealingKeys> keys = study.sealing_keys();
@@ -96,7 +96,7 @@ BatchProgress ProgressOf(const RelayBatch& batch) {
   return {.state = batch.state, .received = batch.received};
 }
 
-// One study's batches while a part is received. Receive() and Finish() are called under
+// Handles one study's batches while a part is received. Receive() and Finish() are called under
 // StudyBatches::receiving().
 class Receiver {
  public:
@@ -106,7 +106,7 @@ class Receiver {
         study_(study),
         ciphertext_bytes_(SealingOf(study.definition()).ciphertext_bytes()) {}
 
-  // The batch with this part, if it is the next one.
+  // Returns the batch, with this part added if it is the next one.
   absl::StatusOr<RelayBatch> Receive(RelayBatch batch, const BatchPart& part, int64_t now) {
     if (study_.AdmissionOutcome() == ReportOutcome::kUnknownStudy) return NoStudy();
     std::optional<RelayBatch> known = study_.batches().OfEpoch(batch.header.epoch);
@@ -115,7 +115,7 @@ class Receiver {
                       "its deal has another batch already, and the relay signed both: the relay is "
                       "at fault");
     }
-    std::optional<SpoolRoom::Place> place;  // until the batch is stored
+    std::optional<SpoolRoom::Place> place;  // held until the batch is stored
     if (!known.has_value()) {
       COPPICE_RETURN_IF_ERROR(CheckBegins(study_, batch.header));
       COPPICE_ASSIGN_OR_RETURN(SpoolRoom::Place taken, room_.Take(study_, batch.header));
@@ -132,8 +132,8 @@ class Receiver {
     return *std::move(known);
   }
 
-  // Whether the disk has what the relay signed: the root is not that of what came, because what is
-  // judged is what the disk has. Long, so nobody may wait for it.
+  // Whether the disk holds what the relay signed. The root comes from disk and not from the
+  // received parts, because the stored reports are what is judged. Slow, so no lock is held.
   absl::StatusOr<bool> IsWhole(const RelayBatch& batch) const {
     MerkleRootStream root;
     uint64_t found = 0;
@@ -208,7 +208,7 @@ class Receiver {
     };
     COPPICE_RETURN_IF_ERROR(Visit(batch, visit));
     batch.last_ticket = std::move(last);
-    study_.batches().Set(batch);  // so that parts that are refused do not read it all again
+    study_.batches().Set(batch);  // so that rejected parts do not read it all again
     return absl::OkStatus();
   }
 
@@ -252,7 +252,7 @@ absl::Status OfStore(const absl::Status& status) {
 
 uint64_t LeastReportsOfPart(uint64_t reports_of_batch, uint64_t bytes_each) {
   const uint64_t by_bytes = (kMinPartBytes + bytes_each - 1) / bytes_each;
-  // What a study asks of a batch is four such parts at least; only tests have smaller ones.
+  // A study's minimal batch holds at least four such parts; only tests have smaller batches.
   return std::min({kMinReportsPerPart, by_bytes, reports_of_batch / 4});
 }
 

@@ -1,4 +1,4 @@
-// What becomes of relays' batches at a curator: received, opened, counted.
+// Handles relays' batches at a curator: receives, opens and counts them.
 
 #ifndef COPPICE_SERVER_CURATOR_SPOOL_BATCH_SPOOL_H_
 #define COPPICE_SERVER_CURATOR_SPOOL_BATCH_SPOOL_H_
@@ -30,43 +30,43 @@
 
 namespace coppice::curator {
 
-// Opens stored batches, one after the other, on threads of low priority: counting what came by
-// itself goes before.
+// Opens stored batches one after another on threads of low priority, because counting direct
+// reports comes first.
 //
-// Guarantee  a report is judged once, over crashes too: the atomic batch that spends its ticket and
-//            adds it to the sums also takes its record out of the spool and notes the outcome. A
-//            record whose reports could not be judged stays, and is tried again.
-// Errors     none is lost: TakeError() has the last one.
-// Threads    safe to share. They start with the first batch that is added.
-// Units      one record of the spool a thread is in memory, and its reports once more in the
+// Guarantee  A report is judged once, even across crashes: the atomic batch that spends its ticket
+//            and adds it to the sums also deletes its record from the spool and notes the outcome.
+//            A record whose reports could not be judged stays and is retried.
+// Errors     TakeError() returns the last one.
+// Threads    safe to share. Its threads start with the first batch that is added.
+// Units      Each thread holds one record of the spool in memory, and its reports once more in the
 //            intake.
 class BatchOpener {
  public:
-  // All must outlive it. `threads` 0 is one for each processor.
+  // All must outlive the opener. `threads` 0 means one per processor.
   BatchOpener(storage::Store& store, Intake& intake, const TicketAuthority& authority,
               size_t threads);
-  // As Stop().
+  // Stops as Stop() does.
   ~BatchOpener();
   BatchOpener(const BatchOpener&) = delete;
   BatchOpener& operator=(const BatchOpener&) = delete;
 
-  // Opens what the study has stored, what was added before excepted.
+  // Opens the study's stored batches, except those already added.
   void Add(const std::shared_ptr<Study>& study);
 
-  // Ends after the record at hand, or before it if the store does not work. What is left is added
-  // again at the next start. Idempotent. Before Intake::Drain(), or some records fail.
+  // Ends after the current record, or before it if the store fails. The next start adds the rest
+  // again. Idempotent. Call it before Intake::Drain(), or some records fail.
   void Stop();
 
-  // What went wrong since the last call, if anything did.
+  // The last error since the previous call, or OK.
   absl::Status TakeError();
 
-  // Whether no thread has a private key of the study. Waits a little for those that are about to
-  // forget it, as each does once it has nothing to open.
+  // Whether no thread holds a private key of the study. Waits briefly for threads about to forget
+  // it; each forgets its key once it has nothing to open.
   bool HasForgottenKeysOf(const Study& study);
 
  private:
   class Worker;
-  // A batch that waits for its turn.
+  // A batch waiting for its turn.
   struct Pending {
     std::shared_ptr<Study> study;
     EpochId epoch{};
@@ -74,13 +74,13 @@ class BatchOpener {
     absl::Time not_before = absl::InfinitePast();
     absl::Duration pause{};  // after the next failure
   };
-  // The batch at hand. Threads take its records in turn.
+  // The current batch. Threads take its records in turn.
   struct Job {
     Pending batch;
-    std::vector<uint64_t> records{};  // where they begin
+    std::vector<uint64_t> records{};  // positions of their first reports
     size_t taken = 0;
     size_t done = 0;
-    bool is_listed = false;  // the records are known
+    bool is_listed = false;  // `records` is complete
     bool failed = false;
   };
   struct Task {
@@ -89,59 +89,59 @@ class BatchOpener {
   };
 
   void Run();
-  // The next record; nothing once this stops. If none is there at once the worker forgets its key.
+  // The next record; nothing after Stop(). If no record is ready, the worker forgets its key.
   std::optional<Task> Next(Worker& worker);
-  // The thread has nothing to open with its key.
+  // Forgets the worker's key, if it holds one.
   void LetForget(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Done(const Task& task, const absl::Status& status);
-  // Makes the first batch whose time has come the one at hand, and lists its records, for which it
-  // releases the mutex. False if there is none.
+  // Makes the first batch that is due the current one and lists its records, releasing the mutex
+  // meanwhile. Returns false if none is due.
   bool Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // If all of its records are done.
+  // Ends the current batch if all its records are done.
   void EndJob() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Or gone.
+  // Also true if the batch is gone.
   static bool IsCounted(const Pending& batch);
-  // Waits for a change, and until the first batch may be tried again.
+  // Waits for a change, or until a batch is due for a retry.
   void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsStopping();
-  // False once this stops.
+  // Returns false after Stop().
   bool PauseBeforeRetry(absl::Duration pause);
 
   absl::Status Judge(Worker& worker, const Task& task);
   absl::Status Count(const Task& task, const ReportBatch& reports,
                      const std::vector<bool>& is_open);
-  // What is due once that is stored.
+  // Updates memory after `counted` is stored.
   absl::Status Finish(Study& study, const std::optional<RelayBatch>& counted);
 
   storage::Store& store_;
   Intake& intake_;
   const TicketAuthority& authority_;
   const size_t max_threads_;
-  // Held while a record is counted, through all tries: a write that failed may be on disk all the
-  // same, and then nothing of its study may be written before it is written again. All studies have
-  // this one lock, and its holder waits for the committer: StudyBatches::receiving(), which a relay
-  // may keep, is never taken under it.
+  // Held while a record is counted, through all retries: a write that failed may be on disk all the
+  // same, and until it is repeated nothing else of its study may be written. All studies share this
+  // lock and its holder waits for the committer, so never take StudyBatches::receiving(), which a
+  // relay may hold long, under it.
   Mutex counting_;
   Mutex mutex_;
   CondVar changed_;
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_set<Sha256Digest> known_ ABSL_GUARDED_BY(mutex_);  // pending, or at hand
+  absl::flat_hash_set<Sha256Digest> known_ ABSL_GUARDED_BY(mutex_);  // pending, or current
   std::shared_ptr<Job> job_ ABSL_GUARDED_BY(mutex_);
-  // How many threads have a private key of the study with these terms.
+  // How many threads hold a private key of the study with these terms.
   absl::flat_hash_map<Fingerprint, size_t> key_holders_ ABSL_GUARDED_BY(mutex_);
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
 };
 
-// All of it for the studies of one curator.
+// Receives, opens and counts the batches of one curator's studies.
 //
-// Guarantee  those of ReceivePart() and BatchOpener. A sealing key is erased only when nothing is
-//            left that it opens, and no thread has it any more.
+// Guarantee  Those of ReceivePart() and BatchOpener. A sealing key is erased only when nothing that
+//            it opens is left and no thread holds it any more.
 // Threads    safe to share.
 class BatchSpool {
  public:
-  // All must outlive it.
+  // All must outlive the spool.
   BatchSpool(storage::Store& store, Intake& intake, const TicketAuthority& authority,
              const SpoolLimits& limits, SpoolRoom::AllStudies all_studies)
       : store_(store),
@@ -153,29 +153,29 @@ class BatchSpool {
   absl::StatusOr<BatchProgress> Receive(const std::shared_ptr<Study>& study, const BatchPart& part,
                                         int64_t now_unix_seconds);
 
-  // Goes on with what the store holds of these.
+  // Continues with the stored batches of these studies.
   void Resume(absl::Span<const std::shared_ptr<Study>> studies);
 
-  // Runs `change` on the committer while no part of a batch is received. It gets a batch in which
-  // what has not come as a whole is dropped, and stores that; then memory follows.
+  // Runs `change` on the committer while no part of a batch is received. `change` gets a batch of
+  // writes that drops incomplete batches, and stores it; memory follows.
   absl::Status Seal(Study& study, absl::FunctionRef<absl::Status(storage::StoreBatch)> change);
-  // The same where the study is retired.
+  // The same for retiring a study.
   absl::Status Retire(Study& study, absl::FunctionRef<absl::Status(storage::StoreBatch)> change);
 
-  // The same where the study is deleted, with everything that it has.
+  // The same for deleting a study with all its data.
   absl::Status Delete(Study& study, absl::FunctionRef<absl::Status()> change);
 
-  // Erases the keys of a sealed study once nothing waits to be opened; while a thread still has
-  // one, the next call does.
+  // Erases the keys of a sealed study once no report waits to be opened. If a thread still holds
+  // one, the next call erases them.
   absl::Status EraseKeysOnceCounted(Study& study);
 
-  // What went wrong since the last call while batches were opened.
+  // The last error in opening batches since the previous call, or OK.
   absl::Status TakeError() { return opener_.TakeError(); }
 
-  // What relays' batches have taken of the limits.
+  // The bytes that relays' batches take of the limits.
   uint64_t BytesTaken() const { return room_.BytesTaken(); }
 
-  // Opens nothing more. Idempotent. Before Intake::Drain().
+  // Stops opening batches. Idempotent. Call it before Intake::Drain().
   void Stop() { opener_.Stop(); }
 
  private:

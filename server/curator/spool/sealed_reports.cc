@@ -49,7 +49,7 @@ absl::Status CheckSealedReports(const SealedReports& reports, absl::string_view 
     return BadColumn("ciphertexts", reports.ciphertext_bytes, count, reports.ciphertexts.size());
   }
   for (size_t i = 0; i < count; ++i) {
-    // Bytes are compared as unsigned: char_traits does.
+    // char_traits compares bytes as unsigned.
     if (reports.ticket(i) <= after) {
       return absl::InvalidArgumentError(
           "tickets: must increase over the whole batch, and no two are the same");

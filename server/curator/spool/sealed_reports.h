@@ -1,4 +1,4 @@
-// Sealed reports, as a part of a batch brings them and as the spool keeps them.
+// Sealed reports, as a part of a batch brings them and as the spool stores them.
 
 #ifndef COPPICE_SERVER_CURATOR_SPOOL_SEALED_REPORTS_H_
 #define COPPICE_SERVER_CURATOR_SPOOL_SEALED_REPORTS_H_
@@ -20,12 +20,12 @@ namespace coppice::curator {
 inline constexpr size_t kSpooledTicketBytes = 32;
 inline constexpr size_t kEncapsulatedBytes = 32;
 
-// Columns of equally many reports, in the order of their tickets. The bytes are somebody else's.
+// Columns of the same number of reports, in ticket order. Does not own the bytes.
 struct SealedReports {
   absl::string_view tickets{};
   absl::string_view encapsulated{};
   absl::string_view ciphertexts{};
-  size_t ciphertext_bytes = 1;  // of each
+  size_t ciphertext_bytes = 1;  // per report
 
   size_t size() const { return tickets.size() / kSpooledTicketBytes; }
   size_t bytes_each() const { return kSpooledTicketBytes + kEncapsulatedBytes + ciphertext_bytes; }
@@ -40,29 +40,29 @@ struct SealedReports {
   }
 };
 
-// InvalidArgument, naming the field, unless the columns are of equally many reports and their
-// tickets increase, from `after` on; the first of a batch comes after "".
+// InvalidArgument, naming the field, unless the columns have the same number of reports and their
+// tickets increase and follow `after`, which is "" for the first part of a batch.
 absl::Status CheckSealedReports(const SealedReports& reports, absl::string_view after);
 
 std::string EncodeSpool(const SealedReports& reports);
 
 // Calls `visit` with each record of a batch's spool, in the order of its reports, and the position
-// of its first report. Holds one record at a time. DataLoss for one that does not parse or is not
-// of this length; else what the store or `visit` returns.
+// of its first report. Holds one record at a time. DataLoss for a record that does not parse or has
+// another length; else what the store or `visit` returns.
 absl::Status VisitSpool(
     const storage::Store& store, absl::string_view study, const Sha256Digest& batch,
     size_t ciphertext_bytes,
     absl::FunctionRef<absl::Status(uint64_t first_report, const SealedReports& reports)> visit);
 
-// Calls `visit` with the record at this position; not at all if there is none, since its reports
-// are judged. Errors as VisitSpool().
+// Calls `visit` with the record at this position. Without such a record, because its reports are
+// judged, it does nothing. Errors as VisitSpool().
 absl::Status VisitSpoolRecord(const storage::Store& store, absl::string_view study,
                               const Sha256Digest& batch, uint64_t first_report,
                               size_t ciphertext_bytes,
                               absl::FunctionRef<absl::Status(const SealedReports& reports)> visit);
 
-// DataLoss, naming the batch's record, unless the spool has as many reports of each of the study's
-// batches as are said to wait, and none of another. Reads all of the spool.
+// DataLoss, naming the batch's record, unless the spool has the number of reports that each of the
+// study's batches says are waiting, and no others. Reads the whole spool.
 absl::Status CheckSpool(const storage::Store& store, const Study& study);
 
 }  // namespace coppice::curator

@@ -32,8 +32,8 @@ absl::StatusOr<SpoolRoom::Place> SpoolRoom::Take(const Study& study, const Batch
     of_all += bytes;
     if (whose == relay) of_relay += bytes;
   };
-  // What begins is read first: its study may know of it by now, and it then counts twice, not
-  // never.
+  // Reads `beginning_` first: a study may learn of such a batch meanwhile, and the batch then
+  // counts twice instead of never.
   const MutexLock lock(mutex_);
   for (const auto& [whose, bytes] : beginning_) add(whose, bytes);
   for (const std::shared_ptr<Study>& other : all_studies_()) {

@@ -1,4 +1,4 @@
-// How many bytes relays' batches may take of the curator's disk.
+// Limits the bytes that relays' batches take of the curator's disk.
 
 #ifndef COPPICE_SERVER_CURATOR_SPOOL_SPOOL_ROOM_H_
 #define COPPICE_SERVER_CURATOR_SPOOL_SPOOL_ROOM_H_
@@ -18,23 +18,23 @@
 
 namespace coppice::curator {
 
-// Limits the sealed reports of batches that have begun and are not counted yet.
+// Limits for the sealed reports of batches that have begun and are not yet counted.
 struct SpoolLimits {
-  uint64_t bytes = uint64_t{64} << 30;            // of all relays
+  uint64_t bytes = uint64_t{64} << 30;            // of all relays together
   uint64_t bytes_per_relay = uint64_t{16} << 30;  // of one key, over all studies that name it
 };
 
-// Guarantee  a batch has room for all of its reports from its first part until they are counted, so
-//            one that has begun can always be finished, and none waits for another that waits for
-//            it. A relay is told from others by the key that signs its batches: it may have many
-//            tokens, and its studies many owners. What began before a limit was lowered goes on.
-// Units      tickets, keys and ciphertexts; what the store adds to each record is left out.
+// Guarantee  A batch has room for all its reports from its first part until they are counted: a
+//            batch that has begun can always be finished, and none waits for another that waits for
+//            it. A relay is identified by the key that signs its batches, since it may have many
+//            tokens, and its studies many owners. Lowering a limit stops no batch that has begun.
+// Units      Bytes of tickets, keys and ciphertexts; the store's overhead per record is left out.
 // Threads    safe to share.
 class SpoolRoom {
  public:
   using AllStudies = std::function<std::vector<std::shared_ptr<Study>>()>;
 
-  // Room that a batch has until the study knows of it.
+  // Room held for a batch until the study knows of it.
   class Place {
    public:
     Place(SpoolRoom& room, const PublicKey& relay, uint64_t bytes)
@@ -55,10 +55,10 @@ class SpoolRoom {
   SpoolRoom(const SpoolLimits& limits, AllStudies all_studies)
       : limits_(limits), all_studies_(std::move(all_studies)) {}
 
-  // For a batch that begins. ResourceExhausted, saying which setting of the curator limits it.
+  // Takes room for a new batch. ResourceExhausted names the setting of the curator that limits it.
   absl::StatusOr<Place> Take(const Study& study, const BatchHeader& header);
 
-  // What all batches have room for.
+  // The room that all batches have.
   uint64_t BytesTaken() const;
 
  private:

@@ -1,4 +1,4 @@
-// The studies of one curator, by id.
+// The catalog of one curator's studies.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
@@ -22,8 +22,7 @@
 
 namespace coppice::curator {
 
-// The studies that there are, by id and by the request that made them, and the ids of those that
-// were deleted.
+// The existing studies, by id and by the request that made them, and the ids of deleted ones.
 //
 // Threads  safe to share.
 class Catalog {
@@ -31,26 +30,26 @@ class Catalog {
   // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
   absl::Status Load(const storage::Store& store);
 
-  // Runs on the committer. Writes the rejections that no group has written. While the store may
-  // hold more of a study than memory does, its counts are written with everything else, or not.
+  // Writes rejections that no group has written. Skips a study while the store may be ahead of
+  // memory, since its counts must be written with everything else. Runs on the committer.
   absl::Status StoreCounts(storage::Store& store) const;
 
   void Add(std::shared_ptr<Study> study);
-  // Leaves a tombstone.
+  // Replaces the study by a tombstone.
   void Remove(const Study& study);
 
-  // Null if there is none.
+  // Null if there is no such study.
   std::shared_ptr<Study> Find(absl::string_view id) const;
-  // NotFound names the id.
+  // As Find(), but NotFound, naming the id, if there is none.
   absl::StatusOr<std::shared_ptr<Study>> Get(absl::string_view id) const;
   std::vector<StudyInfo> List(const Page& page) const;
   std::vector<std::shared_ptr<Study>> All() const;
 
-  // The study that this request made, null if it made none. AlreadyExists if that request was not
-  // the one of `request_hash`, or if the study was deleted.
+  // The study that this request made, or null if it made none. AlreadyExists if the request had
+  // another hash than `request_hash` or the study was deleted.
   absl::StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
                                                 absl::string_view request_hash) const;
-  // ResourceExhausted if `owner` has `most` studies or more; 0 is no limit.
+  // ResourceExhausted if `owner` has `most` studies or more; 0 means no limit.
   absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
   // AlreadyExists if a study has or had this id.
   absl::Status CheckUnused(absl::string_view id) const;
@@ -61,7 +60,7 @@ class Catalog {
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
-  // By what made them, also ids of deleted studies.
+  // By the request that made them; includes ids of deleted studies.
   absl::btree_map<StudyOrigin, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
   // The ids of deleted studies.
   absl::btree_set<std::string> tombstones_ ABSL_GUARDED_BY(mutex_);

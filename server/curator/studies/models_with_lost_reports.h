@@ -15,7 +15,7 @@
 
 namespace coppice::curator {
 
-// How many reports a model of a study says that it rests on.
+// The number of reports that a study's model says it rests on.
 struct ModelReports {
   std::string study;
   std::string model;
@@ -32,13 +32,13 @@ inline std::string OutlivedKey(absl::string_view study, absl::string_view model)
 
 std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, int64_t unix_seconds);
 
-// Models of studies that rest on more reports than their study has left, since a repair of damaged
-// files lost the others. The models are as good as they were and stay; a note keeps them from
-// counting as a mismatch. `coppiced repair` writes the notes, the curator reads them when it
-// starts, and they are deleted with their study.
+// Models that rest on more reports than their study has left, because a repair of damaged files
+// lost the others. The models are unharmed and stay; a note keeps them from counting as a mismatch.
+// `coppiced repair` writes the notes, the curator reads them at its start, and deleting a study
+// deletes its notes.
 //
-// Guarantee  A note holds for one model of one study and the number of reports that the model
-//            names, so it hides nothing else.
+// Guarantee  A note covers one model of one study and the number of reports that the model names,
+//            so it hides nothing else.
 // Errors     DataLoss for a record that does not parse, naming its key.
 class ModelsWithLostReports {
  public:
@@ -49,7 +49,7 @@ class ModelsWithLostReports {
   bool Has(const ModelReports& model) const;
 
  private:
-  std::map<std::string, uint64_t> reports_;  // as the model names them, by key
+  std::map<std::string, uint64_t> reports_;  // reports that the model names, by key
 };
 
 }  // namespace coppice::curator

@@ -120,7 +120,7 @@ absl::Status ReconcileStored(const storage::Store& store, absl::string_view stud
 }
 
 absl::Status ReconcileBatches(const storage::Store& store, const Study& study) {
-  // What a retired study had not counted as a whole is dropped, with what was counted of it.
+  // Retiring dropped the batches that were not fully counted, with their counts so far.
   if (!study.definition().settings.relay.has_value() || study.Life().retired) {
     return absl::OkStatus();
   }

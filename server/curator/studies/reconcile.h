@@ -1,5 +1,5 @@
-// Checks that what was counted at different places agrees. Each number is kept where its event
-// happens, so a report that is lost or counted twice between two places makes two of them differ.
+// Checks that counts kept in different places agree. Each number is kept where its event happens,
+// so a report that is lost or counted twice between two places makes two of them differ.
 //
 // Errors  Internal, naming the study and both numbers.
 
@@ -25,19 +25,19 @@ namespace coppice::curator {
 // The numbers of one study at one moment between two groups of reports.
 struct StudyTotals {
   std::string study;
-  uint64_t received = 0;  // counted where reports are taken in
-  uint64_t waiting = 0;   // of those
+  uint64_t received = 0;  // counted at intake
+  uint64_t waiting = 0;   // among these
   uint64_t answered = 0;  // counted by batch
   uint64_t outcomes = 0;  // counted by report: accepted, duplicate and rejected
   uint64_t failed = 0;    // in batches that failed as a whole
   uint64_t accepted = 0;
   bool retired = false;        // the sums are deleted
-  uint64_t in_sums = 0;        // reports that the sums say they hold
+  uint64_t in_sums = 0;        // reports that the sums claim
   bool open = false;           // only an open study keeps its spent tickets in memory
-  uint64_t spent_tickets = 0;  // if it is open
+  uint64_t spent_tickets = 0;  // if open
 };
 
-// `received` and `waiting` are of the intake. Runs on the committer.
+// `received` and `waiting` come from the intake. Runs on the committer.
 StudyTotals TotalsOf(Study& study, uint64_t received, uint64_t waiting);
 
 // Checks that received = answered + failed + waiting, answered = outcomes, and accepted = in the
@@ -54,22 +54,22 @@ struct StudyReports {
 // them.
 absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study);
 
-// Checks all models of studies except those in `lost`, in one pass. `reports_of` returns what a
-// study has, or nothing if the study does not exist any more. Reports may come in and models be
-// built meanwhile: all models are read before the first study, a study's reports only grow, and a
-// model rests on reports that were accepted before it.
+// Checks all models of studies except those in `lost`, in one pass. `reports_of` returns a study's
+// reports, or nothing if the study no longer exists. Safe while reports come in and models are
+// built: all models are read before the first study, a study's reports only grow, and a model rests
+// on reports accepted before it.
 absl::Status ReconcileModels(
     const models::Models& models, const ModelsWithLostReports& lost,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
-// Nothing if the study has been deleted, or a repair has put it aside.
+// Nothing if the study was deleted or a repair has put it aside.
 std::optional<StudyReports> ReportsOf(const Catalog& catalog, const std::string& study);
 
 // Checks that the store holds `counts` for the study.
 absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
                              const Counts& counts);
 
-// Checks that the outcomes of the study's batches, all of them together, are the study's: nothing
-// reaches a relayed study but through a batch. All as the store has it.
+// Checks that the outcomes of all the study's batches add up to the study's, as stored: reports
+// reach a relayed study only through batches.
 absl::Status ReconcileBatches(const storage::Store& store, const Study& study);
 
 // Checks all studies. Runs on the committer.

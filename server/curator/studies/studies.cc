@@ -92,7 +92,7 @@ class StoredStudies final : public Studies {
   absl::StatusOr<StudyInfo> Get(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    // Before the outcomes: if none of its reports waits, all are among these.
+    // Read before the outcomes: if no report of the batches waits, the outcomes include all.
     BatchSummary batches = study->batches().Summary(kNewestBatches);
     StudyInfo info = study->Info();
     if (study->CheckNoneWaits().ok()) info.alarms = study->Alarms();
@@ -146,7 +146,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(CheckJoinRows(study->definition(), rows));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    // Read here, so that reports wait for the writing alone.
+    // Reads before its turn on the committer, so that reports wait only for the write.
     const MutexLock lock(join_mutex_);
     storage::StoreBatch batch;
     COPPICE_ASSIGN_OR_RETURN(const uint64_t count, PutJoinRows(store_, *study, rows, batch));
@@ -225,7 +225,7 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(cancel());
     const absl::StatusOr<models::ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
-    // The study may have been deleted while this waited for its turn.
+    // The study may have been deleted while this call waited for the lock.
     if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -379,7 +379,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(std::string id, models::IdOrRandom(wanted));
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
-    const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
+    const StudyLife life = study.Life();  // read before the sums: if it is sealed, they are final
     COPPICE_RETURN_IF_ERROR(study.CheckNoneWaits());
     COPPICE_RETURN_IF_ERROR(cancel());
     std::shared_ptr<const SmoothBasis> basis;
@@ -415,17 +415,17 @@ class StoredStudies final : public Studies {
   const uint64_t reports_per_second_;  // 0: no limit
   RateLimiter report_limiter_;
   Catalog catalog_;
-  // As they were at the start, which is enough: ids of studies are never used again.
+  // As loaded at the start, which stays right because ids of studies are never reused.
   ModelsWithLostReports lost_reports_;
   BasisCache bases_;
-  // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that a name is
-  // taken, and what belongs to a study comes and goes, in one step. The committer never takes it.
+  // Held across Create(), Seal(), RotateSealingKey(), Delete() and BuildModel(), so that taking a
+  // name and adding or removing a study's data is one step. The committer never takes it.
   Mutex change_mutex_;
-  // Held across AddJoinRows(), so that what it found in the store is still so when it writes.
+  // Held across AddJoinRows(), so that what it read from the store still holds when it writes.
   Mutex join_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
   Intake intake_;
-  BatchSpool spool_;  // last: threads end before what they use
+  BatchSpool spool_;  // last: its threads end before what they use
 };
 
 }  // namespace

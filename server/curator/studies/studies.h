@@ -33,15 +33,15 @@
 namespace coppice::curator {
 
 struct StudiesLimits {
-  size_t queued_bytes = size_t{64} << 20;  // of reports that wait to be committed
+  size_t queued_bytes = size_t{64} << 20;  // of reports waiting to be committed
   uint64_t reports_per_second = 0;         // per study, at least 1000; 0: no limit
-  // Whether answers go out while the next reports are made durable. If not, one follows the other,
-  // as a simulation needs it to run the same way again.
+  // Whether replies go out while the next reports are made durable. If not, one follows the other,
+  // which a simulation needs to be repeatable.
   bool answer_beside_commits = true;
   SpoolLimits spool{};
 };
 
-// Which counts are asked for (break_down.h).
+// Selects the counts to break down (break_down.h).
 struct CountsRequest {
   uint32_t tree = 0;
   NodeChoice choice{};
@@ -53,39 +53,38 @@ struct StudyCounts {
   std::shared_ptr<const Forest> forest;
   bool margins_only = false;  // LocalMechanism::margins_only()
   uint64_t reports = 0;       // accepted
-  uint64_t tree_reports = 0;  // of these, in the tree asked for
+  uint64_t tree_reports = 0;  // of these, in the selected tree
   BreakDown break_down{};
 };
 
-// What is public of a study, as far as its forecast rests on it.
+// The public part of a study that its forecast rests on.
 struct PublicSide {
   std::shared_ptr<const Terms> terms;
   PartitionOptions partition;
-  std::shared_ptr<const Forest> forest;  // that models are estimated on
+  std::shared_ptr<const Forest> forest;  // the forest that models are estimated on
   std::shared_ptr<const Table> rows;
   std::optional<RelaySettings> relay{};
 };
 
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
 //
-// A study goes one way: open (takes reports), sealed (takes none), built (its final model, which
-// was built after sealing, exists). It seals itself when its time is over, and stays sealed if the
-// clock is set back afterwards. If it has a retention, its sums, public rows, joined rows and spent
-// tickets are deleted this many days after sealing; its models stay, and so does its state, which
-// keeps a report from counting twice. Deleting a study removes everything, also its spent tickets
-// and models, and its id is never used again.
+// A study moves one way: open (takes reports), sealed (takes none), built (its final model, built
+// after sealing, exists). It seals itself when its time is over and stays sealed if the clock is
+// set back. If it has a retention, its sums, public rows, joined rows and spent tickets are deleted
+// that many days after sealing; its models stay, and so does its state, which keeps a report from
+// counting twice. Deleting a study removes everything, including spent tickets and models, and its
+// id is never used again.
 //
-// A study that is joined by ids takes the features of each id from the operator, and a label from
-// its device; it counts one report an id.
+// A study that is joined by ids takes the features of each id from the operator and a label from
+// its device; it counts one report per id.
 //
-// received = accepted + duplicate + rejected by reason + failed + under way. Received is counted
-// where reports are taken in, the others where they are answered. Accepted and duplicate are stored
-// with the sums; rejections beside the next of these, at Sweep() and at Drain(), so a crash can
-// lose rejections and nothing else. Failed reports, whose call failed as a whole, are counted since
-// the process started.
+// received = accepted + duplicate + rejected by reason + failed + under way. Received is counted at
+// intake, the others when reports are answered. Accepted and duplicate are stored with the sums;
+// rejections with the next of these, at Sweep() and at Drain(), so a crash can lose rejections and
+// nothing else. Failed counts reports of calls that failed as a whole since the process started.
 //
-// A study belongs to the policy entry that made it. Who may see it is decided before these calls
-// (server/service/calls/resource_guard.h). Request ids are each owner's own.
+// A study belongs to the policy entry that made it. The callers decide who may see it
+// (server/service/calls/resource_guard.h). Request ids are separate for each owner.
 //
 // Guarantee  A report is answered "accepted" only when its ticket and the new sums are on disk, in
 //            one atomic batch; a report with a spent ticket is answered "duplicate" and changes
@@ -95,10 +94,10 @@ struct PublicSide {
 // Threads    safe to share.
 class Studies {
  public:
-  // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
-  // what is built, are signed from now on by this curator's key, and must outlive the studies. A
-  // key that is changed signs the stored models anew: load `models` after this. `clock` returns
-  // seconds since 1970: it dates records, and says when a study's time is over.
+  // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` receives
+  // built models, is signed from now on by this curator's key, and must outlive the studies. A
+  // changed key signs the stored models anew, so load `models` after this. `clock` returns seconds
+  // since 1970; it dates records and decides when a study's time is over.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(storage::Store& store,
                                                        models::Models& models,
                                                        std::function<int64_t()> clock,
@@ -106,15 +105,15 @@ class Studies {
                                                        const StudiesLimits& limits = {});
   virtual ~Studies() = default;
 
-  // Asks `cancel` while the partition grows, and creates nothing if that stops it.
-  // ResourceExhausted if the owner has as many studies as it may.
+  // Calls `cancel` while the partition grows, and creates nothing if that stops it.
+  // ResourceExhausted if the owner has as many studies as allowed.
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
-  // Includes the alarms, and so costs as much as an estimate. There are none below the study's
-  // minimum of reports, since they tell of the mean label as a model would, nor while sealed
+  // Includes the alarms, and so costs as much as an estimate. Leaves them out below the study's
+  // minimum of reports, since they tell of the mean label as a model would, and while sealed
   // reports of a sealed study wait. Seals a study whose time is over.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
-  // The reports of the study over the time since it was loaded or made. Costs no estimate.
+  // The study's reports over time, since it was loaded or made. Costs no estimate.
   virtual absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   // Nothing if there is no such study.
@@ -123,71 +122,71 @@ class Studies {
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
-  // Gives an open relayed study its next sealing key, once however often the call is repeated
-  // (study_sealing.h). Manifests name it from then on.
+  // Gives an open relayed study its next sealing key, which later manifests name. Repeating the
+  // call gives no further key (study_sealing.h).
   virtual absl::StatusOr<StudyInfo> RotateSealingKey(absl::string_view id,
                                                      const SealingKeyName& current) = 0;
 
-  // Adds the features of ids to an open study that is joined by them (StudySpec::joined_by), all of
-  // the call or none, and returns how many ids it has. An id that is there with the same features
-  // is not added again, so that a call may be repeated. FailedPrecondition once the study is
-  // sealed, and if it is joined by nothing; InvalidArgument as CheckJoinRows(), and for an id that
-  // has other features already (join_rows.h).
+  // Adds features of ids to an open study that is joined by ids (StudySpec::joined_by), all of the
+  // call or none, and returns how many ids it has. Skips ids that are there with the same features,
+  // so a call may be repeated. FailedPrecondition if the study is sealed or not joined by ids;
+  // InvalidArgument as CheckJoinRows(), and for an id that already has other features
+  // (join_rows.h).
   virtual absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
                                                absl::Span<const JoinRow> rows) = 0;
 
-  // What devices need: the terms and the trees as bytes, and tickets.
+  // What a device needs: the terms and the trees as bytes, and tickets.
   struct Offer {
     std::shared_ptr<const std::string> terms_bytes;
     Fingerprint fingerprint{};
     std::shared_ptr<const PackedForest> forest;
     std::vector<Ticket> tickets;
     std::shared_ptr<const SignedManifest> manifest{};
-    bool relayed = false;  // the tickets are for the study's relay alone
-    std::string owner{};   // the study's
+    bool relayed = false;  // the tickets are only for the study's relay
+    std::string owner{};   // of the study
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
   // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission
-  // tokens, the tickets are those of the tokens, one each and always the same (ticket_authority.h).
-  // FailedPrecondition once the study is sealed, which this does if its time is over, and before
-  // the first AddJoinRows() of a study that is joined by ids. InvalidArgument unless there are
-  // `count` tokens, or none if the study requires none; else as IssueFor().
+  // tokens, each token gives its one, unchanging ticket instead (ticket_authority.h).
+  // FailedPrecondition if the study is sealed, which this does if its time is over, and before the
+  // first AddJoinRows() of a study that is joined by ids. InvalidArgument unless there are `count`
+  // tokens, or none if the study requires none; else as IssueFor().
   virtual absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
                                           absl::Span<const std::string> submission_tokens) = 0;
   absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count) {
     return MakeOffer(id, count, {});
   }
 
-  // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, good for every study that
+  // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, valid for every study that
   // requires them.
   static constexpr uint32_t kMaxTokensPerCall = 10'000;
   virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) = 0;
 
   // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
-  // Signs a challenge with that key, under kCuratorDomain.
+  // Signs a challenge with the current key, under kCuratorDomain.
   virtual absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const = 0;
 
-  // Judges each report by itself and calls `done` once, with one outcome per report in the same
-  // order, after everything accepted is durable. `done` runs on another thread, or on any that is
-  // in Submit() then, so the caller must hold no lock that a `done` takes. The batches of a study
-  // are counted in the order of submission. After an error (the store failed) nothing is known to
-  // be counted, and the caller retries the same bytes. ResourceExhausted if too much is queued, or
-  // too many reports come in a second. FailedPrecondition for a study that takes reports from its
-  // relay alone.
+  // Judges each report separately and calls `done` once, with one outcome per report in the same
+  // order, after everything accepted is durable. `done` runs on another thread or on any thread
+  // inside Submit(), so the caller must hold no lock that a `done` takes. The batches of a study
+  // are counted in the order of submission. After an error (the store failed) none may be assumed
+  // counted, and the caller retries the same bytes. ResourceExhausted if too much is queued or too
+  // many reports come per second. FailedPrecondition for a study that takes reports only from its
+  // relay.
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 
-  // Stores the next part of a batch of the study's relay (batch_receiver.h). Once all of it is
-  // stored it is opened and counted meanwhile, also after the study is sealed.
+  // Stores the next part of a batch of the study's relay (batch_receiver.h). A complete batch is
+  // opened and counted in the background, even after the study is sealed.
   virtual absl::StatusOr<BatchProgress> DeliverBatch(absl::string_view id,
                                                      const BatchPart& part) = 0;
 
-  // Builds a model, which is post-processing and may be repeated, also while the study is open. The
-  // first model of all reports of a sealed study is its final one; the model and that fact are
+  // Builds a model. That is post-processing: it may be repeated, and while the study is open too.
+  // The first model of all reports of a sealed study is its final one; the model and that fact are
   // stored in one step. FailedPrecondition while sealed reports of a sealed study wait, and below
-  // the study's minimum of reports, of those with the value that `options` may name. Builds nothing
-  // if `cancel` stops it.
+  // the study's minimum of reports (of those with the value that `options` may name). Builds
+  // nothing if `cancel` stops it.
   virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
                                                        absl::string_view model_id,
                                                        const EstimatorOptions& options,
@@ -198,10 +197,9 @@ class Studies {
   }
 
   // Breaks the reports of one tree down by its nodes. Like a model it is post-processing and may be
-  // repeated. FailedPrecondition as BuildModel() while sealed reports wait, and below the study's
-  // minimum of reports, once its sums were deleted,
-  // and while no report has answered in the tree; InvalidArgument for a tree that there is not, and
-  // as BreakDownTree().
+  // repeated. FailedPrecondition as BuildModel() while sealed reports wait, below the study's
+  // minimum of reports, after its sums were deleted, and while no report has answered in the tree.
+  // InvalidArgument for a tree that does not exist, and as BreakDownTree().
   virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
                                                 const CountsRequest& request) = 0;
 
@@ -210,28 +208,28 @@ class Studies {
   virtual absl::StatusOr<PublicSide> GetPublicSide(absl::string_view id) = 0;
 
   // Does what is due by the clock: seals studies whose time is over, retires those whose retention
-  // is over, writes the rejections counted since the last sweep, and looks for alarms. Call it
-  // every second or so. Returns the first error; the next sweep retries what failed.
+  // is over, writes the rejections since the last sweep, and looks for alarms. Call it about every
+  // second. Returns the first error; the next sweep retries what failed.
   //
   // It looks at a study's sums when its reports have grown by half since the last look, and once
-  // more when it is sealed: some fifty times for a billion reports, and no look is more likely to
-  // raise a false alarm than another.
+  // more when it is sealed. That makes about fifty looks for a billion reports, and each is equally
+  // likely to raise a false alarm.
   virtual absl::Status Sweep() = 0;
 
-  // Checks that what was counted at different places agrees (reconcile.h). Internal names the study
-  // and the numbers that differ. Waits for a turn between two groups of reports.
+  // Checks that counts kept in different places agree (reconcile.h). Internal names the study and
+  // the numbers that differ. Waits for a turn between two groups of reports.
   virtual absl::Status Reconcile() = 0;
 
-  // How many reports named no study since the process started. Reports of a study that was deleted
-  // while they waited are not among them.
+  // The number of reports since the process started that named no study. Excludes reports of a
+  // study that was deleted while they waited.
   virtual uint64_t ReportsOfNoStudy() const = 0;
 
-  // The memory of the reports that are queued or being stored.
+  // The memory of queued reports and of those being stored.
   virtual size_t QueuedBytes() const = 0;
-  // The bytes that relays' batches have taken of StudiesLimits::spool.
+  // The bytes that relays' batches take of StudiesLimits::spool.
   virtual uint64_t SpoolBytes() const = 0;
 
-  // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
+  // Rejects new reports with Unavailable and waits for the queued ones. Idempotent.
   virtual void Drain() = 0;
 };
 

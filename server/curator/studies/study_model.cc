@@ -36,7 +36,7 @@ bool UsesPublicLabels(const EstimatorOptions& options) {
   return true;
 }
 
-// `what` the study is asked for: "model" or "counts".
+// `what` is requested: "model" or "counts".
 absl::Status CheckNotRetired(const Study& study, absl::string_view what) {
   if (!study.Life().retired) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -56,7 +56,7 @@ absl::Status CheckHasPublicRows(const Study& study) {
                    "deleted ", study.definition().settings.retention_days, " days after sealing"));
 }
 
-// `kind` of reports: "accepted reports", ...
+// `kind` names the reports: "accepted reports", ...
 absl::Status CheckEnoughReports(const StudyInfo& info, uint64_t reports, absl::string_view kind,
                                 absl::string_view what) {
   if (reports >= info.settings.min_reports) return absl::OkStatus();
@@ -78,7 +78,7 @@ absl::Status CheckEnoughReportsWhere(const StudyInfo& info, const EstimatorOptio
       info, reports, absl::StrCat("accepted reports where ", options.where->ToString()), "model");
 }
 
-// Whether the study can tell which reports have the value that `options` say.
+// Checks that the study can tell which reports have the value that `options` name.
 absl::Status CheckTellsWhere(const Study& study, const EstimatorOptions& options) {
   if (!options.where) return absl::OkStatus();
   const StudyDefinition& definition = study.definition();
@@ -98,8 +98,8 @@ absl::Status CheckTellsWhere(const Study& study, const EstimatorOptions& options
   return absl::OkStatus();
 }
 
-// The batches that sums rest on which were read since `counted_before` were counted. None if there
-// are others of which reports may be among them: how few of those are accepted is not known yet.
+// The batches behind sums read since `counted_before` batches were counted. None if the sums may
+// include reports of other batches, whose number of accepted reports is not known yet.
 BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
   const bool has_stored = study.batches().has_stored();
   BatchSummary batches = study.batches().Summary(0);
@@ -107,8 +107,8 @@ BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
   return batches;
 }
 
-// What the study is as far as its sums go, asked before they are read: a sealed one takes no report
-// after that, unless its relay's still wait to be opened.
+// The state of the study's sums, which must be asked before reading them. A sealed study takes no
+// more reports, unless its relay's still wait to be opened; then this is kOpen.
 StudyState StateOfSums(const Study& study) {
   const StudyState state = study.Info().state;
   return study.batches().waiting() > 0 ? StudyState::kOpen : state;
@@ -121,7 +121,7 @@ absl::Status CheckTree(const Study& study, uint32_t tree) {
                                                  study.num_trees() - 1));
 }
 
-// Estimates each tree from its own sums, and collapses it where pruning left equal leaves.
+// Estimates each tree from its own sums and collapses leaves that pruning made equal.
 absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                                     const StudyProgress& progress, const Table& public_rows,
                                     const EstimatorOptions& options, Certificate certificate,
@@ -146,7 +146,7 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                        std::move(certificate));
 }
 
-// `sums` are those of the model forest.
+// `sums` must be those of the model forest.
 absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& definition,
                                                          const std::vector<SharedSums>& sums,
                                                          const Table& public_rows,
@@ -163,7 +163,7 @@ absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& 
   return counts;
 }
 
-// Leaves of numbers are between the ends of the terms' range, and become those of the target's.
+// Converts leaves of numbers from the terms' range to the target's bounds.
 absl::StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
                                     std::vector<std::vector<LeafPrediction>> leaves,
                                     Certificate certificate) {
@@ -193,13 +193,13 @@ absl::StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
   return EncodeValue(schema, *options.where);
 }
 
-// By tree, of all reports or, where the study is by a feature, of those with one value of it.
+// The sums by tree: of all reports or, where the study is by a feature, of those with one value.
 absl::StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
                                                 const StudyProgress& progress,
                                                 const EstimatorOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<EncodedValue> where,
                            WhereOf(*definition.terms->schema, options));
-  if (KeepsLabels(definition)) where.reset();  // which chooses among the reports themselves
+  if (KeepsLabels(definition)) where.reset();  // the value then selects reports, not sums
   std::vector<SharedSums> sums;
   for (size_t t = 0; t < progress.sums.size(); ++t) {
     sums.push_back(ModelSums(definition, t, progress.sums[t], where));
@@ -207,7 +207,7 @@ absl::StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definitio
   return sums;
 }
 
-// All features are public: trees boosted on the reports' labels, beside the public rows' forest.
+// For studies with all features public: boosts trees on the reports' labels over the public forest.
 absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
                                          const std::vector<SharedSums>& sums,
                                          const Table& public_rows, const SmoothBasis& basis,
@@ -248,13 +248,13 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
                        std::move(certificate));
 }
 
-// Every tree of a study by a feature begins with its values, so that how many reports have which is
-// known of all of them.
+// Every tree of a study by a feature begins with its values, so the number of reports with each
+// value is known over all trees.
 std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition,
                                                const StudyProgress& progress, uint32_t tree) {
   const Schema& schema = *definition.terms->schema;
   const absl::StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
-  if (!feature.ok()) return {};  // it is by none
+  if (!feature.ok()) return {};  // the study is by no feature
   const uint32_t copies = NumCopies(schema.features()[*feature]);
   std::vector<uint64_t> of_values(2 * (size_t{copies} - 1));
   for (size_t t = 0; t < progress.sums.size(); ++t) {
@@ -369,7 +369,7 @@ absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study&
                      .tree_reports = sums.reports};
   for (const SharedSums& of_tree : progress.sums) result.reports += of_tree->reports;
   const Tree& tree = (*definition.forest)[request.tree];
-  // A number's end is drawn as a tree is: it adds as much to the variance.
+  // The end of a number is drawn as a tree is, and adds as much to the variance.
   const bool several = progress.sums.size() > 1 || definition.terms->rounding.has_value();
   const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
   NoisyCounts counts =

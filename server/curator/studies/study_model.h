@@ -1,4 +1,4 @@
-// A model of a study: which may be asked for, and how it is estimated.
+// Models of a study: which requests are allowed, and how they are estimated.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
@@ -19,18 +19,18 @@
 
 namespace coppice::curator {
 
-// Returns the options that `asked` comes to. A study that ignores its public labels is estimated
-// from its reports alone; InvalidArgument for an estimator that cannot be, and for a value that the
-// schema does not have. FailedPrecondition if the study does not tell its reports apart by value.
+// Returns `asked`, adapted to the study. A study that ignores its public labels is estimated from
+// its reports alone. InvalidArgument for an estimator that needs them and for a value that the
+// schema lacks. FailedPrecondition if the study does not tell its reports apart by value.
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
 
-// FailedPrecondition if the study gives no model now, because its sums were deleted or it has too
-// few accepted reports.
+// FailedPrecondition if the study gives no model now: its sums were deleted or it has too few
+// accepted reports.
 absl::Status CheckGivesModel(const Study& study);
-// The same of counts.
+// The same check for counts.
 absl::Status CheckGivesCounts(const Study& study);
 
-// Returns `existing`, which has the id that was asked for, if the same request made it; else
+// Returns `existing`, the model with the requested id, if the same request made it; else
 // AlreadyExists.
 absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                             absl::string_view study,
@@ -46,19 +46,19 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
 // a reader verifies the promises; pruning may have taken leaves of those that devices answered in.
 void SetPromises(const StudyDefinition& definition, const Forest& forest, Certificate& certificate);
 
-// Estimates `study` from its current sums, with the certificate that says what the model cost and
-// assumed. Only kSmooth needs `basis`, that of the study's model forest and public rows. Asks
-// `cancel` before each tree, and in between. Where all features are public, `store` holds the
-// reports. FailedPrecondition if fewer than the study's minimum of reports have the value that
-// `options` say.
+// Estimates `study` from its current sums, with a certificate of what the model cost and assumed.
+// Only kSmooth needs `basis`, made from the study's model forest and public rows. Calls `cancel`
+// before each tree and in between. `store` holds the reports where all features are public.
+// FailedPrecondition if fewer than the study's minimum of reports have the value that `options`
+// name.
 absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel);
 
-// As Studies::GetPublicSide() says.
+// Errors as Studies::GetPublicSide().
 absl::StatusOr<PublicSide> LoadPublicSide(const storage::Store& store, const Study& study);
 
-// Breaks the current sums down as Studies::GetCounts() says; `store` holds the public rows.
+// Breaks the current sums down as Studies::GetCounts() does; `store` holds the public rows.
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
                                        const CountsRequest& request);
 

@@ -35,7 +35,7 @@ std::string HashRequest(const StudySpec& spec) {
   const PartitionOptions& partition = spec.partition;
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
   const std::string rows = EncodeRows(*spec.public_rows);
-  // The sizes keep the end of one part from passing for the start of the next.
+  // The sizes separate the parts, so the end of one cannot pass for the start of the next.
   const std::string rest = absl::StrCat(
       schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
       spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
@@ -57,7 +57,7 @@ std::string HashRequest(const StudySpec& spec) {
 
 namespace {
 
-// What devices round their numbers within, if there are any.
+// The range that devices round their numbers within; none for classes.
 absl::StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
   const std::optional<Target>& target = spec.public_rows->schema().target();
   if (!target.has_value()) {
@@ -84,7 +84,7 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const T
 }
 
 // A study's mechanism, and why it and the forest's size were chosen: "local_hashing: ...; 64 trees
-// of about 41 leaves, ...". The reason is empty for what the request gave.
+// of about 41 leaves, ...". The reason covers only what the request left open.
 struct MechanismDecision {
   MechanismKind mechanism;
   std::string reason;
@@ -118,7 +118,7 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
       .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
 }
 
-// The forest as devices get it.
+// The forest as devices receive it.
 absl::StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
                                      const Schema& schema) {
   if (partition.by_feature.empty()) return grown;

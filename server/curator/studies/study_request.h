@@ -1,4 +1,4 @@
-// From a request for a study to its definition: checks, the partition, the terms.
+// Makes a study's definition from a request: the checks, the partition, the terms.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
@@ -17,10 +17,10 @@ namespace coppice::curator {
 // InvalidArgument unless the ids are well formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
 
-// SHA-256 of everything that `spec` asks for, including its id, without its request id.
+// SHA-256 of everything that `spec` asks for, including its id and excluding its request id.
 std::string HashRequest(const StudySpec& spec);
 
-// Grows the partition and makes the study's definition under `id`. Asks `cancel` before each cell.
+// Grows the partition and makes the study's definition as `id`. Calls `cancel` before each cell.
 absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
                                                     int64_t created_unix_seconds,
                                                     const CancelCheck& cancel = {});

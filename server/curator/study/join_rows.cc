@@ -16,7 +16,7 @@
 namespace coppice::curator {
 namespace {
 
-// All features, in the form in which reports show public ones; of no tree, as all are public.
+// Encodes all features as reports encode public ones. Any tree will do, as all are public.
 std::string EncodeFeatures(const StudyDefinition& definition, RowView row) {
   return EncodePublicValues(*definition.terms->schema, definition.forest->front(), row);
 }

@@ -21,7 +21,7 @@ struct Wanted {
   uint64_t fitting = 0;  // reports
 };
 
-// The features that a report is about; nothing if it is about none.
+// The features of the report's row; nothing if they cannot be found.
 absl::StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
                                               const StudyDefinition& definition,
                                               absl::string_view public_values) {
@@ -85,12 +85,12 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
       .definition = study.definition(),
       .where = where,
       .fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1)};
-  // Those with one value are counted to the last, even if they do not fit.
+  // All reports with the value are counted, even if they do not fit.
   const uint64_t looked_at = where ? reports : std::min(reports, wanted.fitting);
   if (!where) labels.rows.Reserve(looked_at);
   uint64_t seen = 0;
   const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
-    // What was counted since, or does not fit, is not looked at.
+    // Skips reports that were counted later or do not fit.
     if (seen >= looked_at) return absl::OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));

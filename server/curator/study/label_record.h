@@ -1,11 +1,10 @@
-// The reports of studies whose features are all public: they are kept one by one, since any learner
-// may stand behind them (label_only.h). Nothing in a report is private but what its mechanism
-// hides.
+// The reports of studies whose features are all public. They are kept one by one, so that any
+// learner can be used (label_only.h). Only what the mechanism hides in a report is private.
 //
-// Guarantee  a record is written in the batch that counts its reports, and deleted with the study's
+// Guarantee  A record is written in the batch that counts its reports, and deleted with the study's
 //            sums.
 // Errors     LoadLabels(): DataLoss for records that do not hold the counted reports, or whose ids
-//            the study has no features of.
+//            have no features in the study.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
@@ -31,7 +30,7 @@ inline bool KeepsLabels(const StudyDefinition& definition) {
 }
 
 struct LabelReport {
-  // As the report showed them or, in a study that is joined by ids, the JoinId of its id.
+  // As the report showed them or, in a study that is joined by ids, its id's JoinId.
   absl::string_view public_values;
   absl::string_view payload;
   uint32_t column = 0;
@@ -42,15 +41,15 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports);
 struct StoredLabels {
   Table rows;  // without labels
   RowColumns margins;
-  uint64_t found = 0;  // with `where`: all that have the value, whether they fit or not
+  uint64_t found = 0;  // with `where`: all reports with the value, even beyond the limit
 };
 
-// Values of features that are held in memory at once, 12 bytes each: more reports than fit are left
+// The most feature values held in memory at once, 12 bytes each. Reports that do not fit are left
 // out, the last ones first.
 inline constexpr uint64_t kMaxLabelValues = uint64_t{1} << 27;
 
-// Loads those of the first `reports` counted that have the value `where`, or all of them; as many
-// as fit, in whole groups.
+// Loads the reports with the value `where`, or all, among the first `reports` counted; as many as
+// fit, in whole groups.
 absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
                                         uint64_t reports,
                                         const std::optional<EncodedValue>& where = std::nullopt);

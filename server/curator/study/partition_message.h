@@ -1,4 +1,4 @@
-// How a partition is grown, in messages and in stored studies.
+// Partition options in messages and in stored studies.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
 #define COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
@@ -11,8 +11,8 @@ namespace coppice::curator {
 
 v1::PartitionOptions ToProto(const PartitionOptions& options);
 
-// InvalidArgument for a rule or a criterion that this version does not know. The grower checks the
-// bounds of the numbers.
+// InvalidArgument for a rule or criterion that this version does not know. The grower checks the
+// numbers' bounds.
 absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
 
 }  // namespace coppice::curator

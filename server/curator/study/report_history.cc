@@ -27,7 +27,7 @@ void ReportHistory::Add(const StepOutcomes& outcomes, int64_t steady_seconds) {
 ReportSteps ReportHistory::Read(int64_t steady_seconds, int64_t unix_seconds) {
   const MutexLock lock(mutex_);
   const uint32_t last = StepAt(steady_seconds);
-  // Two clocks of whole seconds differ by one now and then: the steps keep their names.
+  // Two clocks of whole seconds differ by one at times; the steps' names ignore that.
   const int64_t begun_unix_seconds = unix_seconds - (steady_seconds - begun_);
   if (std::abs(begun_unix_seconds - begun_unix_seconds_) > 1) {
     begun_unix_seconds_ = begun_unix_seconds;

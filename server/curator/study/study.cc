@@ -227,7 +227,7 @@ StudyInfo Study::Info() const {
   info.alarms_at_last_look = last_alarms_;
   for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
   info.relay = RelayInfo();
-  info.received = received();  // after what was answered, so never below it
+  info.received = received();  // read after the answered counts, so never below them
   return info;
 }
 

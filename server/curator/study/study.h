@@ -1,4 +1,4 @@
-// One study in memory: what is fixed when it is made, and what its reports have come to.
+// One study in memory: its fixed definition and the progress of its reports.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_H_
@@ -35,7 +35,7 @@
 
 namespace coppice::curator {
 
-// What is fixed when a study is made.
+// The part of a study that is fixed when it is made.
 struct StudyDefinition {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const std::string> terms_bytes;
@@ -43,10 +43,10 @@ struct StudyDefinition {
   std::shared_ptr<const PackedForest> packed_forest;  // as devices fetch it
   Fingerprint fingerprint{};
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one per tree
-  std::vector<ConsistentCounter> counters{};  // one per tree where features are public, else none
+  std::vector<ConsistentCounter> counters{};  // one per tree where features are public, else empty
   PartitionOptions partition;
-  // What models are estimated on: the forest or, where it is by a feature, what stands behind the
-  // values (partition/by_value.h), with counters of its own.
+  // The forest that models are estimated on: `forest` or, for a study by a feature, the trees
+  // behind its values (partition/by_value.h), which have counters of their own.
   std::shared_ptr<const Forest> model_forest;
   std::vector<ConsistentCounter> counters_behind_values{};
   int64_t created_unix_seconds = 0;
@@ -54,28 +54,28 @@ struct StudyDefinition {
   uint64_t public_rows = 0;
   StudySettings settings{};
   std::string request_id;
-  std::string request_hash;  // SHA-256 of what the request asked for
+  std::string request_hash;  // SHA-256 of the request's content
   std::string owner{};       // as in StudySpec
 };
 
-// Makes the definition that follows from the terms' bytes, the forest and how it was made; the
-// caller fills in the rest. InvalidArgument if the terms are not valid or need more than kMaxSums
-// sums, or if the trees do not begin with the values that `partition` says; DataLoss if the forest
-// is not the one that the terms stand for.
+// Makes the definition from the terms' bytes, the forest and how it was made; the caller fills in
+// the rest. InvalidArgument if the terms are not valid or need more than kMaxSums sums, or if the
+// trees do not begin with the values that `partition` names; DataLoss if the forest is not the one
+// that the terms stand for.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
                                                     PartitionOptions partition);
 
-// How many sums a tree of the study has.
+// The number of sums of one of the study's trees.
 size_t SumSize(const StudyDefinition& definition, size_t tree);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 
-// How many reports were answered, by two counts that must agree, and how many failed.
+// The number of answered reports, by two counts that must agree, and of failed ones.
 struct Counts {
   Outcomes outcomes{};    // by ReportOutcome, counted one by one
   uint64_t answered = 0;  // counted by the sizes of their batches
-  uint64_t failed = 0;    // in batches that failed as a whole and count nowhere else; not stored
+  uint64_t failed = 0;    // in batches that failed as a whole; counted nowhere else, not stored
 
   uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
   uint64_t Sum() const;  // over all outcomes
@@ -83,8 +83,8 @@ struct Counts {
 };
 using SharedSums = std::shared_ptr<const TreeSums>;
 
-// The counter of one tree of the model forest, where features are public; and what the tree's sums
-// are by it, of all reports or of those with one value of the feature that the study is by.
+// The counter of one tree of the model forest, where features are public; and that tree's sums, of
+// all reports or of those with one value of the feature that the study is by.
 const ConsistentCounter& ModelCounter(const StudyDefinition& definition, size_t tree);
 SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const SharedSums& sums,
                      const std::optional<EncodedValue>& where = std::nullopt);
@@ -104,8 +104,8 @@ StudyProgress NoProgress(const StudyDefinition& definition);
 // Threads  safe to share.
 class ReportRate {
  public:
-  // Takes all of `reports`, or none. A second that comes again because the clock was set back
-  // starts from zero, as every second does.
+  // Takes all of `reports` or none. Every second starts from zero, even one that comes again
+  // because the clock was set back.
   bool Take(uint64_t reports, uint64_t limit, int64_t unix_seconds) {
     const MutexLock lock(mutex_);
     if (unix_seconds != second_) taken_ = 0;
@@ -123,8 +123,8 @@ class ReportRate {
 
 // A study: its definition, its progress, and the tickets that it has counted.
 //
-// Guarantee  What one call of Progress() returns belongs together: it is the state after one group
-//            of reports was committed and before the next.
+// Guarantee  The result of one Progress() call is consistent: it is the state after one group of
+//            reports was committed and before the next.
 // Threads    safe to share. Only the committer changes it (intake.h).
 class Study {
  public:
@@ -134,82 +134,80 @@ class Study {
   const std::string& id() const { return definition_.terms->study; }
   uint32_t num_trees() const { return static_cast<uint32_t>(definition_.mechanisms.size()); }
 
-  // Returns kAccepted if the study takes reports, else the reason for rejection. It does not look
-  // at the clock: a study that IsOver() must be sealed durably before anyone hears that it is, so
-  // that setting the clock back cannot reopen it.
+  // Returns kAccepted if the study takes reports, else the reason for rejection. Ignores the clock:
+  // a study that IsOver() must be sealed durably before anyone hears of it, so that setting the
+  // clock back cannot reopen it.
   ReportOutcome AdmissionOutcome() const;
-  // The same for reports that were stored before they were judged: only a study that is deleted or
-  // retired rejects them.
+  // The same for reports that were stored before they were judged: only a deleted or retired study
+  // rejects them.
   ReportOutcome AdmissionOfStored() const;
-  // FailedPrecondition once the study is sealed, and before it has features of any id where it is
-  // joined by ids: its devices would spend their epsilon on reports that it refuses.
-  // InvalidArgument unless there is one submission token a ticket where it asks for them, and none
-  // where it does not.
+  // FailedPrecondition if the study is sealed, or joined by ids and without features of any id:
+  // devices would spend their epsilon on reports that the study rejects. InvalidArgument unless
+  // there is one submission token per ticket if the study requires them, else none.
   absl::Status CheckGivesTickets(size_t tickets, size_t tokens) const;
-  // Whether the time that the study was given is over.
+  // Whether the study's time is over.
   bool IsOver(int64_t now_unix_seconds) const;
-  // Whether its retention is over, and what was retained is still there.
+  // Whether its retention is over and the retained data is still there.
   bool IsDueToRetire(int64_t now_unix_seconds) const;
   StudyLife Life() const;
-  // The life that follows once IsOver().
+  // The life that follows when IsOver().
   StudyLife LifeOnceOver() const;
   SharedSums SumsOf(uint32_t tree) const;
   Counts CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
   // Computes the alarms of the current sums; none below the minimum of reports. Costs as much as an
-  // estimate (alarms.h), and holds no lock meanwhile.
+  // estimate (alarms.h). Holds no lock meanwhile.
   std::vector<Alarm> Alarms() const;
-  // Computes them if a look is due (studies.h), and shows them in Info() from then on. One thread
-  // at a time.
+  // Computes the alarms if a look is due (studies.h); Info() shows them from then on. Must be
+  // called by one thread at a time.
   void LookForAlarms();
 
-  // Counts reports as they are taken in; everything else is counted when they are answered.
+  // Counts reports at intake; all other counts are made when reports are answered.
   void AddReceived(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
-  // Replaces the sums of each tree where `sums` is not null, and adds to the counts and the
-  // history.
+  // Replaces the sums of each tree whose entry in `sums` is not null, and adds to the counts and
+  // the history.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
-  // The reports over the time since this was made, in steps that the wall clock names.
+  // The reports since this object was made, in steps that the wall clock names.
   ReportSteps ReportsOverTime(int64_t now_unix_seconds);
-  // Its sealing keys, where reports come through a relay; null elsewhere, and once its retention is
-  // over.
+  // The sealing keys of a study with a relay. Null for other studies, and after the retention.
   std::shared_ptr<const SealingKeys> sealing_keys() const;
-  // Once they are stored.
+  // Called after the keys are stored.
   void SetSealingKeys(SealingKeys keys);
-  // What devices are told of the study under the curator's signature, but for the key that signs.
-  // All of it is fixed when the study is made but for the sealing key, which makes the sequence.
+  // What the curator tells devices of the study under its signature, except the key that signs. All
+  // of it is fixed when the study is made, except the sealing key, which sets the sequence.
   Manifest MakeManifest() const;
 
-  // Its relay's batches; there are none where reports come from devices themselves.
+  // The batches of its relay; empty if reports come directly from devices.
   StudyBatches& batches() { return batches_; }
   const StudyBatches& batches() const { return batches_; }
-  // FailedPrecondition while the study is sealed and some of its reports wait to be opened: what it
-  // has counted is neither all of it nor still open.
+  // FailedPrecondition while the study is sealed and some of its reports wait to be opened: its
+  // counts are neither final nor still open.
   absl::Status CheckNoneWaits() const;
 
-  // Goes on to the next life once that is stored. A sealed study drops its spent tickets, unless a
-  // batch needs them yet, and its answered ids, a retired one its sums, the number of joined rows
-  // and its sealing keys.
+  // Moves on to the next life, which must be stored. A sealed study drops its spent tickets, unless
+  // a batch still needs them, and its answered ids; a retired one its sums, the number of joined
+  // rows and its sealing keys.
   void Advance(StudyLife life);
   void MarkDeleted();
 
-  // How many ids it has features of, where it is joined by them.
+  // The number of ids with features, in a study that is joined by ids.
   uint64_t join_rows() const { return join_rows_.load(std::memory_order_relaxed); }
   void SetJoinRows(uint64_t rows) { join_rows_.store(rows, std::memory_order_relaxed); }
 
-  // The next five belong to the committer alone. The tickets counted so far:
+  // Only the committer may use the next five. The tickets counted so far:
   SpentTickets& spent() { return spent_; }
-  // Of a sealed study whose last batch is counted.
+  // Drops the spent tickets of a sealed study whose last batch is counted.
   void DropSpentOnceCounted();
-  // The ids counted so far, where it is joined by them: 17 bytes each, in a table at least 7/16
-  // full. A sealed study has none.
+  // The ids counted so far in a study that is joined by ids: 17 bytes each, in a table at least
+  // 7/16 full. Empty in a sealed study.
   absl::flat_hash_set<JoinId>& answered_ids() { return answered_ids_; }
-  // A group could not be stored, and the store may hold some of its effects that memory does not:
-  // the next group must write everything about this study again.
+  // A group could not be stored, and the store may hold effects of it that memory lacks: the next
+  // group must write everything about this study again.
   bool store_is_behind = false;
-  // Some rejections are counted here and not in the store.
+  // Some rejections are counted in memory and not in the store.
   bool counts_are_behind = false;
 
  private:
@@ -221,7 +219,7 @@ class Study {
   StudyProgress progress_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const std::vector<Alarm>> last_alarms_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const SealingKeys> sealing_keys_ ABSL_GUARDED_BY(mutex_);
-  // What the last look saw; for LookForAlarms() alone.
+  // The state at the last look; only LookForAlarms() uses it.
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;

@@ -28,7 +28,7 @@ uint64_t SumOf(const OutcomeCounts& outcomes) {
   return std::accumulate(outcomes.begin(), outcomes.end(), uint64_t{0});
 }
 
-// Whether the numbers are ones that a batch in its state has.
+// Whether the numbers are possible for a batch in its state.
 bool AddsUp(const RelayBatch& batch) {
   if (batch.received > batch.header.reports || batch.judged > batch.received ||
       SumOf(batch.outcomes) != batch.judged) {
@@ -59,8 +59,8 @@ absl::Status ReadCounts(absl::string_view key, const v1::BatchRecord& record,
   return absl::OkStatus();
 }
 
-// How many reports hide one of the batch, for all that is known of it. The curator has seen reports
-// of every batch, counted or not; how few would be accepted is known once they are counted.
+// How many reports hide one of the batch, as far as is known. The curator has seen reports of every
+// batch, counted or not; how few of them are accepted is known only after counting.
 uint64_t CrowdOf(const RelayBatch& batch) {
   if (batch.state != BatchState::kCounted) return batch.header.reports;
   return batch.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];

@@ -1,4 +1,4 @@
-// What a relayed study has of its relay's batches, besides their reports.
+// A relayed study's records of its relay's batches, without the reports.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_BATCHES_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_BATCHES_H_
@@ -25,78 +25,78 @@
 
 namespace coppice::curator {
 
-// A batch, and how far it has come.
+// A batch and its progress.
 struct RelayBatch {
   Sha256Digest id{};  // of the header's bytes
   BatchHeader header{};
   Signature signature{};
   BatchState state = BatchState::kReceiving;
-  uint64_t received = 0;  // reports that are on disk, or were before they were judged
-  uint64_t judged = 0;    // of these, that are opened, judged and out of the spool
-  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // those, by ReportOutcome
-  int64_t created_unix_seconds = 0;                     // when its first part came
-  // Of the last report received. Not stored: a batch that was loaded has none, and looks it up.
+  uint64_t received = 0;  // reports that are on disk, or were until they were judged
+  uint64_t judged = 0;    // of these, opened, judged and removed from the spool
+  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // of the judged, by ReportOutcome
+  int64_t created_unix_seconds = 0;                     // when its first part arrived
+  // The last report's ticket. Not stored, so a loaded batch must look it up.
   std::optional<std::string> last_ticket{};
 
-  // Nobody sends the rest of it any more: the study was sealed before it had come as a whole.
+  // Nobody sends the rest: the study was sealed before the whole batch had arrived.
   bool is_dropped() const { return state == BatchState::kBroken && received < header.reports; }
-  // In the spool. What is not judged of a broken batch is dropped.
+  // Reports in the spool. A broken batch's unjudged reports are dropped.
   uint64_t waiting() const { return state == BatchState::kBroken ? 0 : received - judged; }
-  // That the spool has room for: those, and those that are to come.
+  // Reports that the spool keeps room for: those waiting and those still to come.
   uint64_t reserved() const { return state == BatchState::kBroken ? 0 : header.reports - judged; }
 };
 
-// What is left of a batch that had not come as a whole once its reports are dropped.
+// The record that remains of an incomplete batch after its reports are dropped.
 RelayBatch Dropped(RelayBatch batch);
 
 std::string EncodeBatch(const RelayBatch& batch);
-// DataLoss, naming the key, if it does not parse, belongs elsewhere or does not add up.
+// DataLoss, naming the key, if the record does not parse, belongs elsewhere or does not add up.
 absl::StatusOr<RelayBatch> DecodeBatch(absl::string_view study, absl::string_view key,
                                        absl::string_view bytes);
 
 // The batches of one study.
 //
-// Guarantee  there is one batch a deal. Memory follows the store: whoever changes a batch calls
-//            Set() once that is stored.
+// Guarantee  There is one batch per deal. Memory follows the store: call Set() after the changed
+//            batch is stored.
 // Threads    safe to share; one thread at a time changes a batch, and one at a time adds any.
 //            receiving() comes first: its holder may wait for the committer (intake.h), but neither
-//            the committer nor who counts reports may take it.
-// Units      some 400 bytes a batch, and there are at most kMaxBatches.
+//            the committer nor a thread that counts reports may take it.
+// Units      About 400 bytes per batch, of which there are at most kMaxBatches.
 class StudyBatches {
  public:
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxReceiving = 16;
 
-  // Reads what the store has. DataLoss as DecodeBatch(), and for two batches of one deal.
+  // Reads the stored batches. DataLoss as DecodeBatch(), and for two batches of one deal.
   absl::Status Load(const storage::Store& store, absl::string_view study);
 
   // Adds the batch, or replaces the one of its deal.
   void Set(const RelayBatch& batch);
-  // The same, but adds nothing: the study may have forgotten the batch meanwhile.
+  // Replaces the batch of its deal; does nothing if the study has forgotten it meanwhile.
   void Replace(const RelayBatch& batch);
-  // Forgets these.
+  // Removes these batches.
   void Forget(absl::Span<const RelayBatch> batches);
 
-  // At most one comes of a deal.
+  // The batch of a deal; each deal has at most one.
   std::optional<RelayBatch> OfEpoch(const EpochId& epoch) const;
   std::vector<RelayBatch> InState(BatchState state) const;  // in the order of their first parts
   size_t size() const;
 
-  // In totals, with at most `newest` batches.
+  // Totals of all batches, and the `newest` ones.
   BatchSummary Summary(size_t newest) const;
   // Reports in the spool.
   uint64_t waiting() const;
-  // Reports that the spool has room for. Costs the same however many batches there are.
+  // Reports that the spool keeps room for, in constant time.
   uint64_t reserved() const;
-  // Whether batches have come as a whole and are not counted as a whole.
+  // Whether there are complete batches that are not fully counted.
   bool has_stored() const;
 
-  // Held while a part of a batch is stored, and by who must not find one being stored. Devices and
-  // operators wait for its holder, so a relay's call only tries to take it, and reads no batch as a
-  // whole while it holds it.
+  // Held while a part of a batch is stored, and by callers that must exclude that. Devices and
+  // operators wait for the holder, so a relay's call only tries to take it and reads no whole batch
+  // while holding it.
   Mutex& receiving() { return receiving_; }
 
-  // Whether this call checks the root of the deal's batch from now on: false while another does.
+  // Claims the check of the root of the deal's batch. False while another call has it.
   bool BeginCheck(const EpochId& epoch);
   void EndCheck(const EpochId& epoch);
 

@@ -1,4 +1,4 @@
-// The life of a study, and its steps.
+// The life of a study and the steps that it takes.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_LIFE_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_LIFE_H_
@@ -11,21 +11,21 @@
 
 namespace coppice::curator {
 
-// How far a study has come: open -> sealed -> built, one way.
+// The stage of a study: open -> sealed -> built, one way.
 //
-// Guarantee  The functions below are the only steps, and none is taken twice: each returns the life
-//            that it was given if its step does not apply.
+// Guarantee  The functions below are the only steps, and each takes effect once: a step that does
+//            not apply returns the life unchanged.
 struct StudyLife {
   StudyState state = StudyState::kOpen;
   int64_t sealed_unix_seconds = 0;
   bool expired = false;     // sealed because its time was over
-  std::string final_model;  // the first that was built after sealing; set if built
+  std::string final_model;  // the first model built after sealing; set if built
   bool retired = false;     // its sums, public rows and spent tickets are deleted
 
   bool operator==(const StudyLife&) const = default;
 };
 
-// The operator seals it.
+// The operator seals the study.
 inline StudyLife Sealed(StudyLife life, int64_t unix_seconds) {
   if (life.state != StudyState::kOpen) return life;
   life.state = StudyState::kSealed;
@@ -33,7 +33,7 @@ inline StudyLife Sealed(StudyLife life, int64_t unix_seconds) {
   return life;
 }
 
-// Its time is over. However late that is noticed, it is sealed as of `expires_unix_seconds`.
+// The study's time is over. Even if noticed late, it is sealed as of `expires_unix_seconds`.
 inline StudyLife Expired(StudyLife life, int64_t expires_unix_seconds) {
   if (life.state != StudyState::kOpen) return life;
   life = Sealed(std::move(life), expires_unix_seconds);
@@ -41,7 +41,7 @@ inline StudyLife Expired(StudyLife life, int64_t expires_unix_seconds) {
   return life;
 }
 
-// A model of all its reports was built.
+// A model of all the study's reports was built.
 inline StudyLife Built(StudyLife life, std::string model) {
   if (life.state != StudyState::kSealed) return life;
   life.state = StudyState::kBuilt;
@@ -49,7 +49,7 @@ inline StudyLife Built(StudyLife life, std::string model) {
   return life;
 }
 
-// Its retention is over. It stays sealed or built.
+// The study's retention is over. It stays sealed or built.
 inline StudyLife Retired(StudyLife life) {
   life.retired = life.state != StudyState::kOpen;
   return life;

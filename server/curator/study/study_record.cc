@@ -24,7 +24,7 @@
 namespace coppice::curator {
 namespace {
 
-// A record holds a state by its number on the wire.
+// Records store a state by its number on the wire.
 static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
@@ -71,7 +71,7 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
                    .retired = record.retired()};
 }
 
-// The tree's number is the last part of the key of its sums.
+// The last part of the key of a tree's sums is the tree's number.
 absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
   uint32_t tree = 0;
   if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
@@ -80,7 +80,7 @@ absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, 
   return tree;
 }
 
-// Replaces the sums that have a record; a tree without reports has none.
+// Replaces the sums that have a record; trees without reports have none.
 absl::Status LoadSums(const storage::Store& store, absl::string_view id,
                       std::vector<SharedSums>& sums) {
   return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
@@ -110,7 +110,7 @@ absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& r
     }
     counts.outcomes[rejected.outcome()] = rejected.reports();
   }
-  // Older records do not say how many were answered.
+  // Older records lack the number of answered reports.
   counts.answered = record.received() == 0 ? counts.Sum() : record.received();
   if (counts.answered != counts.Sum()) {
     return storage::CorruptRecord(
@@ -156,8 +156,8 @@ absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTi
   return absl::OkStatus();
 }
 
-// Before format 3 a record held ids, of tickets that are refused now. They are read as if they were
-// serials, since only their number still matters: it must be that of the reports.
+// Before format 3 a record held the ids of tickets, which are rejected now. They are read as if
+// they were serials: only their number still matters, which must equal the reports'.
 absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
   if (bytes.size() % kTicketIdBytes != 0)
     return storage::CorruptRecord(key, "ends inside a ticket");
@@ -179,7 +179,7 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl:
   return spent;
 }
 
-// Of a study that still looks tickets up.
+// Loads the spent tickets of a study that still looks tickets up.
 absl::Status LoadSpent(const storage::Store& store, Study& study) {
   if (study.Life().state != StudyState::kOpen && !study.batches().has_stored()) {
     return absl::OkStatus();
@@ -203,7 +203,7 @@ absl::Status LoadSealingKeys(const storage::Store& store, Study& study) {
   return absl::OkStatus();
 }
 
-// How many rows the study joins and, while it is open, which ids were counted.
+// Loads the number of joined rows and, while the study is open, the counted ids.
 absl::Status LoadJoined(const storage::Store& store, Study& study) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
   study.SetJoinRows(rows);
@@ -331,7 +331,7 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
 
 namespace {
 
-// Whether the label of a row is one.
+// Appends the row. Returns false if its label is not valid.
 bool AppendLabelled(const v1::PublicRowsRecord& record, size_t row, RowView values, Table& table) {
   const auto at = static_cast<int>(row);
   if (const std::optional<Target>& target = table.schema().target()) {

@@ -1,4 +1,4 @@
-// The records of a study, written and read back. docs/storage.md has their format.
+// Writes and reads the records of a study. docs/storage.md has their format.
 //
 // Errors  DataLoss for a record that does not parse or does not fit the others, naming its key.
 //         Nothing is repaired or skipped.
@@ -26,7 +26,7 @@ std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);
 std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
-// The request that made a study. Request ids are each owner's own.
+// The request that made a study. Request ids are separate for each owner.
 struct StudyOrigin {
   std::string owner{};
   std::string request_id{};
@@ -40,12 +40,12 @@ std::string EncodeTombstone(const StudyOrigin& origin, int64_t deleted_unix_seco
 absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
 
 // Loads the study whose StudyRecord is `bytes`, with its counts and sums, and with its spent
-// tickets if it is open.
+// tickets while it is open or has stored batches.
 absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
                                                  absl::string_view bytes);
 // Loads the study's public rows.
 absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
-// Returns the request that a tombstone keeps.
+// Returns the request that a tombstone names.
 absl::StatusOr<StudyOrigin> DecodeTombstone(absl::string_view id, absl::string_view bytes);
 
 }  // namespace coppice::curator

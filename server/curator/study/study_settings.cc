@@ -15,7 +15,7 @@
 namespace coppice::curator {
 namespace {
 
-// A model of no report says only what the public rows say, so that must be asked for.
+// A model of no reports says only what the public rows say, so it must be requested.
 constexpr uint64_t kDefaultMinReports = 1;
 
 constexpr uint32_t kMillionths = 1'000'000;
@@ -69,7 +69,7 @@ absl::StatusOr<RelaySettings> FromProto(const v1::RelaySettings& proto) {
                                          : proto.delta_atto()};
 }
 
-// A token fixes its ticket, so the curator that gave it would know whose the report is.
+// A token fixes its ticket, so the curator that gave the token would know whose the report is.
 absl::Status CheckNoTokens(const v1::StudySettings& proto) {
   if (!proto.require_submission_token()) return absl::OkStatus();
   return FieldError("settings.require_submission_token",

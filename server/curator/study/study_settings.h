@@ -1,8 +1,8 @@
-// What an operator asks of a study besides its terms and its partition.
+// The operator's settings of a study besides its terms and its partition.
 //
-// To add a setting: a field here, in study_settings.cc and in StudySettings of study.proto, a line
-// in client/cli/terminal/study_settings.cc, and the place that acts on it. Requests, records and
-// answers carry the settings whole, so nothing else names them.
+// To add a setting, add a field here, in study_settings.cc and in StudySettings of study.proto, a
+// line in client/cli/terminal/study_settings.cc, and the code that acts on it. Requests, records
+// and answers carry the settings whole, so nothing else names them.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
@@ -21,12 +21,12 @@ class StudySettings;
 
 namespace coppice::curator {
 
-// How a study takes reports from a relay, and what is promised of that.
+// How a study takes reports from a relay, and the bound promised for it.
 struct RelaySettings {
-  PublicKey relay_key{};              // batches are taken under its signature alone
-  uint64_t min_batch = 0;             // fewest reports of a batch: kLeastMinBatch or more
-  uint32_t dishonest_millionths = 0;  // the share of a batch that is assumed not to be honest
-  // Of the promise towards the curator, in 1e-18; at least 1, at most a tenth of one in min_batch.
+  PublicKey relay_key{};              // batches must carry its signature
+  uint64_t min_batch = 0;             // least reports of a batch; at least kLeastMinBatch
+  uint32_t dishonest_millionths = 0;  // the share of a batch assumed dishonest
+  // Delta of the bound against the curator, in 1e-18; at least 1, at most 1 / (10 min_batch).
   uint64_t delta_atto = 0;
 
   bool operator==(const RelaySettings&) const = default;
@@ -35,11 +35,11 @@ struct RelaySettings {
 inline constexpr uint64_t kDefaultRelayDeltaAtto = 10'000'000'000;
 
 struct StudySettings {
-  uint64_t min_reports = 0;               // fewest accepted reports that a model is built from
+  uint64_t min_reports = 0;               // least accepted reports that a model is built from
   int64_t expires_unix_seconds = 0;       // when the study seals itself; 0: never
   uint32_t retention_days = 0;            // from sealing to the deletion of its sums; 0: never
-  bool require_submission_token = false;  // tickets are given for submission tokens only
-  // Set: reports come through this relay, and in no other way.
+  bool require_submission_token = false;  // tickets are given only for submission tokens
+  // If set, reports come only through this relay.
   std::optional<RelaySettings> relay{};
 
   bool operator==(const StudySettings&) const = default;
@@ -47,20 +47,20 @@ struct StudySettings {
 
 v1::StudySettings ToProto(const StudySettings& settings);
 
-// InvalidArgument for a value that no study can have, or a setting that this version does not know:
-// a study is never made without something that was asked of it. A relay's delta of 0 becomes
-// kDefaultRelayDeltaAtto, or the most that it may be.
+// InvalidArgument for a value that no study can have and for a setting that this version does not
+// know, so no study is made without something that was requested. A relay's delta of 0 becomes
+// kDefaultRelayDeltaAtto, or the largest allowed if that is less.
 absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
 
-// InvalidArgument unless a study made now would be open. A request that has made its study already
+// InvalidArgument unless a study made now would be open. A request that has already made its study
 // is not checked again.
 absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds);
 
-// InvalidArgument if the study's relay would be the curator itself, which hides nothing from it.
+// InvalidArgument if the relay would be the curator itself, from which it could hide nothing.
 absl::Status CheckAnotherParty(const StudySettings& settings, const PublicKey& curator);
 
-// The settings as part of what a request asked for, whose hash is stored. A setting that was added
-// later must not show while it has its default, or requests made before would no longer match.
+// The settings' part of a request's stored hash. A setting that was added later must not show while
+// it has its default, or earlier requests would no longer match.
 std::string CanonicalText(const StudySettings& settings);
 
 }  // namespace coppice::curator

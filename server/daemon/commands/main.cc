@@ -1,4 +1,4 @@
-// coppiced, the curator's daemon: which command it is, and what its libraries log.
+// coppiced, the curator's daemon: selects the command and the logging of its libraries.
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -18,7 +18,7 @@
 namespace coppice::daemon {
 namespace {
 
-// Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
+// Logs where gRPC complained about a socket or a handshake, but not its text, which holds
 // addresses.
 const Log* library_log = nullptr;
 void LogFromGrpc(gpr_log_func_args* args) {
@@ -26,7 +26,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
                      {{"source", absl::StrCat(args->file, ":", args->line)}});
 }
 
-// The same of protobuf, whose words name fields of requests: a client decides how many there are.
+// The same for protobuf, whose text names fields of requests: clients decide how many lines come.
 void LogFromProtobuf(google::protobuf::LogLevel level, const char* file, int line,
                      const std::string& message) {
   const std::string source = absl::StrCat(file, ":", line);
@@ -37,9 +37,9 @@ void LogFromProtobuf(google::protobuf::LogLevel level, const char* file, int lin
 }
 
 int Main(int argc, const char* const* argv) {
-  umask(S_IRWXG | S_IRWXO);                  // whatever is made here holds rows, keys or tokens
-  google::protobuf::SetLogHandler(nullptr);  // what reads messages reports what it cannot read
-  // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
+  umask(S_IRWXG | S_IRWXO);                  // new files may hold rows, keys or tokens
+  google::protobuf::SetLogHandler(nullptr);  // readers report parse errors themselves
+  // Debian's Abseil checks every lock for deadlocks, gRPC's included, which slows small calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
   if (argc > 1 && absl::string_view(argv[1]) == "key-file")

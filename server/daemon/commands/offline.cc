@@ -40,7 +40,7 @@ struct OfflineFlags {
   std::string store;
   std::string data_dir;
   std::string folder;  // --backup, --to, --from
-  std::string to;      // of copy
+  std::string to;      // for copy
   std::string owner;
   std::vector<std::string> resources = {"*"};
   std::string key_file;
@@ -58,7 +58,7 @@ std::string TimeText(int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
-// What is being read, in a line that is rewritten; nothing unless stderr is a terminal.
+// Shows what is being read, in a line that is rewritten; does nothing unless stderr is a terminal.
 class Line {
  public:
   Line() : visible_(isatty(STDERR_FILENO) != 0) {}
@@ -126,8 +126,8 @@ void PrintBackup(const OfflineFlags& flags, const storage::StoreBackup& backup) 
             << backup.bytes << " bytes in " << backup.files << " files\n";
 }
 
-// The data directory of a command that works on files alone; InvalidArgument with `instead` if the
-// store is a database.
+// The data directory for a command that works on files. InvalidArgument with the advice `instead`
+// if the store is a database.
 absl::StatusOr<std::string> DataDirOf(const OfflineFlags& flags, absl::string_view instead) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
                            LocationOf(flags.store, flags.data_dir));
@@ -136,7 +136,7 @@ absl::StatusOr<std::string> DataDirOf(const OfflineFlags& flags, absl::string_vi
       "--store is in PostgreSQL, and this works on the files of a data directory: ", instead));
 }
 
-// NotFound if there is no store, so that none is made.
+// NotFound if there is no store, so that none is created.
 absl::Status CheckHoldsStore(const storage::StoreLocation& location) {
   if (location.is_postgres()) {
     return storage::OpenPostgresStoreForReading(location.address()).status();
@@ -147,7 +147,7 @@ absl::Status CheckHoldsStore(const storage::StoreLocation& location) {
   return absl::NotFoundError(absl::StrCat(location.address(), " holds no store"));
 }
 
-// Each returns the exit code.
+// Each command returns the exit code.
 
 absl::StatusOr<int> Check(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
@@ -196,7 +196,7 @@ absl::StatusOr<int> Backup(const OfflineFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                            storage::OpenRocksDbStore(data_dir));
   COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
-  // As it is on the disk: what is sealed stays so, and no key is needed.
+  // Copies what is on disk: sealed records stay sealed, and no key is needed.
   COPPICE_RETURN_IF_ERROR(vault::CheckNotHalfSealed(*store));
   const Line line;
   const maintenance::ProgressCallback tell = line.Progress();
@@ -321,7 +321,7 @@ void AddKeyFile(CLI::App& app, OfflineFlags& flags) {
       ->type_name("FILE");
 }
 
-// A command with its flags. CLI11's `app` holds pointers into `flags`.
+// Adds a command's flags to `app`, which keeps pointers into `flags`.
 Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) {
   app.add_flag("--json", flags.json, "Print one JSON object a line");
   if (name == "check") {

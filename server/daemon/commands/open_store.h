@@ -1,4 +1,4 @@
-// How coppiced opens its store: where it lies, the key file, and what the log says of both.
+// Opens coppiced's store: finds it, reads the key file, and logs both.
 
 #ifndef COPPICE_SERVER_DAEMON_COMMANDS_OPEN_STORE_H_
 #define COPPICE_SERVER_DAEMON_COMMANDS_OPEN_STORE_H_
@@ -16,24 +16,24 @@
 
 namespace coppice::daemon {
 
-// The keys of --key-file, none without it. The error names the flag.
+// The keys of --key-file; none without it. Errors name the flag.
 absl::StatusOr<std::optional<vault::KeyFile>> LoadKeyFile(const std::string& path);
 
-// FailedPrecondition that names the flag, if the store's data directory can neither be used nor
-// made. Changes nothing, and asks no database.
+// FailedPrecondition, naming the flag, if the store's data directory can neither be used nor made.
+// Changes nothing, and calls no database.
 absl::Status CheckLocation(const DaemonFlags& flags);
 
 // InvalidArgument if the file `path` of `flag` is inside the data directory or the folder of
-// backups: it would be lost, copied and restored with what it is kept apart from.
+// backups: it would be lost, copied and restored together with the data that it protects.
 absl::Status CheckOutsideStore(absl::string_view flag, const std::string& path,
                                const DaemonFlags& flags);
 
-// Opens the daemon's store, sealed if there is a key file, and logs which it is. Of a fleet, under
-// the lease of the curator that leads, which must outlive the store.
+// Opens the daemon's store, sealed if there is a key file, and logs which it is. In a fleet `lease`
+// is that of the leading curator and must outlive the store.
 absl::StatusOr<vault::KeyedStore> OpenStore(const DaemonFlags& flags, const Log& log,
                                             const storage::Lease* lease = nullptr);
 
-// Reads the key file again, and wraps the store's keys under its first key.
+// Reads the key file again and wraps the store's keys under its first key.
 absl::Status ReloadKeyFile(const DaemonFlags& flags, vault::SealedStore& store, const Log& log);
 
 }  // namespace coppice::daemon

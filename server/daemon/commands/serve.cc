@@ -37,7 +37,7 @@ absl::StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
   return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
 }
 
-// Null if there is to be no TLS.
+// Null without TLS.
 absl::StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
   if (flags.insecure) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
@@ -86,7 +86,7 @@ absl::StatusOr<DaemonFiles> LoadDaemonFiles(const DaemonFlags& flags) {
   return files;
 }
 
-// Null if there is to be none.
+// Null without the flag.
 absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(
     const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckOutsideStore("--spending-journal", flags.spending_journal, flags));

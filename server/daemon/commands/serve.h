@@ -1,4 +1,4 @@
-// How coppiced serves: a store of its own, or as a curator of a fleet.
+// Serves: from a store of its own, or as a curator of a fleet.
 
 #ifndef COPPICE_SERVER_DAEMON_COMMANDS_SERVE_H_
 #define COPPICE_SERVER_DAEMON_COMMANDS_SERVE_H_
@@ -26,15 +26,15 @@ namespace coppice::daemon {
 // Reads the flags again, with their file.
 using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
 
-// Serves until SIGTERM or SIGINT. The error says what kept it from starting, or ended it.
+// Serves until SIGTERM or SIGINT. The error says what prevented the start or ended serving.
 absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log);
 
 // Reads every file that the flags name, as the start would, and changes nothing.
 absl::Status CheckConfig(const DaemonFlags& flags);
 
-// What the parts of Serve() share.
+// The parts of Serve() share the following.
 
-// What the flags name, read once. Each is null where there is to be none.
+// The contents of the files that the flags name, read once. Null where a flag turns a part off.
 struct DaemonFiles {
   std::unique_ptr<Certificates> certificates;
   std::unique_ptr<access::AccessControl> access;
@@ -43,7 +43,7 @@ struct DaemonFiles {
   std::shared_ptr<const http::Site> site;
 };
 
-// A process that serves. All of it must outlive what it starts.
+// A serving process. All of it must outlive what it starts.
 struct DaemonProcess {
   const DaemonFlags& flags;
   const FlagReader& read_flags;
@@ -52,29 +52,29 @@ struct DaemonProcess {
   Log& log;
 };
 
-// Loads the curator of a store, and tests it.
+// Loads the curator of a store and tests it.
 absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadCurator(const DaemonProcess& process,
                                                            storage::Store& store);
 
-// Enters in the audit log, which must outlive it, how a reload of `part` ended.
+// Wraps a reload of `part` so that the audit log, which must outlive it, records the result.
 std::function<absl::Status()> Audited(audit::AuditLog& audit, absl::string_view part,
                                       std::function<absl::Status()> reload);
 
-// What SIGHUP reads again, of a curator that is loaded with what is given of it. Without a log it
-// is not audited. All must outlive what is returned.
+// The reloads that SIGHUP runs. `sealed` and `audit` belong to a loaded curator; without `audit`
+// reloads are not audited. All must outlive the result.
 Reloads MakeReloads(const DaemonProcess& process, vault::SealedStore* sealed = nullptr,
                     audit::AuditLog* audit = nullptr);
 
-// Waits for SIGTERM or SIGINT, reloading at SIGHUP, and logs which it was.
+// Waits for SIGTERM or SIGINT and logs which one came; reloads at SIGHUP.
 void WaitForStop(const DaemonProcess& process, const Reloads& reloads);
 
-// The files of --peer-cert, --peer-key and --peer-ca.
+// Loads the files of --peer-cert, --peer-key and --peer-ca.
 absl::StatusOr<TlsFiles> LoadPeerTls(const DaemonFlags& flags);
 
-// Logs that it serves, and writes --port-file.
+// Logs that the daemon serves, and writes --port-file.
 absl::Status TellPort(const DaemonFlags& flags, int port, const Log& log);
 
-// As one of several curators on a database, of which one leads (docs/fleet.md).
+// Serves as one of several curators on a database, of which one leads (docs/fleet.md).
 absl::Status ServeInFleet(const DaemonProcess& process);
 
 }  // namespace coppice::daemon

@@ -40,7 +40,7 @@ absl::Duration BetweenLooks(const DaemonFlags& flags) {
                     absl::Seconds(1));
 }
 
-// Whether an answer is still this curator's to give; if not, with the time to wait.
+// Whether this curator may still answer; the error carries the time to wait.
 absl::Status CheckMayAnswer(const Lease& lease) {
   return service::AskToWait(lease.Check(), kRetryAfter);
 }
@@ -48,7 +48,7 @@ absl::Status CheckMayAnswer(const Lease& lease) {
 // One curator of a fleet: it follows, and leads at most once.
 class FleetCurator {
  public:
-  // `peer_certificates` may be null: peers speak without TLS.
+  // `peer_certificates` may be null: peers then speak without TLS.
   FleetCurator(const DaemonProcess& process, Front& front, Certificates* peer_certificates)
       : process_(process),
         front_(front),
@@ -71,7 +71,7 @@ class FleetCurator {
     process_.log.Warning(event, {{"reason", std::string(why.message())}});
   }
 
-  // What SIGHUP reads again; without a log while it follows.
+  // The reloads that SIGHUP runs; `audit` is null while it follows.
   Reloads Reloading(vault::SealedStore* sealed, audit::AuditLog* audit) {
     Reloads reloads = MakeReloads(process_, sealed, audit);
     if (peer_certificates_ == nullptr) return reloads;
@@ -86,7 +86,7 @@ class FleetCurator {
     return reloads;
   }
 
-  // Ends the process at once: what it would answer from now on may be out of date.
+  // Ends the process at once, because its answers may be out of date from now on.
   void EndAfterLoss() const {
     process_.log.Error("lease lost",
                        {{"advice",
@@ -95,7 +95,7 @@ class FleetCurator {
     _exit(kExitLeaseLost);
   }
 
-  // Waits a moment. Whether the process was told to stop meanwhile.
+  // Waits a moment. Returns whether the process was told to stop meanwhile.
   bool ToldToStop() const {
     const std::optional<std::string> signal =
         process_.signals.WaitFor(BetweenLooks(process_.flags));
@@ -124,7 +124,7 @@ class FleetCurator {
     }
   }
 
-  // Hands calls on until it leads. Null if the process was told to stop.
+  // Forwards calls until this curator leads. Null if the process was told to stop.
   absl::StatusOr<std::unique_ptr<Lease>> Follow(LeaseCandidate& candidate) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::unique_ptr<metrics::MetricsPage> page,
@@ -133,14 +133,14 @@ class FleetCurator {
       absl::StatusOr<std::unique_ptr<Lease>> lease = candidate.TryTake();
       if (lease.ok() && *lease != nullptr) return *std::move(lease);
       TellTrouble(lease.status());
-      TellLeader(candidate.leader());  // also if this one may not lead
+      TellLeader(candidate.leader());  // also if this curator may not lead
       reaches_leader_ = front_.ReachesLeader();
       front_.SetReady(reaches_leader_);
       if (ToldToStop()) return nullptr;
     }
   }
 
-  // A line when the database ceases to answer, or answers otherwise, and when it is well again.
+  // Logs when the database stops answering, when its error changes, and when it recovers.
   void TellTrouble(const absl::Status& status) {
     if (status == trouble_) return;
     trouble_ = status;
@@ -156,7 +156,7 @@ class FleetCurator {
                                     {"epoch", absl::StrCat(leader.epoch)}});
   }
 
-  // A database that fails just now is asked again for as long as the lease lasts.
+  // Retries while the database is unavailable and the lease lasts.
   absl::StatusOr<vault::KeyedStore> OpenStoreUnder(const Lease& lease) {
     for (;;) {
       absl::StatusOr<vault::KeyedStore> store = OpenStore(process_.flags, process_.log, &lease);
@@ -208,7 +208,7 @@ class FleetCurator {
 
 absl::Status ServeInFleet(const DaemonProcess& process) {
   const DaemonFlags& flags = process.flags;
-  COPPICE_RETURN_IF_ERROR(CheckConfig(flags));  // rather now than when it is to lead
+  COPPICE_RETURN_IF_ERROR(CheckConfig(flags));  // fail now rather than when this curator must lead
   TlsFiles peers;
   if (!flags.insecure) {
     COPPICE_ASSIGN_OR_RETURN(peers, LoadPeerTls(flags));

@@ -76,7 +76,7 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
   if (!resources.empty()) entry["resources"] = resources;
   if (!expires.empty()) entry["expires"] = expires;
   made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // What the daemon would refuse is not handed out.
+  // Never hands out a token that the daemon would refuse.
   COPPICE_RETURN_IF_ERROR(
       access::ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")).status());
   return made;

@@ -13,7 +13,7 @@
 namespace coppice::daemon {
 namespace {
 
-// An origin is compared as browsers send it: scheme, host and port alone.
+// Origins must be written as browsers send them: scheme, host and port alone.
 absl::Status CheckHttpFlags(const DaemonFlags& flags) {
   if (flags.http_listen.empty() && !flags.http_allow_origin.empty()) {
     return absl::InvalidArgumentError(

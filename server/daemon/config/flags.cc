@@ -252,7 +252,7 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->configurable(false);
 }
 
-// A misspelt setting is refused, not skipped.
+// Refuses a misspelt setting instead of skipping it.
 void AddConfigFile(CLI::App& app) {
   app.set_config("--config", "", "Read settings from this file; flags go before it")
       ->check(CLI::ExistingFile.description(""))
@@ -260,12 +260,12 @@ void AddConfigFile(CLI::App& app) {
   app.allow_config_extras(false);
 }
 
-// What a file of settings has wrong.
+// Says what is wrong with a config file.
 std::string InWords(const CLI::ConfigError& error) {
   return absl::StrCat("--config wants settings named like the flags: ", error.what());
 }
 
-// What is wrong with a line that was read, a word that nobody knows first.
+// Says what is wrong with a command line; an unknown word comes first.
 std::string InWords(const CLI::App& app, const CLI::Error& error) {
   const std::string unknown = UnknownWordText(app);
   return unknown.empty() ? error.what() : unknown;

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 constexpr uint64_t kDay = 24 * 60 * 60;  // seconds
 
-// "67108864", "64MB" and "64MiB" are the same.
+// Adds a flag for bytes; "67108864", "64MB" and "64MiB" are equal.
 void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
               uint64_t most, const std::string& description) {
   app.add_option(flag, bytes, description)
@@ -33,7 +33,7 @@ void AddSeconds(CLI::App& app, const std::string& flag, uint64_t& seconds,
       ->capture_default_str();
 }
 
-// A whole batch of reports, or one call would never pass.
+// A rate must allow a whole batch of reports, or such a call would never pass.
 std::string CheckRate(const std::string& text) {
   uint64_t rate = 0;
   return absl::SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? ""

@@ -1,5 +1,5 @@
-// The daemon's limits as settings, and their defaults. What is beyond each:
-// docs/protocol.md#limits.
+// The daemon's limits as settings, with defaults. docs/protocol.md#limits says what happens beyond
+// each.
 
 #ifndef COPPICE_SERVER_DAEMON_CONFIG_LIMITS_H_
 #define COPPICE_SERVER_DAEMON_CONFIG_LIMITS_H_
@@ -26,7 +26,7 @@ struct DaemonLimits {
   uint64_t max_answer_bytes = uint64_t{256} << 20;
   uint64_t max_connection_age = 3600;  // seconds
   uint64_t connection_grace = 3600;    // seconds; as long as the longest call of one request
-  uint64_t max_report_rate = 0;        // of one study, a second; 0: no limit
+  uint64_t max_report_rate = 0;        // per study and second; 0: no limit
   curator::SpoolLimits spool{};
 
   curator::StudiesLimits OfStudies() const {
@@ -40,7 +40,7 @@ struct DaemonLimits {
 
 void AddLimitFlags(CLI::App& app, DaemonLimits& limits);
 
-// Those that gRPC keeps.
+// Sets the limits that gRPC enforces.
 void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder);
 
 }  // namespace coppice::daemon

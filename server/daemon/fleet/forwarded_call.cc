@@ -22,16 +22,16 @@ namespace {
 constexpr absl::Duration kAfterBrokenConnection = absl::Milliseconds(500);
 constexpr absl::Duration kAfterMuchToRead = absl::Seconds(1);
 
-// Instead of an authorization that cannot be sent, and so is none that the daemon knows.
+// Replaces an authorization that cannot be sent, and so cannot be one that the daemon knows.
 constexpr char kNoToken[] = "unprintable";
 
-constexpr char kStatusDetailsKey[] = "grpc-status-details-bin";  // gRPC writes it of a status
+constexpr char kStatusDetailsKey[] = "grpc-status-details-bin";  // gRPC derives it from the status
 
 std::string StringOf(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-// Whether gRPC itself, not a handler of the leader, may have made an error when the connection
-// broke. Access is refused with other codes, and without kAnsweredKey. A server that stops cancels
-// calls that it has not begun without a word; one that cancels a call for its time says so.
+// Whether gRPC itself, rather than a handler of the leader, may have made the error when the
+// connection broke. Refused access has other codes, and no kAnsweredKey. A stopping server cancels
+// calls that it has not begun without a message; one that cancels a late call gives a message.
 bool MayBeTheConnections(const grpc::Status& status) {
   const grpc::StatusCode code = status.error_code();
   return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::UNKNOWN ||
@@ -62,7 +62,7 @@ void ForwardedCall::Start(std::shared_ptr<grpc::Channel> leader) {
   leader_context_.set_deadline(context_.raw_deadline());
   AddClientMetadata();
   grpc::GenericStub(leader_).PrepareBidiStreamingCall(&leader_context_, method_, {}, &leader_side_);
-  // One for requests and one for answers, which are sent on from the client's side.
+  // One hold for requests and one for answers, both forwarded from the client's side.
   leader_side_.AddMultipleHolds(2);
   leader_side_.StartRead(&answer_);
   StartRead(&request_);
@@ -74,7 +74,7 @@ void ForwardedCall::Refuse(const grpc::Status& status, absl::Duration retry_afte
   Finish(status);
 }
 
-// For a call by HTTP, this process says what certificate the connection showed (http_sender.h).
+// For a call over HTTP, this process says what certificate the connection showed (http_sender.h).
 std::optional<Sha256Digest> ForwardedCall::FindCertificate() const {
   const auto& metadata = context_.client_metadata();
   const auto secret = metadata.find(kHttpSecretKey);
@@ -104,8 +104,8 @@ void ForwardedCall::AddClientMetadata() {
   }
 }
 
-// A read that fails because the client has gone is no half-close: the leader must not take what
-// came for all.
+// A read that fails because the client is gone is no half-close: the leader must not take the
+// messages received so far for all.
 void ForwardedCall::OnReadDone(bool ok) {
   {
     const MutexLock lock(mutex_);
@@ -164,7 +164,7 @@ void ForwardedCall::SendAnswer() {
   EndAnswers();
 }
 
-// Once: the metadata go with the first message, or with the status.
+// Copies once: metadata go with the first message or with the status.
 void ForwardedCall::CopyLeaderMetadata() {
   {
     const MutexLock lock(mutex_);
@@ -176,8 +176,8 @@ void ForwardedCall::CopyLeaderMetadata() {
   }
 }
 
-// As a daemon without a front does (transport/bounds.h). Streams have no deadline, and one message
-// each in memory.
+// Holds answers as a daemon without a front does (transport/bounds.h). Streams have no deadline and
+// keep one message each in memory.
 bool ForwardedCall::HoldAnswer() {
   const size_t bytes = answer_.Length();
   if (bytes < calls::ByteLoad::kSmall) return true;
@@ -194,7 +194,7 @@ void ForwardedCall::OnWriteDone(bool ok) {
   EndAnswers();
 }
 
-// The leader sends nothing more, or nobody wants it: its status is next, whatever the client sends.
+// The leader sends nothing more, or nobody reads it. Its status is next, whatever the client sends.
 void ForwardedCall::EndAnswers() {
   bool end_requests = false;
   {

@@ -1,4 +1,4 @@
-// One call on its way through a front.
+// One call that a front forwards to the leader.
 
 #ifndef COPPICE_SERVER_DAEMON_FLEET_FORWARDED_CALL_H_
 #define COPPICE_SERVER_DAEMON_FLEET_FORWARDED_CALL_H_
@@ -26,22 +26,22 @@ namespace coppice::daemon {
 
 class LeaderGate;
 
-// What shows that a call comes from this process, which read it over HTTP.
+// Proves that a call comes from this process, which read it over HTTP.
 inline constexpr char kHttpSecretKey[] = "coppice-http-secret";
 
-// The value of an authorization as it may be sent on: gRPC takes header values from clients that it
-// refuses, with the whole process, to send.
+// The value of an authorization in a form that gRPC can send: it accepts header values from clients
+// that make the whole process abort when sent.
 std::string SendableAuthorization(std::string value);
 
-// It reads a message from one side once the one before was written to the other, so whoever writes
-// feels how slow the reader is. It belongs to gRPC, and is gone when both sides are done.
+// Forwards one call. It reads a message after writing the previous one, so a slow reader slows the
+// writer. gRPC owns it; it deletes itself when both sides are done.
 //
-// Threads    Start() or Refuse() is called once, by whoever holds it: LeaderGate. The rest is
-//            gRPC's.
+// Threads    LeaderGate, which holds the call, calls Start() or Refuse() once. gRPC calls the
+//            rest.
 class ForwardedCall final : public grpc::ServerGenericBidiReactor {
  public:
-  // All must outlive the server of `context`. Whoever knows the secret of this hash is believed
-  // what certificate a client showed.
+  // All must outlive the server of `context`. A caller that knows the secret with this hash is
+  // believed about the certificate that its client showed.
   ForwardedCall(LeaderGate& gate, CallBounds& bounds, grpc::GenericCallbackServerContext& context,
                 const std::optional<Sha256Digest>& http_secret);
 
@@ -71,7 +71,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor {
     ForwardedCall& call_;
   };
 
-  // What becomes of requests. Until kEnded a hold keeps the leader's side from being done.
+  // The state of the requests. Until kEnded a hold keeps the leader's side from finishing.
   enum class Requests : uint8_t { kReading, kSending, kEnded };
   enum class Metadata : uint8_t { kAwaited, kNone, kReceived };
 
@@ -92,14 +92,14 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor {
   CallBounds& bounds_;
   grpc::GenericCallbackServerContext& context_;
   const std::optional<Sha256Digest>& http_secret_;
-  const std::string method_;  // up to a zero, as far as it is sent on
+  const std::string method_;  // cut at a zero byte, as gRPC sends it
   std::shared_ptr<grpc::Channel> leader_;
   grpc::ClientContext leader_context_;
   LeaderSide leader_side_{*this};
   grpc::ByteBuffer request_, answer_;
   CallDeadlines::Call timed_;
   size_t held_bytes_ = 0;
-  std::optional<grpc::Status> own_status_;  // instead of the leader's
+  std::optional<grpc::Status> own_status_;  // replaces the leader's
 
   Mutex mutex_;
   Requests requests_ ABSL_GUARDED_BY(mutex_) = Requests::kReading;
@@ -107,7 +107,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor {
   bool answer_waits_ ABSL_GUARDED_BY(mutex_) = false;  // for the leader's metadata
   bool leader_ended_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // LeaderGate's, under its lock, while the call waits there.
+  // LeaderGate uses both, under its lock, while the call waits there.
   std::optional<std::list<ForwardedCall*>::iterator> place_;
   std::chrono::steady_clock::time_point refuse_at_;
 };

@@ -38,14 +38,14 @@ namespace {
 constexpr char kReadyService[] = "ready";
 constexpr absl::Duration kIdleGrace = absl::Milliseconds(200);
 
-// A leader of another version may have methods that are not in this table: their time is its own.
+// A leader of another version may have methods missing from this table; it sets their deadlines.
 absl::Duration ForwardingDeadlineOf(absl::string_view path) {
   const access::Method* const method = access::FindMethod(path);
   return method == nullptr ? absl::InfiniteDuration() : method->deadline;
 }
 
-// Reflection, which a process has for all of its servers once one of them wants it. The leader's
-// answers here, to those whom the policy lets ask.
+// Removes reflection, which a process gives all its servers once one of them wants it. Here the
+// leader answers it, to callers whom the policy lets ask.
 class WithoutPlugins final : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
@@ -119,7 +119,7 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     if (http_ != nullptr) http_->Drain();
     gate_.Stop();
-    // Else it would wait for connections, too: an idle client may take 5 s to agree to close its.
+    // Without calls, do not wait for connections: an idle client may take 5 s to close its own.
     if (!gate_.has_calls()) grace = std::min(grace, kIdleGrace);
     const absl::Time last = absl::Now() + grace;
     server_->Shutdown(absl::ToChronoTime(last));
@@ -159,13 +159,13 @@ class GrpcFront final : public Front, private grpc::CallbackGenericService {
   Mutex mutex_;
   std::string leader_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::ChannelCredentials> credentials_ ABSL_GUARDED_BY(mutex_);
-  // For calls by HTTP. The leader alone judges access.
+  // For calls over HTTP. Only the leader judges access.
   std::string http_secret_;
   std::optional<Sha256Digest> http_secret_hash_;
   const std::deque<service::RegisteredMethod> methods_ = MethodsWithoutHandlers();
   calls::AccessGate open_gate_{nullptr};
   std::unique_ptr<HttpSender> sender_;
-  // The first to go: their calls use all of the above.
+  // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;
   int port_ = 0;

@@ -45,7 +45,7 @@ void Describe(const http::SentCall& call, const std::string& secret, grpc::Clien
 
 absl::Status EndOf(const grpc::Status& status, const grpc::ClientContext& context) {
   if (status.ok()) return absl::OkStatus();
-  // The front sees such a call as one whose client has gone.
+  // The front sees such a call as one whose client is gone.
   if (status.error_code() == grpc::StatusCode::CANCELLED &&
       context.deadline() <= std::chrono::system_clock::now()) {
     return absl::DeadlineExceededError("the call's time is over");
@@ -68,7 +68,7 @@ struct SentUnary {
   grpc::ByteBuffer request, response;
 };
 
-// A stream of answers, the next of which is read once the one before was written. It keeps itself
+// A stream of answers; reads the next one after the previous one is written. Keeps itself alive
 // until gRPC is done with it.
 class SentStream final : public service::StreamHandler,
                          public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
@@ -104,7 +104,7 @@ class SentStream final : public service::StreamHandler,
     answers_.End(own_status_.ok() ? EndOf(status, context_) : own_status_);
   }
 
-  // The HTTP side's events.
+  // Events of the HTTP side.
   void OnWritten(bool sent) override {
     if (sent) return StartRead(&answer_);
     context_.TryCancel();
@@ -125,7 +125,7 @@ class SentStream final : public service::StreamHandler,
   service::StreamCall& answers_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_, answer_;
-  absl::Status own_status_;  // instead of the leader's
+  absl::Status own_status_;  // replaces the leader's
   std::shared_ptr<SentStream> self_;
 };
 
@@ -136,7 +136,7 @@ std::deque<service::RegisteredMethod> MethodsWithoutHandlers() {
   auto* const factory = google::protobuf::MessageFactory::generated_factory();
   for (const access::Method& method : access::AllMethods()) {
     if (!absl::StartsWith(method.path, "/coppice."))
-      continue;  // HTTP has neither health nor reflection
+      continue;  // HTTP serves neither health nor reflection
     const auto* const descriptor =
         google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
             absl::StrReplaceAll(method.path.substr(1), {{"/", "."}}));

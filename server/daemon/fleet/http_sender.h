@@ -1,5 +1,5 @@
-// Calls that came to a front over HTTP, on their way to the front itself: as gRPC, within the
-// process. From there they go on like those of any client.
+// Sends calls that came to a front over HTTP to the front itself, as gRPC within the process. From
+// there they are forwarded like those of any client.
 
 #ifndef COPPICE_SERVER_DAEMON_FLEET_HTTP_SENDER_H_
 #define COPPICE_SERVER_DAEMON_FLEET_HTTP_SENDER_H_
@@ -17,17 +17,16 @@
 
 namespace coppice::daemon {
 
-// Every method of the table that this program has the messages of, without a handler.
+// Every method of the table whose messages this program has, without a handler.
 std::deque<service::RegisteredMethod> MethodsWithoutHandlers();
 
-// Guarantee  a token that gRPC would end the process over is not sent on. Of a stream one message
-//            is held.
+// Guarantee  Never sends a token on which gRPC would abort the process. Holds one message of a
+//            stream.
 // Errors     those of the front and of the leader, with the time to wait.
 // Threads    safe to share.
 class HttpSender final : public http::CallSender {
  public:
-  // `front` leads to a front of this process, which believes of the certificate what is said with
-  // this secret.
+  // `front` leads to a front of this process, which trusts the certificate named with this secret.
   HttpSender(std::shared_ptr<grpc::Channel> front, std::string secret)
       : front_(std::move(front)), secret_(std::move(secret)) {}
 

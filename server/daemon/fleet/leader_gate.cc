@@ -5,11 +5,11 @@
 namespace coppice::daemon {
 namespace {
 
-// How often the connection to the leader is looked at, while calls wait and else.
+// How often the connection to the leader is checked, while calls wait and otherwise.
 constexpr absl::Duration kLookForWaiting = absl::Milliseconds(5);
 constexpr absl::Duration kLook = absl::Milliseconds(250);
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
-// Longer than a takeover leaves nobody to connect to, so that it turns no health check.
+// Longer than a takeover leaves no leader to connect to, so that takeovers flip no health check.
 constexpr std::chrono::seconds kReachedFor{5};
 
 grpc::Status Unavailable(const char* message) {
@@ -138,7 +138,7 @@ std::optional<std::shared_ptr<LeaderLink>> LeaderGate::AwaitLook() {
   return leader_;
 }
 
-// gRPC is called without the lock: it may run what it has to do on this thread.
+// Calls gRPC without the lock, because gRPC may run its callbacks on this thread.
 void LeaderGate::Run() {
   std::shared_ptr<LeaderLink> noted;
   bool was_connected = false;

@@ -1,4 +1,4 @@
-// Where calls of a front wait for a leader.
+// Holds the calls of a front that wait for a leader.
 
 #ifndef COPPICE_SERVER_DAEMON_FLEET_LEADER_GATE_H_
 #define COPPICE_SERVER_DAEMON_FLEET_LEADER_GATE_H_
@@ -20,13 +20,13 @@
 
 namespace coppice::daemon {
 
-// Guarantee  each call that is admitted is started or refused, once, unless it leaves before. Those
-//            that wait have been read nothing of but their metadata.
+// Guarantee  Each admitted call is started or refused, once, unless it leaves before. Of a waiting
+//            call only the metadata have been read.
 // Threads    safe to share.
 class LeaderGate {
  public:
   explicit LeaderGate(const Log* log);
-  ~LeaderGate();  // after Stop(), and the calls are gone
+  ~LeaderGate();  // call after Stop(), when all calls are gone
   LeaderGate(const LeaderGate&) = delete;
   LeaderGate& operator=(const LeaderGate&) = delete;
 
@@ -35,17 +35,17 @@ class LeaderGate {
 
   void Admit(ForwardedCall& call);
 
-  // After the last event of a call that was admitted.
+  // Called after the last event of an admitted call.
   void Forget() { calls_.fetch_sub(1, std::memory_order_relaxed); }
   bool has_calls() const { return calls_.load(std::memory_order_relaxed) > 0; }
 
-  // True if it waited: then its caller ends it.
+  // Returns true if the call was waiting; then its caller ends it.
   bool Leave(ForwardedCall& call);
 
-  // Whether the leader was connected to a short while ago.
+  // Whether the leader was connected a short while ago.
   bool ReachesLeader() const;
 
-  // Refuses what waits, and what comes.
+  // Refuses waiting and later calls.
   void Stop();
 
  private:
@@ -54,7 +54,7 @@ class LeaderGate {
 
   void Run();
   void Note(const LeaderLink* leader, bool connected);
-  std::optional<std::shared_ptr<LeaderLink>> AwaitLook();  // none: this is closed
+  std::optional<std::shared_ptr<LeaderLink>> AwaitLook();  // none: closing
   void StartAll(LeaderLink& leader);
   void RefuseLate();
   ForwardedCall& TakeFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -65,7 +65,7 @@ class LeaderGate {
   CondVar changed_;
   std::shared_ptr<LeaderLink> leader_ ABSL_GUARDED_BY(mutex_);
   std::optional<Clock::time_point> last_connected_ ABSL_GUARDED_BY(mutex_);
-  Calls waiting_ ABSL_GUARDED_BY(mutex_);  // in the order in which they came
+  Calls waiting_ ABSL_GUARDED_BY(mutex_);  // in order of arrival
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses all of the above

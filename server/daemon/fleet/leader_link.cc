@@ -12,18 +12,18 @@ namespace {
 
 grpc::ChannelArguments ArgumentsOf(const DaemonLimits& limits) {
   grpc::ChannelArguments arguments;
-  // The leader alone decides how large its answers are; requests were measured when they came.
+  // The leader decides how large its answers are; requests were checked on arrival.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
   grpc::ResourceQuota quota("front");
   quota.Resize(limits.max_transport_bytes);
   arguments.SetResourceQuota(quota);
-  // What a client does not read stays with the leader, but for this. gRPC's own estimate lets 30 MB
-  // of each stream come over a fast line.
+  // Keeps most data that a client does not read at the leader. gRPC's own estimate would let 30 MB
+  // of each stream through over a fast line.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 256 << 10);
-  // A connection of its own, not one that another channel left waiting to try again.
+  // A connection of its own, not one that another channel left in back-off.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
@@ -32,9 +32,9 @@ grpc::ChannelArguments ArgumentsOf(const DaemonLimits& limits) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // gRPC's own would hold requests until the leader answers.
+  // gRPC's own retries would hold requests until the leader answers.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // Neither proxies nor settings from elsewhere stand between curators.
+  // Keeps proxies and external settings out of connections between curators.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return arguments;

@@ -1,5 +1,5 @@
-// The connection of a front to one leader. More than one made nothing faster: the processors were
-// busy first.
+// The connection of a front to one leader. More connections made nothing faster: the processors
+// were busy first.
 
 #ifndef COPPICE_SERVER_DAEMON_FLEET_LEADER_LINK_H_
 #define COPPICE_SERVER_DAEMON_FLEET_LEADER_LINK_H_
@@ -14,9 +14,9 @@
 
 namespace coppice::daemon {
 
-// Guarantee  a leader that is gone without a word is noticed within five seconds: calls on it end,
-//            and FindConnected() finds none. One that comes back is connected to within about a
-//            second.
+// Guarantee  Notices within five seconds that a leader has vanished: calls on it end, and
+//            FindConnected() finds none. Connects within about a second to a leader that comes
+//            back.
 // Threads    safe to share.
 class LeaderLink {
  public:
@@ -25,7 +25,7 @@ class LeaderLink {
 
   const std::string& address() const { return address_; }
 
-  // Null if there is no connection at the moment; then it is asked to connect.
+  // Null without a connection; then the call also starts connecting.
   std::shared_ptr<grpc::Channel> FindConnected() const;
 
  private:
@@ -33,7 +33,7 @@ class LeaderLink {
   const std::shared_ptr<grpc::Channel> channel_;
 };
 
-// What a connection shows and trusts; without an authority it is not encrypted.
+// What a connection shows and trusts. Without an authority it is not encrypted.
 std::shared_ptr<grpc::ChannelCredentials> MakePeerCredentials(const std::string& peer_ca_pem,
                                                               const std::string& certificate_pem,
                                                               const std::string& key_pem);

@@ -52,7 +52,7 @@ void AddStandbyReading(const StandbyAlarm* alarm, metrics::Readings& readings) {
                      });
 }
 
-// Of every daemon, whether or not it has a curator loaded.
+// For every daemon, with or without a loaded curator.
 void AddBuildInfo(metrics::Readings& readings) {
   readings.AddGauges("coppice_build_info", "1, with the version as a label.", [] {
     return std::vector<metrics::Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
@@ -115,7 +115,7 @@ absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
 }
 
 std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon) {
-  return {{"self-test", [] { return absl::OkStatus(); }},  // or there would be no port
+  return {{"self-test", [] { return absl::OkStatus(); }},  // a failure stops the start
           {"store", [&store = daemon.store] { return TestWriting(store); }},
           {"counts", [&studies = daemon.curator.studies] { return studies.Reconcile(); }},
           {"random",

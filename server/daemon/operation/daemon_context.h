@@ -1,4 +1,4 @@
-// The daemon's self-test, readiness and metrics, each put together from what there is to look at.
+// The daemon's self-test, readiness checks and metrics.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_
@@ -23,31 +23,31 @@
 
 namespace coppice::daemon {
 
-// All of it must outlive what is made from it.
+// All of it must outlive whatever is made from it.
 struct DaemonContext {
   const DaemonFlags& flags;
   storage::Store& store;
   const Curator& curator;
   const Certificates* certificates;             // null without TLS
-  const StandbyAlarm* standby_alarm = nullptr;  // null unless the store is in a database
+  const StandbyAlarm* standby_alarm = nullptr;  // null unless the store is a database
 };
 
-// The start-up self-test: a line in the log for each failure, and one for the whole.
-// FailedPrecondition if there was any.
+// Runs the start-up self-test. Logs each failure, and success. FailedPrecondition if any part
+// failed.
 absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log);
 
 std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon);
 
-// "coppice.v1.StudyService/GetOffer" and so on: all that is served.
+// The names of all served methods: "coppice.v1.StudyService/GetOffer" and so on.
 std::vector<std::string> ServedMethods();
 
-// The page of everything in `registry` and of what is read off `daemon` and `readiness`. Null if
-// none is asked for.
+// Serves the page of `registry` and of the readings of `daemon` and `readiness`. Null unless
+// --metrics-listen is set.
 absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
-// The page of a curator of a fleet that does not lead. Null if none is asked for.
+// Serves the page of a fleet's curator that does not lead. Null unless --metrics-listen is set.
 absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeFollowerMetrics(
     const DaemonFlags& flags, std::function<bool()> reaches_leader);
 

@@ -30,7 +30,7 @@ absl::Status OpenFormat(storage::Store& store, const Log& log) {
   });
 }
 
-// A disk that is not mounted looks like a journal that is not there yet.
+// Warns because an unmounted disk looks like a journal that does not exist yet.
 void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
   bool any_spent = false;
   metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
 absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
                                         const curator::SigningKeys& signing_keys,
                                         storage::Store& store, const Log& log) {
-  // First, for it finds out whether a newer version made the store.
+  // Comes first, because it detects a store made by a newer version.
   COPPICE_RETURN_IF_ERROR(OpenFormat(store, log));
   COPPICE_ASSIGN_OR_RETURN(
       audit_, audit::AuditLog::Open(store, Clock, audit::kDaemonActor, flags.audit_days));
@@ -108,7 +108,7 @@ absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
   COPPICE_ASSIGN_OR_RETURN(studies_, curator::Studies::Open(store, models_, Clock, signing_keys,
                                                             flags.limits.OfStudies()));
   COPPICE_RETURN_IF_ERROR(models_.Load(store));
-  // After the studies, which do what a change of keys asks for.
+  // Comes after the studies, whose Open() carries out a change of keys.
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<curator::ManifestAuthority> authority,
                            curator::ManifestAuthority::Open(store, signing_keys, Clock()));
   audit_->SignWith(authority->SignerOfAuditHeads());

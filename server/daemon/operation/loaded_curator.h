@@ -1,4 +1,4 @@
-// All that a curator holds in memory of its store.
+// The state of a store that a curator holds in memory.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_LOADED_CURATOR_H_
@@ -25,9 +25,9 @@ namespace coppice::daemon {
 
 // Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
 //
-// Guarantee  a store of an older format is brought up before anything of it is read; one of a newer
-//            version is not touched.
-// Errors     those of each part's Open(). DataLoss names the record.
+// Guarantee  A store of an older format is upgraded before anything else is read; a store of a
+//            newer version stays untouched.
+// Errors     Those of each part's Open(). DataLoss names the record.
 class LoadedCurator {
  public:
   // `flags`, `store` and `log` must outlive it. `journal` may be null.
@@ -48,7 +48,7 @@ class LoadedCurator {
                            storage::Store& store, const Log& log);
   absl::Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
 
-  // Each uses those above it.
+  // Each member uses those above it.
   std::unique_ptr<ledger::SpendingJournal> journal_;
   std::unique_ptr<audit::AuditLog> audit_;
   models::Models models_;

@@ -14,12 +14,12 @@
 namespace coppice::daemon {
 namespace {
 
-// Not under any prefix that a study, a dataset or a job has.
+// Outside every prefix of a study, dataset or job.
 constexpr char kProbePrefix[] = "probe/start/";
 constexpr char kProbeKey[] = "probe/start/key";
 constexpr char kWritingKey[] = "probe/ready";
 
-// How often a draw had a property that it has with a known probability.
+// How often draws had a property whose probability is known.
 struct Frequency {
   const char* what;
   double probability;
@@ -27,10 +27,10 @@ struct Frequency {
 };
 
 constexpr size_t kDraws = 4096;
-constexpr size_t kFrequencies = 7;  // of all samplers together
+constexpr size_t kFrequencies = 7;  // of all samplers
 
-// P(count is this far off) <= 2 exp(-n KL(count/n || p)), one side each (Chernoff). All of them
-// together: 14 exp(-31) < 2^-40.
+// P(count is this far off) <= 2 exp(-n KL(count/n || p)), one factor per side (Chernoff). For all
+// frequencies together: 14 exp(-31) < 2^-40.
 bool IsTooFarOff(const Frequency& frequency) {
   static_assert(kFrequencies == 7);
   const double p = frequency.probability;
@@ -69,7 +69,7 @@ absl::Status TestLaplace(PrivateRandom& random) {
   return CheckFrequencies("discrete Laplace noise", seen);
 }
 
-// What devices' samplers draw by, at the ratio 1/2: P(steps >= i) = 2^-i, and a fair sign.
+// The devices' sampler at the ratio 1/2: P(steps >= i) = 2^-i, and a fair sign.
 absl::Status TestGeometric(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const GeometricTable table, GeometricTable::Create(uint32_t{1} << 31));
   std::vector<SignedSteps> draws(kDraws);

@@ -1,11 +1,11 @@
-// What the daemon tries on itself before it opens its port, beside the tests of every program
+// The daemon's self-tests before it opens its port, in addition to those of every program
 // (common/process/self_test.h).
 //
-// It catches a sampler whose law is off by some parts in a hundred; a store that loses or garbles;
-// a damaged ticket key; a clock that stands far behind the store.
+// They catch a sampler whose distribution is off by some parts in a hundred, a store that loses or
+// corrupts data, a damaged ticket key, and a clock far behind the store.
 //
-// Guarantee  a sound daemon fails the sampler with probability below 2^-40 a run (Chernoff's bound,
-//            in the source), and the others never.
+// Guarantee  On a sound daemon the sampler test fails with probability below 2^-40 per run
+//            (Chernoff's bound, in the source), the others never.
 // Threads    one at a time.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_SELF_TEST_H_
@@ -28,21 +28,21 @@
 
 namespace coppice::daemon {
 
-// Unavailable unless draws of the kernel's samplers from `random` have their laws.
+// Unavailable unless draws of the kernel's samplers from `random` fit their distributions.
 absl::Status TestSamplers(PrivateRandom& random);
 
 // Writes a key, reads it back and deletes it.
 absl::Status TestStore(storage::Store& store);
-// Writes a key, the same each time: whether reports could be stored now. For checks that repeat.
+// Writes a key, the same each time, to test whether reports could be stored now. Meant to repeat.
 absl::Status TestWriting(storage::Store& store);
 
-// A curator's tickets: made, and told from others'.
+// Issues a curator's tickets and recognizes them, so that tests can replace it.
 struct TicketSeam {
   std::function<absl::StatusOr<std::vector<Ticket>>(const Fingerprint&, size_t)> issue;
   std::function<absl::StatusOr<std::vector<bool>>(absl::Span<const Ticket>, const Fingerprint&)>
       recognize;
 };
-// With the ticket key of `store`, which is made if there is none.
+// Uses the ticket key of `store`, which is made if there is none.
 absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store);
 absl::Status TestTicketKey(const TicketSeam& tickets);
 

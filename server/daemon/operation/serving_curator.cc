@@ -13,7 +13,7 @@ namespace {
 constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
 
-// Null unless the store is in a database.
+// Null unless the store is a database.
 std::unique_ptr<StandbyAlarm> WatchStandbys(const DaemonFlags& flags, const Log& log) {
   const auto location = storage::StoreLocation::Parse(flags.store);
   if (!location.ok() || !location->is_postgres()) return nullptr;

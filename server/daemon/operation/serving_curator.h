@@ -1,4 +1,4 @@
-// A loaded curator at work.
+// Serves a loaded curator.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_SERVING_CURATOR_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_SERVING_CURATOR_H_
@@ -28,24 +28,24 @@
 
 namespace coppice::daemon {
 
-// All of it must outlive the curator that serves.
+// All of it must outlive the serving curator.
 struct ServingOptions {
   const DaemonFlags& flags;
   std::string listen;
   Certificates* certificates = nullptr;           // null: no TLS
-  const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
-  HttpOptions http{};                             // by default none
+  const access::AccessControl* access = nullptr;  // null: every caller may do everything
+  HttpOptions http{};                             // default: none
   bool behind_fronts = false;                     // as in ServerOptions
-  rpc::AnswerCheck may_answer{};                  // likewise
-  std::function<void(bool ready)> tell_ready{};   // besides health checks
-  std::optional<FleetLead> lead{};                // none: it is in no fleet
+  rpc::AnswerCheck may_answer{};                  // as in ServerOptions
+  std::function<void(bool ready)> tell_ready{};   // told in addition to health checks
+  std::optional<FleetLead> lead{};                // none: not in a fleet
 };
 
-// The server of a curator, with its upkeep, its readiness and its page of metrics.
+// The server of a curator, with its sweeper, its readiness checks and its metrics page.
 //
-// Guarantee  the start and the stop are in the audit log. Stop() answers what was accepted.
-// Errors     Unavailable if an address cannot be had; those of the audit log.
-// Threads    for one, but for what it starts.
+// Guarantee  The audit log records the start and the stop. Stop() answers what was accepted.
+// Errors     Unavailable if an address cannot be used; those of the audit log.
+// Threads    one at a time; it starts threads of its own.
 class ServingCurator {
  public:
   // `curator` and `log` must outlive it.
@@ -59,7 +59,7 @@ class ServingCurator {
 
   int port() const { return server_->port(); }
 
-  // Waits for jobs that run and calls that are left, for some seconds. Once.
+  // Waits some seconds for running jobs and remaining calls. Call it once.
   void Stop();
 
  private:
@@ -74,7 +74,7 @@ class ServingCurator {
   metrics::CallMetrics call_metrics_{*registry_, ServedMethods()};
   PeerCalls peers_;
   StatusReport status_;
-  // The status reads it, so it is there until the server is gone; it is stopped before.
+  // The status reads it, so it lives longer than the server; Stop() stops it earlier.
   std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<DaemonServer> server_;
   std::unique_ptr<metrics::MetricsPage> metrics_;

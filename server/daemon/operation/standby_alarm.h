@@ -1,4 +1,4 @@
-// Whether what the store acknowledges would be lost with its database server.
+// Watches whether acknowledged writes would be lost with the store's database server.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STANDBY_ALARM_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STANDBY_ALARM_H_
@@ -15,20 +15,20 @@
 
 namespace coppice::daemon {
 
-// Guarantee  an alarm that is raised stays until a look finds that it is over. A look that fails
-//            for another reason changes nothing.
-// Errors     a warning in the log when the alarm is raised: event "no synchronous standby".
-// Threads    one of its own, from when it is made until it goes. Raised() from any.
+// Guarantee  A raised alarm stays until a check finds it over. A check that fails for another
+//            reason changes nothing.
+// Errors     Logs a warning when the alarm is raised: event "no synchronous standby".
+// Threads    one of its own, for its lifetime. Raised() may be called from any thread.
 class StandbyAlarm {
  public:
-  // `look` is what storage::MakeStandbyCheck() makes. `log` must outlive this.
+  // `look` comes from storage::MakeStandbyCheck(). `log` must outlive the alarm.
   StandbyAlarm(std::function<absl::Status()> look, const Log& log,
                absl::Duration period = absl::Seconds(10));
   ~StandbyAlarm();
   StandbyAlarm(const StandbyAlarm&) = delete;
   StandbyAlarm& operator=(const StandbyAlarm&) = delete;
 
-  // Nullopt before the first look.
+  // Nullopt before the first check.
   std::optional<bool> Raised() const;
 
  private:
@@ -42,7 +42,7 @@ class StandbyAlarm {
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<bool> raised_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts after all other members
 };
 
 }  // namespace coppice::daemon

@@ -71,7 +71,7 @@ std::vector<std::string> FailingChecks(const Readiness* readiness) {
   return alarms;
 }
 
-// Nothing if it is not known.
+// Nothing if it is unknown.
 std::optional<std::filesystem::space_info> SpaceAt(const std::string& folder) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);

@@ -1,4 +1,4 @@
-// How the daemon is, for an operator who asks (AdminService.GetStatus).
+// Reports the daemon's status to an operator (AdminService.GetStatus).
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STATUS_REPORT_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STATUS_REPORT_H_
@@ -20,29 +20,29 @@
 
 namespace coppice::daemon {
 
-// How a curator leads its fleet.
+// The leadership of a curator in its fleet.
 struct FleetLead {
-  std::string address;  // where its fellows reach it
+  std::string address;  // where the other curators reach it
   int64_t epoch = 0;    // of its lease
   absl::Time since;
   absl::Duration lease_length;
 };
 
-// Reads the status off the parts that know it: readiness, alarms of standbys and studies, holds of
-// ledgers, dates of certificate and tokens, the disk.
+// Collects the status from the parts that know it: readiness, alarms of standbys and studies, holds
+// of ledgers, expiry of certificate and tokens, the disk.
 //
-// Guarantee  an alarm names resources and says what to do. It tells no number of rows, no time of a
+// Guarantee  Alarms name resources and say what to do. They reveal no number of rows, no time of a
 //            job, and nothing else that follows from private rows. Lists in alarms are bounded.
-// Threads    safe to share. Read() goes through all studies and datasets, as a page of metrics
+// Threads    safe to share. Read() goes through all studies and datasets, as the metrics page
 //            does.
 class StatusReport {
  public:
-  // All must outlive it. Null `access`: there is no policy. No `lead`: the curator is alone.
+  // All must outlive it. Null `access` means no policy; no `lead` means not in a fleet.
   StatusReport(const DaemonContext& daemon, const access::AccessControl* access,
                std::optional<FleetLead> lead, const PeerCalls& peers)
       : daemon_(daemon), access_(access), lead_(std::move(lead)), peers_(peers) {}
 
-  // Until this is called the daemon has not begun to serve.
+  // Before this call the daemon has not begun to serve.
   void SetReadiness(const Readiness& readiness) { readiness_ = &readiness; }
 
   v1::GetStatusResponse Read() const;
@@ -58,7 +58,7 @@ class StatusReport {
   std::atomic<const Readiness*> readiness_{nullptr};
 };
 
-// What an operator should look at, one sentence or two each. Parts of Read(), for tests.
+// Alarms for an operator, one or two sentences each. Parts of Read(), for tests.
 std::optional<std::string> ExpiryAlarm(absl::Time certificate_expires, absl::Time now);
 std::optional<std::string> TokenAlarm(const std::vector<access::PolicyEntry>& tokens,
                                       absl::Time now);

@@ -1,4 +1,4 @@
-// Does for the studies what time alone brings about (Studies::Sweep), every second.
+// Sweeps the studies every second, for what is due by the clock (Studies::Sweep).
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
@@ -12,8 +12,8 @@
 
 namespace coppice::daemon {
 
-// Errors     are logged when they begin and when they end; what failed is tried again.
-// Threads    one of its own, from when it is made until it goes.
+// Errors     Logged when they begin and when they end; failed sweeps are retried.
+// Threads    one of its own, for its lifetime.
 class StudySweeper {
  public:
   // Both must outlive it.
@@ -31,7 +31,7 @@ class StudySweeper {
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts after all other members
 };
 
 }  // namespace coppice::daemon

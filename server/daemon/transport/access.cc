@@ -38,7 +38,7 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
   AccessProcessor(calls::AccessGate& gate, CertificateSource source)
       : gate_(gate), source_(source) {}
 
-  // Hashing a token takes less than a change of threads.
+  // Hashing a token takes less time than switching threads.
   bool IsBlocking() const override { return false; }
 
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,

@@ -1,5 +1,5 @@
-// The access gate as gRPC asks it about each call, before any of it is read. The header with the
-// token stays with the call, for the CallerFinder alone.
+// The access gate as gRPC calls it for each call, before reading any of it. The header with the
+// token stays with the call; only the CallerFinder uses it.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_ACCESS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_ACCESS_H_
@@ -18,10 +18,10 @@
 
 namespace coppice::daemon {
 
-// Where the certificate of a call's client is found.
+// Where to find the certificate of a call's client.
 enum class CertificateSource : uint8_t {
-  kConnection,  // the client's own: the metadata are the client's, and do not count
-  kMetadata,    // a front's, which says its client's (fronts.h)
+  kConnection,  // the client's own; metadata, which the client writes, are ignored
+  kMetadata,    // metadata of a front, which names its client's (fronts.h)
 };
 
 // For server credentials with TLS. `gate` must outlive the server.
@@ -35,7 +35,7 @@ rpc::CallerFinder MakeCallerFinder(const calls::AccessGate& gate,
 // The hash of the certificate that the other end of a connection showed, if it was verified.
 std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context);
 
-// Of the DER form of the first certificate in `pem`; none if there is none.
+// The hash of the DER form of the first certificate in `pem`; none if there is none.
 std::optional<Sha256Digest> CertificateSha256(absl::string_view pem);
 
 }  // namespace coppice::daemon

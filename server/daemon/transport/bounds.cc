@@ -40,7 +40,7 @@ class BoundedCall final : public grpc::experimental::Interceptor {
     bounds_.deadlines().Add(timed_, *info_.server_context(), bounds_.DeadlineFor(info_.method()));
   }
 
-  // A null message of a client's stream may be its end.
+  // In a client's stream a null message may be the end.
   void LookAtRequest(InterceptorBatchMethods& call) {
     const bool one_request = IsUnary() || info_.type() == ServerRpcInfo::Type::SERVER_STREAMING;
     if (one_request && call.GetRecvMessage() == nullptr) unreadable_ = true;
@@ -136,7 +136,7 @@ void CallDeadlines::Run() {
   }
 }
 
-// Without the lock while it cancels: gRPC may end this call, and others, on this very thread.
+// Cancels without the lock: gRPC may end this call, and others, on this very thread.
 void CallDeadlines::CancelDue() {
   while (!calls_.empty() && calls_.begin()->first <= Clock::now()) {
     Call& call = *calls_.begin()->second;

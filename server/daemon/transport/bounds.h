@@ -1,5 +1,5 @@
-// What holds for every call, whatever its method: how long it may take, how many bytes of answers
-// may wait to be read, and what becomes of a request that does not parse.
+// Bounds every call, whatever its method: its time, the bytes of answers that wait to be read, and
+// requests that do not parse.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_
@@ -23,11 +23,11 @@
 
 namespace coppice::daemon {
 
-// Ends calls that last longer than they may, whoever is to blame: a handler that hangs, or a client
-// that does not read its answer.
+// Ends calls that exceed their time, whatever the reason: a handler that hangs, or a client that
+// does not read its answer.
 //
-// Guarantee  a call that was added is cancelled within a second of its deadline, unless it was
-//            removed; after Remove() nothing touches its context any more.
+// Guarantee  An added call is cancelled within a second of its deadline unless it was removed;
+//            nothing touches its context after Remove().
 // Threads    safe to share. Remove() waits while this call is being cancelled, except on the thread
 //            that cancels, where gRPC may end the call at once.
 class CallDeadlines {
@@ -39,9 +39,9 @@ class CallDeadlines {
   CallDeadlines(const CallDeadlines&) = delete;
   CallDeadlines& operator=(const CallDeadlines&) = delete;
 
-  // Both must stay until Remove(). Once a call; a call without end has no deadline.
+  // Both must live until Remove(). Call it once per call. An infinite `most` sets no deadline.
   void Add(Call& call, grpc::ServerContextBase& context, absl::Duration most);
-  // Also of a call that was not added, and again.
+  // May be called repeatedly, and for a call that was not added.
   void Remove(Call& call);
 
  private:
@@ -56,10 +56,10 @@ class CallDeadlines {
   ByDeadline calls_ ABSL_GUARDED_BY(mutex_);
   const Call* cancelling_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses all other members
 
  public:
-  // A call's place among the others.
+  // A call's entry in the list.
   class Call {
    private:
     friend class CallDeadlines;
@@ -69,15 +69,15 @@ class CallDeadlines {
   };
 };
 
-// What all calls of a server share.
+// The bounds that all calls of a server share.
 //
 // Threads    safe to share.
 class CallBounds {
  public:
-  // How long a call of the method with this path may last.
+  // The time limit of the method with this path.
   using DeadlineOf = std::function<absl::Duration(absl::string_view path)>;
 
-  // `answers` must outlive it.
+  // `answers` must outlive the bounds.
   CallBounds(calls::ByteLoad& answers, DeadlineOf deadline_of)
       : answers_(answers), deadline_of_(std::move(deadline_of)) {}
 
@@ -93,15 +93,15 @@ class CallBounds {
 
 // Bounds each call of a server.
 //
-// Guarantee  a call of one request and one answer is cancelled once it has lasted as long as its
-//            method may, from its request until its answer was read.
+// Guarantee  A call of one request and one answer is cancelled when it exceeds its method's time,
+//            from the request until the answer was read.
 // Errors     Cancelled to the client of such a call, and IsCancelled() to its handler.
 //            ResourceExhausted, with the time to wait in the trailing metadata
 //            grpc-retry-pushback-ms, instead of a large answer beyond the limit. InvalidArgument
-//            for a request that does not parse, for which gRPC says Unimplemented; our own
-//            methods read theirs themselves (server/rpc) and say the same.
+//            for a request that does not parse, where gRPC would say Unimplemented; our own
+//            methods parse theirs themselves (server/rpc) and return the same.
 //
-// `bounds` must outlive the server. To come before interceptors that look at how calls end.
+// `bounds` must outlive the server. Comes before interceptors that look at how calls end.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
     CallBounds& bounds);
 

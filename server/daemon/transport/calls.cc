@@ -16,7 +16,7 @@ using grpc::experimental::ServerRpcInfo;
 
 class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
-  // `info` lives as long as this, and its method as long as the server.
+  // `info` must outlive this, and its method must outlive the server.
   CallInterceptor(const calls::CallObservers& observers, const ServerRpcInfo& info)
       : record_(observers, absl::StripPrefix(info.method(), "/"),
                 info.type() != ServerRpcInfo::Type::UNARY) {}

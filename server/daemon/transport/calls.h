@@ -1,5 +1,4 @@
-// gRPC's calls on record (server/calls/call_record.h). The id is sent back in the trailing
-// metadata.
+// Records gRPC's calls (server/calls/call_record.h). The id is sent back in the trailing metadata.
 //
 // Threads    safe to share.
 
@@ -15,11 +14,11 @@
 
 namespace coppice::daemon {
 
-// A line of `log`, which must outlive it, for each call: event "call" with method, code,
-// milliseconds and request_id; routine ones at debug, faults as warnings, the others at info.
+// Writes a line of `log`, which must outlive it, for each call: event "call" with method, code,
+// milliseconds and request_id; routine calls at debug, faults as warnings, the others at info.
 std::unique_ptr<calls::CallLog> MakeCallLog(const Log& log);
 
-// `observers` has a log.
+// `observers` must have a log.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
     const calls::CallObservers& observers);
 

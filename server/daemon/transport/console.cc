@@ -15,8 +15,8 @@
 namespace coppice::daemon {
 namespace {
 
-// As `cmake --install` and the build lay it out: bin/coppiced, share/FOLDER/index.html. Empty if it
-// is not there.
+// The installed folder, laid out by `cmake --install` and the build: bin/coppiced,
+// share/FOLDER/index.html. Empty if it does not exist.
 std::string Installed(const char* folder) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -25,7 +25,7 @@ std::string Installed(const char* folder) {
   return std::filesystem::exists(found / "index.html", error) ? found.string() : "";
 }
 
-// What the flag names or, without it, what is installed; empty if there is none, or is to be none.
+// The folder that the flag names or, without it, the installed one; empty if none is served.
 std::string FolderOf(const DaemonFlags& flags, const std::optional<std::string>& flag,
                      const char* installed) {
   if (flags.http_listen.empty() || flag == kNoFolder) return "";

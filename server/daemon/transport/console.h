@@ -1,4 +1,4 @@
-// The HTTP listener that the flags ask for, its console and its documentation.
+// The HTTP listener of the flags, with its console and documentation.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_CONSOLE_H_
@@ -13,16 +13,16 @@
 
 namespace coppice::daemon {
 
-// Null if there is none. InvalidArgument or NotFound that names the file which cannot be served.
+// Null if none is served. InvalidArgument or NotFound, naming a file that cannot be served.
 absl::StatusOr<std::shared_ptr<const http::Console>> LoadConsole(const DaemonFlags& flags);
 
-// The same of --site.
+// The same for --site.
 absl::StatusOr<std::shared_ptr<const http::Site>> LoadSite(const DaemonFlags& flags);
 
 HttpOptions HttpOptionsOf(const DaemonFlags& flags, std::shared_ptr<const http::Console> console,
                           std::shared_ptr<const http::Site> site);
 
-// Logs where it is served, with which console and documentation; nothing for port 0, which is none.
+// Logs where HTTP, its console and its documentation are served; does nothing for port 0 (none).
 void TellHttp(const DaemonFlags& flags, int port, const Log& log);
 
 }  // namespace coppice::daemon

@@ -40,7 +40,7 @@ class AnswerMarker final : public grpc::experimental::Interceptor {
   }
 
  private:
-  const grpc::ServerContextBase& context_;  // lives as long as this
+  const grpc::ServerContextBase& context_;  // outlives this object
   PeerCalls* const peers_;
 };
 
@@ -76,7 +76,7 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MarkAnswe
 
 void SetLimitsBehindFronts(const DaemonLimits& limits, grpc::ServerBuilder& builder) {
   constexpr uint64_t kWeek = 7 * 24 * 60 * 60;
-  // Calls end with their clients' connections. A second age here would end them before.
+  // Calls end with their clients' connections; a second age here would end them earlier.
   DaemonLimits lasting = limits;
   lasting.max_connection_age = kWeek;
   lasting.connection_grace = kWeek;
@@ -84,9 +84,9 @@ void SetLimitsBehindFronts(const DaemonLimits& limits, grpc::ServerBuilder& buil
   RefuseCompression(builder);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20 * 1000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, std::numeric_limits<int>::max());
-  // A client's 8 KiB, and what a front adds.
+  // A client's 8 KiB, and the front's additions.
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
-  // Fronts ask often whether this curator is still there, also while no call is under way.
+  // Fronts often check that this curator is alive, also without calls under way.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10 * 1000);

@@ -1,4 +1,4 @@
-// Which curators of a fleet hand calls on to this one.
+// Knows which curators of a fleet forward calls to this one.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_PEER_CALLS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_PEER_CALLS_H_
@@ -16,12 +16,12 @@
 
 namespace coppice::daemon {
 
-// The certificates that the fronts of a fleet showed with their calls, and when each did last.
+// The certificates that a fleet's fronts showed with their calls, and when each was last shown.
 //
-// Guarantee  at most kMaxPeers are held; the one that is silent longest makes room. What has been
-//            silent for kPeerMemory is not shown.
-// Threads    safe to share. Note() costs a look-up per call: it hashes a certificate it does not
-//            know, and no other.
+// Guarantee  Holds at most kMaxPeers; the one silent longest makes room. Does not show peers that
+//            were silent for kPeerMemory.
+// Threads    safe to share. Note() costs a look-up per call; it hashes only certificates that it
+//            does not know.
 class PeerCalls {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,7 +33,7 @@ class PeerCalls {
     std::chrono::seconds silent_for{};
   };
 
-  // A call by whoever showed this certificate, in PEM.
+  // Notes a call by the owner of this certificate, in PEM.
   void Note(absl::string_view pem, Clock::time_point now = Clock::now());
 
   // Sorted by certificate.

@@ -82,7 +82,7 @@ class CuratorServer final : public DaemonServer {
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
-    // Both plugins are asked for before the builder is made, which collects them.
+    // Both plugins must be requested before the builder, which collects them, is made.
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -116,14 +116,14 @@ class CuratorServer final : public DaemonServer {
   }
 
   void Stop(absl::Duration grace) override {
-    // All of its services, and for good.
+    // Sets all services to not serving, permanently.
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
     for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
-    // Calls that came meanwhile get their answers even if jobs took all of the time.
+    // Calls that arrived meanwhile get their answers even if jobs took all the time.
     const absl::Time last = std::max(deadline, absl::Now() + absl::Seconds(1));
     if (http_ != nullptr) http_->Drain();
     server_->Shutdown(absl::ToChronoTime(last));
@@ -154,7 +154,7 @@ class CuratorServer final : public DaemonServer {
     return registry;
   }
 
-  // The first use of a day is written, by the pool; what a full one leaves out, by the next.
+  // The pool writes the first use of a day. If it is full, the next such write includes it.
   calls::UseObserver NoteUses() {
     if (access_ == nullptr) return {};
     return [this](absl::Span<const Sha256Digest> entries, absl::Time now) {
@@ -169,8 +169,8 @@ class CuratorServer final : public DaemonServer {
     return [this] { return token_use_.Describe(*access_->policy()); };
   }
 
-  // Writes to the disk, so not on the thread that checks access. What a full pool leaves out
-  // changed nothing; callers without a name could fill the log.
+  // Runs on the pool, because it writes to disk. A full pool drops entries, which is safe for calls
+  // that changed nothing. Callers without a name are left out, as they could fill the log.
   calls::RefusalObserver EnterRefusals() {
     if (auditor_ == nullptr) return {};
     return [this](const std::string& name, absl::string_view path) {
@@ -198,10 +198,10 @@ class CuratorServer final : public DaemonServer {
   const std::unique_ptr<service::CallAuditor> auditor_;  // null without a log
   calls::AccessGate gate_;
   service::WorkerPool pool_;
-  // What may take long keeps nobody waiting but its like.
+  // Long work makes only its own kind wait.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
-  // By the policy that holds when it is asked.
+  // Reads the policy that is in force at the time of the call.
   const owners::QuotaFinder quotas_ = [this](const std::string& owner) {
     return access_ == nullptr ? owners::Quota() : access_->policy()->QuotaOf(owner);
   };
@@ -219,7 +219,7 @@ class CuratorServer final : public DaemonServer {
   const service::HandlerRegistry registry_ = MakeRegistry();
   const service::Lanes lanes_{.pool = pool_, .builds = builds_, .previews = previews_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_, source_), may_answer_};
-  // The first to go: their calls use all of the above.
+  // Destroyed first: their calls use all of the above.
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<http::Server> http_;
   int port_ = 0;

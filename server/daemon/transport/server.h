@@ -1,5 +1,5 @@
-// The servers of the daemon: gRPC, with health and reflection, on one port, and HTTP on another if
-// it is asked for. Both serve the same handlers behind the same access gate.
+// The servers of the daemon: gRPC with health and reflection on one port, and optionally HTTP on
+// another. Both serve the same handlers behind the same access gate.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
@@ -38,7 +38,7 @@ struct ServedCalls;
 
 namespace coppice::daemon {
 
-// What there is to serve.
+// The parts of a curator that are served.
 struct Curator {
   curator::Studies& studies;
   models::Models& models;
@@ -46,7 +46,7 @@ struct Curator {
   central::Datasets& datasets;
   central::Jobs& jobs;
   storage::Store& store;
-  audit::AuditLog* audit = nullptr;  // null: calls are not entered, and there is no log to read
+  audit::AuditLog* audit = nullptr;  // null: calls are not recorded, and there is no log to read
   service::BackupSettings backups{};
 };
 
@@ -64,19 +64,19 @@ struct ServerOptions {
   std::string listen;
   HttpOptions http{};
   Certificates* certificates = nullptr;           // null: no TLS
-  const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  const access::AccessControl* access = nullptr;  // null: every caller may do everything
   RateLimit ticket_limits = service::kDefaultTicketLimit;
   DaemonLimits limits{};
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
-  bool behind_fronts = false;      // who connects is a front, and no client (fronts.h)
-  rpc::AnswerCheck may_answer{};   // asked before each answer
-  PeerCalls* peers = nullptr;      // told of fronts that call; null: nobody is
-  service::StatusReader status{};  // what GetStatus answers; null: nothing is told
+  bool behind_fronts = false;                    // callers are fronts, not clients (fronts.h)
+  rpc::AnswerCheck may_answer{};                 // asked before each answer
+  PeerCalls* peers = nullptr;                    // told of fronts that call; may be null
+  service::StatusReader status{};                // what GetStatus answers; null: nothing
 };
 
 // A listener for `served`. `certificates`, null for none, must outlive it. Unavailable if the
-// address cannot be had.
+// address cannot be used.
 absl::StatusOr<std::unique_ptr<http::Server>> StartHttp(const HttpOptions& options,
                                                         const Certificates* certificates,
                                                         const DaemonLimits& limits,
@@ -86,21 +86,21 @@ class DaemonServer {
  public:
   virtual ~DaemonServer() = default;
 
-  // Serves `curator`, which must outlive it. Unavailable if the address cannot be had: the port is
-  // in use, or it is not this machine's.
+  // Serves `curator`, which must outlive it. Unavailable if the address cannot be used: the port is
+  // taken, or the address is not this machine's.
   static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
                                                              const Curator& curator);
 
   virtual int port() const = 0;
-  virtual int http_port() const = 0;  // 0: there is none
+  virtual int http_port() const = 0;  // 0: no HTTP
 
-  // What the health service answers for "ready"; not ready at first, nor after Stop().
+  // Sets the health service's answer for "ready"; not ready at first and after Stop().
   virtual void SetReady(bool ready) = 0;
 
-  // Tells health checks that it is going, stops what computes long (previews, studies and models
-  // being made, a backup), takes no new reports and jobs, answers the reports it has, waits at most
-  // `grace` for the jobs that run and a second more for the calls that are left, and leaves the
-  // ones and cancels the others.
+  // Tells health checks that it is stopping, stops long computations (previews, studies and models
+  // being made, a backup), takes no new reports and jobs, and answers the reports it has. Waits at
+  // most `grace` for running jobs, which are then left, and a second more for the remaining calls,
+  // which are then cancelled.
   virtual void Stop(absl::Duration grace) = 0;
 };
 

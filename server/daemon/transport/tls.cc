@@ -29,7 +29,7 @@ bool IsIssuedBy(X509& certificate, const X509& authority) {
   return issued;
 }
 
-// Whether one of them is an authority of those, or was issued by one.
+// Whether a certificate in `chain` is one of the authorities or was issued by one.
 bool LeadsTo(const std::vector<CertificatePtr>& chain, const PemCertificates& authorities) {
   return std::any_of(chain.begin(), chain.end(), [&](const CertificatePtr& certificate) {
     return std::any_of(authorities.certificates.begin(), authorities.certificates.end(),
@@ -59,7 +59,7 @@ absl::Status CheckPeerCertificate(const std::string& path, const std::string& pe
                    "do; have it issued with extendedKeyUsage = serverAuth, clientAuth"));
 }
 
-// HTTP/1.1 is all that is spoken; a client that offers others alone is told so.
+// The server speaks only HTTP/1.1; a client that offers only other protocols gets an alert.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
                    const unsigned char* offered, unsigned offered_size, void*) {
   static constexpr unsigned char kHttp[] = "\x08http/1.1";
@@ -70,7 +70,7 @@ int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_siz
   return match == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// The first is the server's, those after it lead to an authority.
+// The first certificate is the server's; the others lead to an authority.
 bool UseChain(SSL_CTX& context, const std::string& pem) {
   PemCertificates chain = CertificatesFromPem(pem);
   if (chain.certificates.empty()) return false;

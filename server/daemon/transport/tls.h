@@ -1,4 +1,4 @@
-// The daemon's certificates, checked before it serves: a bad one should stop the start, not every
+// Checks the daemon's certificates before it serves: a bad one must stop the start, not every
 // client's handshake.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
@@ -17,19 +17,19 @@
 
 namespace coppice::daemon {
 
-// What curators of a fleet show each other, and the one authority of their certificates. Errors as
-// above; InvalidArgument also if the certificate is not of that authority or may not be shown both
-// by a server and by a client, and if whom `client_ca` (which may be empty) lets in could pass as a
-// curator: a curator says who its clients are, and may say what it likes.
+// Loads the certificate that curators of a fleet show each other, and its one authority. Errors as
+// LoadTlsFiles(). InvalidArgument also if that authority did not issue it, if it may not serve as
+// both a server's and a client's, and if a client admitted by `client_ca` (may be empty) could pass
+// as a curator, whose word about its clients is trusted.
 absl::StatusOr<TlsFiles> LoadPeerTlsFiles(const std::string& certificate, const std::string& key,
                                           const std::string& peer_ca, const std::string& client_ca,
                                           absl::Time now);
-// A context for servers of HTTP/1.1, TLS 1.2 or newer. Clients must show a certificate if there is
-// an authority for them. No session is resumed, so that each connection shows its own. Internal if
-// OpenSSL refuses what LoadTlsFiles() took.
+// A context for servers of HTTP/1.1 with TLS 1.2 or newer. Clients must show a certificate if there
+// is an authority for them. Sessions are not resumed, so each connection shows its own. Internal if
+// OpenSSL rejects what LoadTlsFiles() accepted.
 absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeHttpTls(const TlsFiles& files);
 
-// The same for HTTP as ServeWith(). A certificate that OpenSSL refuses leaves the one before it.
+// For HTTP what ServeWith() is for gRPC. If OpenSSL rejects a certificate, the previous one stays.
 http::TlsSource MakeTlsSource(const Certificates& certificates);
 
 }  // namespace coppice::daemon

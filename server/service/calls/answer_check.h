@@ -1,4 +1,4 @@
-// Whether an answer may still leave, as every transport asks.
+// Decides whether an answer may still be sent; every transport asks.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_ANSWER_CHECK_H_
 #define COPPICE_SERVER_SERVICE_CALLS_ANSWER_CHECK_H_
@@ -9,12 +9,11 @@
 
 namespace coppice::service {
 
-// Asked before each answer, error or message of a stream leaves; its error ends the call instead,
-// and nothing else of the answer is sent. It may be asked by many threads at once, and must not
-// wait.
+// Called before each answer, error or message of a stream is sent. An error ends the call instead,
+// and nothing else of the answer is sent. Many threads may call it at once; it must not block.
 using AnswerCheck = std::function<absl::Status()>;
 
-// OK if `check` lets an answer leave; a null one lets all leave.
+// OK if `check` allows an answer; a null check allows all.
 inline absl::Status MayAnswer(const AnswerCheck& check) {
   return check == nullptr ? absl::OkStatus() : check();
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxNameBytes = 160;
 constexpr absl::string_view kAnonymous = "anonymous";
 
-// What a caller sends need not be a name, nor short.
+// A caller may send anything, so text that is not a short name is replaced by a mark.
 std::string NameOrMark(const std::string& text) {
   const bool is_name =
       text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), [](char c) {
@@ -33,7 +33,7 @@ std::string NameIn(const access::NamedResource& named, const AnyMessage& request
                                                     : std::move(value));
 }
 
-// The name of what a response holds of this kind: of its study, its job and so on.
+// The name of this kind in a response: of its study, its job and so on.
 std::string NameOf(absl::string_view kind, const AnyMessage& response) {
   const google::protobuf::Descriptor& type = *response.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
@@ -48,7 +48,7 @@ std::string NameOf(absl::string_view kind, const AnyMessage& response) {
   return "";
 }
 
-// Whether a handler that failed so may have changed something before.
+// Whether a handler that failed with this status may have changed something.
 bool MayHaveChanged(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -56,7 +56,7 @@ bool MayHaveChanged(const absl::Status& status) {
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kResourceExhausted:  // a budget, a quota, or the disk
+    case absl::StatusCode::kResourceExhausted:  // a budget, a quota, or disk space
     case absl::StatusCode::kUnimplemented:
       return false;
     default:
@@ -75,8 +75,8 @@ std::string ActorOf(const Caller& caller) {
 
 }  // namespace
 
-// A call of a stream: noted once its first message tells what it is about, entered when it ends.
-// The handler's calls go through it to the transport, and the transport's events to the handler.
+// A stream's call: noted when its first message names its resources, recorded when it ends. Passes
+// the handler's calls on to the transport, and the transport's events to the handler.
 //
 // Threads    as StreamCall and StreamHandler.
 class AuditedStream final : public StreamCall, public StreamHandler {
@@ -87,15 +87,15 @@ class AuditedStream final : public StreamCall, public StreamHandler {
         event_(CallAuditor::EventOf(caller, method, {})),
         call_(call) {}
 
-  // For a stream that begins with a request, which may be null.
+  // For a stream that begins with a request; null for others.
   absl::Status Begin(const AnyMessage* request) {
     if (request == nullptr) return absl::OkStatus();
     return BeginWith(*request);
   }
   void SetHandler(StreamHandlerPtr handler) { handler_ = std::move(handler); }
-  // For a stream that did not start: the transport ends it.
+  // For a stream that did not start; the transport ends it.
   void Enter(const absl::Status& status) {
-    // Whatever its end, messages before the last may have changed something.
+    // However it ended, messages before the last may have changed something.
     if (begun_.has_value()) {
       return auditor_.log_.End(*begun_, audit::CodeName(status.code()));
     }
@@ -182,7 +182,7 @@ AnyHandler CallAuditor::Wrap(const access::Method& method, AnyHandler handler) {
       return audited;
     });
   }
-  // No method that changes something answers in pieces or later; a test says so.
+  // No method that changes something returns pieces or a Later; a test checks this.
   return handler;
 }
 
@@ -235,7 +235,7 @@ void CallAuditor::End(uint64_t call, const audit::AuditEvent& event, const absl:
 void CallAuditor::Enter(audit::AuditEvent event, const absl::Status& status) {
   if (!status.ok() && !TakesFailure(event.entry.actor())) return;
   event.entry.set_outcome(audit::CodeName(status.code()));
-  log_.Add(std::move(event)).IgnoreError();  // it changed nothing
+  log_.Add(std::move(event)).IgnoreError();  // the call changed nothing
 }
 
 bool CallAuditor::IsStoodFor(const audit::AuditEvent& event) {

@@ -1,4 +1,4 @@
-// Enters into the audit log what callers change, in one place for all handlers.
+// Records callers' changes in the audit log, in one place for all handlers.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_AUDITED_CALLS_H_
 #define COPPICE_SERVER_SERVICE_CALLS_AUDITED_CALLS_H_
@@ -22,22 +22,22 @@
 
 namespace coppice::service {
 
-// A call that changes something, by the method table, is noted before its handler runs and entered
-// when that has ended, with the code of its status. Calls of devices change only counts, and are
-// not entered; neither is what reads. A call whose duration is private waits for its day to be
-// over. Of calls that end well and whose number is private, as there is one per block of rows, a
-// name's first of a day on a resource stands for all.
+// A call that changes something, according to the method table, is noted before its handler runs
+// and recorded when the handler has ended, with its status code. Not recorded are calls of devices,
+// which change only counts, and reads. A call whose duration is private is recorded when its day is
+// over. Where the number of successful calls is private (one per block of rows), a name's first
+// call of a day on a resource stands for the others.
 //
-// Guarantee  a handler runs only if its call, or one that stands for it, is noted on disk. Whatever
-//            a caller sends, an entry names resources by their names alone. Of failed calls that
-//            changed nothing, at most kMaxFailures of a name are entered a day; then an entry says
-//            so.
-// Errors     those of AuditLog::Begin(), as the call's.
+// Guarantee  A handler runs only if its call, or one that stands for it, is noted on disk. Whatever
+//            a caller sends, an entry has only the names of resources. At most kMaxFailures failed
+//            calls of a name that changed nothing are recorded a day; then an entry says so.
+//
+// Errors     Those of AuditLog::Begin(), as the call's.
 // Threads    safe to share. `log` must outlive it.
 class CallAuditor {
  public:
   static constexpr uint32_t kMaxFailures = 1000;
-  static constexpr size_t kMaxStoodFor = 10'000;  // names and resources a day; then anew
+  static constexpr size_t kMaxStoodFor = 10'000;  // names and resources a day; cleared if full
 
   CallAuditor(audit::AuditLog& log, std::function<int64_t()> clock)
       : log_(log), clock_(std::move(clock)) {}
@@ -45,42 +45,42 @@ class CallAuditor {
   // Wraps the handler of a method that changes something. `method` must outlive it.
   AnyHandler Wrap(const access::Method& method, AnyHandler handler);
 
-  // A call that was not let through to its handler.
+  // Records a call that was not let through to its handler.
   void EnterRefusal(const Caller& caller, const access::Method& method, const AnyMessage& request,
                     const absl::Status& refusal);
-  // The same, where nothing of the call was read. `name` is of the policy's entry.
+  // The same if nothing of the call was read. `name` is the policy entry's.
   void EnterRefusal(absl::string_view name, const access::Method& method,
                     const absl::Status& refusal);
 
  private:
   friend class AuditedStream;
 
-  // What a request or a response tells of the resources of a call.
+  // The names of a call's resources, from its request or response.
   struct Names {
     std::string resource{};
     std::string related{};
   };
   static Names NamesIn(const access::Method& method, const AnyMessage& request);
-  // Those that the curator chose.
+  // Names that the curator chose.
   static Names NamesMade(const access::Method& method, const AnyMessage& response);
 
   static audit::AuditEvent EventOf(const Caller& caller, const access::Method& method, Names names);
   void End(uint64_t call, const audit::AuditEvent& event, const absl::Status& status, Names made);
   void Enter(audit::AuditEvent event, const absl::Status& status);
-  // Whether the entry of an earlier call stands for this one today, and notes that one does.
+  // Whether an earlier call's entry stands for this one today; the second notes that one does.
   bool IsStoodFor(const audit::AuditEvent& event);
   void StandsForToday(const audit::AuditEvent& event);
-  // Begins a new day if it is one.
+  // Starts a new day if the date has changed.
   void TurnDay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether one more failure of this name is entered today. Enters that the next ones are not.
+  // Whether one more failure of this name is recorded today. Records when the limit is reached.
   bool TakesFailure(const std::string& name);
 
   audit::AuditLog& log_;
   const std::function<int64_t()> clock_;
   Mutex mutex_;
   std::string day_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, uint32_t> failures_ ABSL_GUARDED_BY(mutex_);  // of this day, by name
-  std::set<std::string> entered_ ABSL_GUARDED_BY(mutex_);  // of this day, what stands for others
+  std::map<std::string, uint32_t> failures_ ABSL_GUARDED_BY(mutex_);  // today's, by name
+  std::set<std::string> entered_ ABSL_GUARDED_BY(mutex_);  // today's entries that stand for others
 };
 
 }  // namespace coppice::service

@@ -8,7 +8,7 @@
 namespace coppice::service {
 namespace {
 
-// Each kind of handler, run once the guard lets the call through.
+// Wraps each kind of handler so that it runs only if the guard admits the call.
 class Guarded {
  public:
   Guarded(const ResourceGuard& guard, CallAuditor* auditor, const access::Method* method)
@@ -47,7 +47,7 @@ class Guarded {
           return handler(caller, request);
         });
   }
-  // The messages of a client's stream are checked by its handler, as each comes.
+  // The handler of a client's stream checks each message itself.
   AnyHandler operator()(StreamStarter handler) const {
     return StreamStarter([*this, handler = std::move(handler)](
                              const Caller& caller, const AnyMessage* request,

@@ -1,6 +1,6 @@
-// Every handler, by its method, in a form that any transport can serve.
+// Holds every handler, by method, in a form that any transport can serve.
 //
-// A class of handlers adds its member functions, which say by their parameters what they need:
+// A class of handlers adds its member functions, whose parameters say what they need:
 //
 //   absl::Status Get(const Caller&, const Request&, Response*);
 //   absl::Status Build(const Caller&, const Request&, Response*, const CancelCheck&);
@@ -10,7 +10,7 @@
 //   absl::StatusOr<StreamHandlerPtr> Watch(const Caller&, const Request&, StreamCall&);
 //   absl::StatusOr<StreamHandlerPtr> Upload(const Caller&, StreamCall&);
 //
-// The type of the request tells the method: each method has a request type of its own.
+// The type of the request determines the method: each method has its own request type.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_HANDLER_REGISTRY_H_
 #define COPPICE_SERVER_SERVICE_CALLS_HANDLER_REGISTRY_H_
@@ -37,21 +37,20 @@ namespace coppice::service {
 
 class CallAuditor;
 
-// The rest of a handler's work, for the method's lane; empty if the response is complete.
+// The rest of a handler's work, run on the method's lane; empty if the response is complete.
 using Later = std::function<absl::Status()>;
 
 // Ends the call, once, from any thread. Request and response live until then.
 using Done = std::function<void(const absl::Status&)>;
 
-// A response as its bytes, piece by piece, so that large parts that many calls are answered with
-// are not copied.
+// A serialized response in pieces, so that large parts shared by many answers are not copied.
 struct MessagePiece {
   std::string own{};
   std::shared_ptr<const std::string> shared{};  // null: `own` is the piece
 };
 using MessagePieces = std::vector<MessagePiece>;
 
-// Handlers whose messages are any; the request is of its method's type.
+// Handlers for messages of any type; the request always has its method's type.
 using AnyMessage = google::protobuf::Message;
 using WholeHandler =
     std::function<absl::Status(const Caller&, const AnyMessage&, AnyMessage*, const CancelCheck&)>;
@@ -69,22 +68,22 @@ using AnyHandler =
 struct RegisteredMethod {
   std::string path;  // "/package.Service/Method"
   const google::protobuf::MethodDescriptor* descriptor;
-  const AnyMessage* request;  // to make others from
+  const AnyMessage* request;  // prototype
   const AnyMessage* response;
   AnyHandler handler;
 };
 
-// Guarantee  no handler of one request runs before the guard let its caller through. Those of a
-//            client's stream ask it themselves, for each message.
-// Threads    all of it is added before it is served; then it is safe to share.
+// Guarantee  No handler of one request runs before the guard admits its caller. Handlers of client
+//            streams call the guard themselves, for each message.
+// Threads    safe to share once all handlers are added and serving begins.
 class HandlerRegistry {
  public:
-  // `guard` and `auditor` must outlive whatever serves the registry.
-  // `auditor` enters what changes something into the audit log; null: nobody does.
+  // `guard` and `auditor` must outlive all transports of the registry. `auditor` records changes in
+  // the audit log; null records none.
   explicit HandlerRegistry(const ResourceGuard& guard, CallAuditor* auditor = nullptr)
       : guard_(guard), auditor_(auditor) {}
 
-  // `handlers` must outlive whatever serves the registry.
+  // `handlers` must outlive all transports of the registry.
   template <typename Handlers, typename Result, typename... Args>
   void Add(Handlers& handlers, Result (Handlers::*method)(Args...)) {
     AddFunction(std::function<Result(Args...)>([&handlers, method](Args... args) {
@@ -97,7 +96,7 @@ class HandlerRegistry {
       return (handlers.*method)(std::forward<Args>(args)...);
     }));
   }
-  // A client's stream of such requests.
+  // Adds a method that takes a client's stream of such requests.
   template <typename Request, typename Handlers, typename Start>
   void AddStreamOf(Handlers& handlers, Start start) {
     AddHandler(Request::default_instance(),
@@ -120,7 +119,7 @@ class HandlerRegistry {
                                      static_cast<Response*>(response));
                    }));
   }
-  // Long work: it is not begun either once nobody waits for it.
+  // Long work, which does not begin if nobody waits for it any more.
   template <typename Request, typename Response>
   void AddFunction(
       std::function<absl::Status(const Caller&, const Request&, Response*, const CancelCheck&)>
@@ -181,7 +180,7 @@ class HandlerRegistry {
 
   const ResourceGuard& guard_;
   CallAuditor* const auditor_;
-  std::deque<RegisteredMethod> methods_;  // which stay where they are
+  std::deque<RegisteredMethod> methods_;  // a deque keeps addresses stable
 };
 
 }  // namespace coppice::service

@@ -26,11 +26,11 @@ void ProgressStream::OnWritten(bool sent) {
   Advance();
 }
 
-// The work stops at its next progress, and ends the call.
+// The work stops at its next progress and ends the call.
 void ProgressStream::OnCancel() { cancelled_ = true; }
 
 void ProgressStream::OnDone() {
-  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
+  const MutexLock lock(mutex_);  // orders earlier work of all threads before this
 }
 
 void ProgressStream::Advance() {

@@ -1,4 +1,4 @@
-// A stream of how far long work is, and of what it came to.
+// A stream that reports the progress of long work and its result.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_PROGRESS_STREAM_H_
 #define COPPICE_SERVER_SERVICE_CALLS_PROGRESS_STREAM_H_
@@ -16,20 +16,20 @@
 
 namespace coppice::service {
 
-// Writes what it is told as the client reads it. A client that reads slowly misses progress, never
-// the end. The call and the thread that works share it.
+// Writes what it is told as the client reads. A client that reads slowly misses progress, never the
+// end. The call and the working thread share it.
 //
 // Threads    safe to share.
 class ProgressStream final : public StreamHandler {
  public:
   explicit ProgressStream(StreamCall& call) : call_(call) {}
 
-  // False once nobody waits for it any more: the work is to stop, and to call End().
+  // False once nobody waits any more: then the work must stop and call End().
   bool IsWanted() const { return !cancelled_; }
 
-  // Replaces what was not written yet. Returns IsWanted().
+  // Replaces progress that was not yet written. Returns IsWanted().
   bool Tell(std::unique_ptr<const google::protobuf::Message> progress);
-  // Once, and nothing after it. `result`, unless it is null, is the last message.
+  // Call it once, last. `result`, unless null, is the last message.
   void End(const absl::Status& status,
            std::unique_ptr<const google::protobuf::Message> result = nullptr);
 
@@ -38,10 +38,10 @@ class ProgressStream final : public StreamHandler {
   void OnDone() override;
 
  private:
-  // Starts whatever may be started now.
+  // Starts every operation that may start now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  StreamCall& call_;  // until OnDone(), and so not once it is closed
+  StreamCall& call_;  // until OnDone(); not used once closed_
   std::atomic<bool> cancelled_{false};
 
   Mutex mutex_;

@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// "studies" to "study".
+// "studies" becomes "study".
 std::string Singular(absl::string_view kind) {
   if (absl::ConsumeSuffix(&kind, "ies")) return absl::StrCat(kind, "y");
   return std::string(absl::StripSuffix(kind, "s"));
@@ -86,7 +86,7 @@ absl::Status ResourceGuard::CheckNamed(const Caller& caller, const access::Named
   const size_t slash = value.find('/');
   const absl::string_view kind = absl::string_view(value).substr(0, slash);
   const bool is_name = slash != std::string::npos && (named.kind.empty() || kind == named.kind);
-  if (!is_name) return absl::OkStatus();  // the handler says what is wrong with it
+  if (!is_name) return absl::OkStatus();  // the handler reports the error
   const absl::string_view id = absl::string_view(value).substr(slash + 1);
   if (named.use == Use::kOwn) return CheckOwned(caller, kind, id);
   if (named.use == Use::kSet) return CheckSet(caller, kind, id);
@@ -97,12 +97,12 @@ absl::Status ResourceGuard::CheckSeen(const Caller& caller, absl::string_view ki
                                       absl::string_view id) const {
   if (caller.sees_all) return absl::OkStatus();
   const std::optional<owners::Resource> found = find_(kind, id);
-  // What is gone may have left something behind under its name: a ledger.
+  // A deleted resource may have left a ledger under its name.
   const owners::Resource nameless{.names = {absl::StrCat(kind, "/", id)}};
   return caller.MaySee(found.value_or(nameless)) ? absl::OkStatus() : NoResource(kind, id);
 }
 
-// Whether a name is taken is told to those alone who may give it.
+// Only callers who may give a name learn whether it is taken.
 absl::Status ResourceGuard::CheckSet(const Caller& caller, absl::string_view kind,
                                      absl::string_view id) const {
   if (MaySee(caller, kind, id)) return absl::OkStatus();

@@ -22,40 +22,37 @@ namespace coppice::service {
 
 using owners::Caller;
 
-// The resource of this kind and id; nothing if there is none.
+// Returns the resource of this kind and id; nothing if there is none.
 using ResourceFinder =
     std::function<std::optional<owners::Resource>(absl::string_view kind, absl::string_view id)>;
 
-// The method that takes requests of this type. A program that asks for a type of none, or of two,
-// is wrong from its first line on.
+// The method that takes requests of this type. Aborts for a type of no method or of two, which is a
+// programming error.
 const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descriptor& request);
 
-// The text of "name" or "spec.dataset" in a request. The table's test sees to it that each is
-// there.
+// The text of a field such as "name" or "spec.dataset". The table's test checks that each exists.
 std::string FieldOf(const google::protobuf::Message& request, absl::string_view path);
 
-// Reads from the method table which fields of a request name resources, and what is done with them.
+// Uses the method table to find the fields of a request that name resources, and their use.
 //
-// Guarantee  a resource that is hidden from its caller and one that is not there are answered from
-//            one place, in the words of the handlers. Whether a caller may make a name does not
-//            depend on whether it is taken. A method without an entry is the operator's alone.
-// Errors     NotFound: none that the caller may see. PermissionDenied: one that it may see and does
-//            not own, where owners alone may call; a name that is not its to give; a method for the
-//            operator.
-//            AlreadyExists: a name that it may give, and that is taken by what it may not see.
+// Guarantee  A hidden resource and a missing one get the same answer, from one place, in the
+//            handlers' words. Whether a caller may make a name does not depend on whether it is
+//            taken. Only the operator may call a method without an entry.
+// Errors     NotFound: no such resource that the caller may see. PermissionDenied: a visible one
+//            not its own, where only owners may call; a name that it may not give; a method for
+//            the operator. AlreadyExists: a name that it may give, taken by a hidden resource.
 // Threads    safe to share, as `find` must be. Costs nothing for callers who see everything.
 class ResourceGuard {
  public:
   explicit ResourceGuard(ResourceFinder find) : find_(std::move(find)) {}
 
-  // For requests of any type, also those of a stream: fields that are empty are left to the
-  // handler.
+  // Checks requests of any type, including a stream's. Leaves empty fields to the handler.
   absl::Status Check(const Caller& caller, const google::protobuf::Message& request) const;
-  // The same where the entry of the request's method is known; null if it has none.
+  // The same if the entry of the request's method is known; null if it has none.
   absl::Status Check(const Caller& caller, const access::Method* method,
                      const google::protobuf::Message& request) const;
 
-  // Whether the resource "KIND/ID" is there, and the caller may see it.
+  // Whether the resource "KIND/ID" exists and the caller may see it.
   bool MaySee(const Caller& caller, absl::string_view kind, absl::string_view id) const;
   // PermissionDenied unless the caller may make "KIND/ID".
   static absl::Status CheckMayMake(const Caller& caller, absl::string_view kind,
@@ -71,9 +68,8 @@ class ResourceGuard {
   const ResourceFinder find_;
 };
 
-// Adds to a response the elements of one page that `shows` picks, from what `list` returns for a
-// Page, as many as the page has room for. Returns the token of the next page, empty if there is
-// none.
+// Adds to a response the elements of one page that `shows` selects, up to the page's size, from
+// what `list` returns for a Page. Returns the token of the next page, or "" if there is none.
 template <typename List, typename Shows, typename Add>
 std::string AddPage(const Page& page, List list, Shows shows, Add add) {
   std::string last;

@@ -1,4 +1,4 @@
-// A refusal that says when to come again. It travels with the status, and each transport tells its
+// A refusal with a time to wait. The time travels with the status; each transport sends it to
 // clients in its own way.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_RETRY_AFTER_H_
@@ -11,13 +11,13 @@
 
 namespace coppice::service {
 
-// `status`, which is not OK, and how long the caller should wait.
+// Adds the time that the caller should wait to `status`, which must not be OK.
 absl::Status AskToWait(absl::Status status, absl::Duration wait);
 
-// For calls that say ResourceExhausted of load alone: such a status asks to wait for a second.
+// For calls that return ResourceExhausted only under load: such a status asks to wait a second.
 absl::Status AskToWaitForLoad(absl::Status status);
 
-// What AskToWait() was told, in whole milliseconds; none if it was not called.
+// The wait given to AskToWait(), in whole milliseconds; none if it was not called.
 std::optional<absl::Duration> WaitOf(const absl::Status& status);
 
 }  // namespace coppice::service

@@ -1,5 +1,4 @@
-// A call whose messages come or go one after another, between its handler and the transport that
-// carries it.
+// A call whose messages come or go one after another, between its handler and the transport.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_STREAM_CALL_H_
 #define COPPICE_SERVER_SERVICE_CALLS_STREAM_CALL_H_
@@ -15,47 +14,47 @@
 
 namespace coppice::service {
 
-// The transport's end. One Read() and one Write() may be under way at a time, and nothing may
+// The transport's side. One Read() and one Write() may be in progress at a time, and nothing may
 // follow the end. None of these runs an event of the handler before it returns.
 //
-// Threads    safe to call from any thread, one at a time. It lives until StreamHandler::OnDone().
+// Threads    safe to call from any thread, one at a time. Lives until StreamHandler::OnDone().
 class StreamCall {
  public:
   // OnMessage() or OnNoMoreMessages() follows.
   virtual void Read() = 0;
 
-  // The message that OnMessage() told of, once: parsed, or as its bytes. Before the next Read().
-  // InvalidArgument if it does not parse.
+  // Takes the message that OnMessage() announced, once and before the next Read(): parsed, or as
+  // its bytes. InvalidArgument if it does not parse.
   virtual absl::Status ParseTo(google::protobuf::Message& message) = 0;
   virtual absl::StatusOr<std::string> TakeBytes() = 0;
 
-  // OnWritten() follows, unless the message is too large: Internal. `message` need not stay.
+  // OnWritten() follows, unless the message is too large: Internal. `message` may go afterwards.
   virtual absl::Status Write(const google::protobuf::Message& message) = 0;
 
   // Ends the call. OnDone() follows.
   virtual void End(const absl::Status& status) = 0;
-  // Ends well a call of one response.
+  // Ends a call of one response successfully.
   virtual void EndWith(const google::protobuf::Message& response) = 0;
 
-  // Runs `work` on the lane of the method; ResourceExhausted, with the time to wait, if too much
-  // waits there.
+  // Runs `work` on the method's lane. ResourceExhausted, with the time to wait, if too much waits
+  // there.
   virtual absl::Status RunOnLane(std::function<void()> work) = 0;
 
  protected:
   ~StreamCall() = default;
 };
 
-// The handler's end: what happens, on any thread, one event of a kind at a time.
+// The handler's side: events, on any thread, one event of a kind at a time.
 class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
 
   virtual void OnMessage() {}
-  // The client has sent its last message, or has gone.
+  // The client has sent its last message or is gone.
   virtual void OnNoMoreMessages() {}
-  // `sent` is false once the client has gone.
+  // `sent` is false if the client is gone.
   virtual void OnWritten(bool /*sent*/) {}
-  // Nobody waits for this call any more. It is still to be ended.
+  // Nobody waits for this call any more. It must still be ended.
   virtual void OnCancel() {}
   // The last event: the StreamCall is gone when this returns.
   virtual void OnDone() {}

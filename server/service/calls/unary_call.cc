@@ -57,10 +57,10 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     exchange_->Answer(*pieces);
   }
 
-  // No call of one request and one response has one.
+  // No call of one request and one response has such a handler.
   void RunHandler(const StreamStarter&) { End(absl::UnimplementedError("")); }
 
-  // `work` returns the status to end with.
+  // `work` returns the status that ends the call.
   template <typename Work>
   void RunOnLane(Work work) {
     const auto run = [call = shared_from_this(), work = std::move(work)] {

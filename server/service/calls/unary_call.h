@@ -1,4 +1,4 @@
-// A call of one request and one response, between its handler and the transport that carries it.
+// A call of one request and one response, between its handler and the transport.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_UNARY_CALL_H_
 #define COPPICE_SERVER_SERVICE_CALLS_UNARY_CALL_H_
@@ -13,14 +13,14 @@
 
 namespace coppice::service {
 
-// The transport's end.
+// The transport's side.
 //
-// Guarantee  one of Answer() and Fail() is called, once, from any thread, and nothing after it.
+// Guarantee  Either Answer() or Fail() is called, once, from any thread, and nothing after it.
 class UnaryExchange {
  public:
   virtual ~UnaryExchange() = default;
 
-  // Cancelled once nobody waits for the call: its caller has gone, or its time is over.
+  // Cancelled if nobody waits for the call any more: its caller is gone, or its time is over.
   virtual absl::Status CheckWanted() const = 0;
 
   virtual void Answer(const google::protobuf::Message& response) = 0;
@@ -28,17 +28,17 @@ class UnaryExchange {
   virtual void Fail(const absl::Status& status) = 0;
 };
 
-// What CheckWanted() says of a call that nobody waits for.
+// The status that CheckWanted() returns if nobody waits for the call.
 absl::Status UnwantedCall();
 
-// What a transport says of bytes that are no message of this type.
+// The status of bytes that are not a message of this type.
 absl::Status UnreadableRequest(const google::protobuf::Message& type);
 
 // Runs the handler of `method`, which must outlive the call. A null `lane` is this thread.
 //
-// Guarantee  work on a lane is not begun once nobody waits for it. Long work, which asks a
-//            CancelCheck, is stopped then, and as Unavailable when the lane drains.
-// Errors     to the exchange: ResourceExhausted, with the time to wait, when too much waits on the
+// Guarantee  Work on a lane does not begin if nobody waits for it any more. Long work, which calls
+//            a CancelCheck, stops then, and with Unavailable when the lane drains.
+// Errors     to the exchange: ResourceExhausted, with the time to wait, if too much waits on the
 //            lane; else the handler's.
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,
                   std::unique_ptr<google::protobuf::Message> request,

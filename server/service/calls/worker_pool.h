@@ -1,4 +1,4 @@
-// A few threads for handlers that compute for longer than gRPC's own threads should be kept.
+// A few threads for handlers that compute for too long to run on gRPC's own threads.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
 #define COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
@@ -17,12 +17,12 @@
 
 namespace coppice::service {
 
-// Guarantee  work is started in the order it was given. The destructor finishes all of it first.
-// Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
+// Guarantee  Work starts in the order it was given. The destructor finishes all of it first.
+// Errors     Run(): ResourceExhausted if too much already waits; the work is then dropped.
 // Threads    safe to share.
 class WorkerPool {
  public:
-  // `threads` at least 1; at most `max_waiting` pieces of work wait for one of them.
+  // `threads` must be at least 1. At most `max_waiting` pieces of work wait for a thread.
   WorkerPool(size_t threads, size_t max_waiting);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -30,7 +30,7 @@ class WorkerPool {
 
   absl::Status Run(std::function<void()> work);
 
-  // Work that asks IsDraining() is to stop; nothing else ends.
+  // Work that checks IsDraining() should stop; all other work goes on.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
   bool IsDraining() const { return draining_.load(std::memory_order_relaxed); }
 
@@ -46,14 +46,14 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-// The threads of each lane of the method table but the first, which is the transport's own.
+// The threads of the method table's lanes, except the first, which is the transport's own.
 struct Lanes {
   WorkerPool& pool;
   WorkerPool& builds;
   WorkerPool& previews;
 
-  // That of the method's entry; null for kInline. Without an entry nobody may call the method where
-  // there is a policy.
+  // The lane of the method's entry; null for kInline. With a policy, nobody may call a method
+  // without an entry.
   WorkerPool* Of(absl::string_view path) const;
 };
 

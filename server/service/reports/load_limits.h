@@ -1,4 +1,4 @@
-// How many report streams the curator takes on at once, and how many bytes of them.
+// Limits the report streams that the curator serves at once, and their bytes.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORTS_LOAD_LIMITS_H_
 #define COPPICE_SERVER_SERVICE_REPORTS_LOAD_LIMITS_H_
@@ -16,17 +16,17 @@ struct LoadLimits {
   size_t max_stream_bytes = size_t{256} << 20;
 };
 
-// What all report streams have taken of the limits.
+// The share of the limits that all report streams have taken.
 //
-// Guarantee  at most `max_streams` are open. While all of them together hold `max_stream_bytes` of
-//            requests and answers, a stream reads no further before its own are answered: so each
-//            goes on, one request at a time.
+// Guarantee  At most `max_streams` are open. While all of them together hold `max_stream_bytes` of
+//            requests and answers, a stream reads on only after its own are answered: each makes
+//            progress, one request at a time.
 // Threads    safe to share.
 class StreamLoad {
  public:
   explicit StreamLoad(const LoadLimits& limits) : limits_(limits) {}
 
-  // ResourceExhausted if there are enough streams; else to be closed once.
+  // ResourceExhausted if there are enough streams; else Close() must follow, once.
   absl::Status Open() {
     if (streams_.fetch_add(1) < limits_.max_streams) return absl::OkStatus();
     Close();

@@ -11,7 +11,7 @@
 namespace coppice::service {
 namespace {
 
-// The study as its caller knows it: one that is hidden has no id, which is that of no study.
+// The study as the caller sees it: a hidden one becomes "", the id of no study.
 std::string VisibleStudy(const ResourceGuard& guard, const Caller& caller, std::string study) {
   if (caller.sees_all || guard.MaySee(caller, kStudies, study)) return study;
   return "";
@@ -47,7 +47,7 @@ absl::StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& cal
 std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies,
                                                   const ResourceGuard& guard, Caller caller,
                                                   StreamLoad& load, StreamCall& call) {
-  // The constructor is private, out of make_shared's reach.
+  // The private constructor is out of make_shared's reach.
   const std::shared_ptr<ReportStream> stream(
       new ReportStream(studies, guard, std::move(caller), load, call));
   const MutexLock lock(stream->mutex_);
@@ -86,8 +86,8 @@ void ReportStream::OnCancel() {
 }
 
 void ReportStream::OnDone() {
-  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
-  // What is not answered yet is the curator's to bound.
+  const MutexLock lock(mutex_);  // orders earlier work of all threads before this
+  // The curator bounds reports that are not yet answered.
   load_.Release(unanswered_bytes_);
   load_.Close();
 }
@@ -101,7 +101,7 @@ absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
   return MakeSubmitRequest(study_, fingerprint_, std::move(request->reports));
 }
 
-// Called while reading_ is still set: the next request cannot overtake this one.
+// Called while reading_ is still set, so the next request cannot overtake this one.
 void ReportStream::SubmitReports() {
   absl::StatusOr<SubmitRequest> parsed = ParseRequest();
   Answer* answer = nullptr;

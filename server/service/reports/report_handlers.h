@@ -26,13 +26,13 @@
 
 namespace coppice::service {
 
-// They judge nothing themselves, keep no report, and answer a batch only when Studies says that
-// what it accepted is durable.
+// ReportService. The handlers judge nothing themselves, keep no report, and answer a batch only
+// after Studies has made everything that it accepted durable.
 //
-// Errors     InvalidArgument that names the field, for a batch that cannot be judged. Unavailable
-//            and ResourceExhausted when it could not be made durable, or there is too much to do:
-//            the same bytes may be sent again.
-// Guarantee  reports of a study that is hidden from their caller have the outcome of those of none.
+// Errors     InvalidArgument, naming the field, for a batch that cannot be judged. Unavailable and
+//            ResourceExhausted if it could not be made durable or the load is too high: the same
+//            bytes may be sent again.
+// Guarantee  Reports of a study hidden from the caller get the outcome of an unknown study.
 // Threads    safe to share. `studies` and `guard` must outlive it.
 class ReportHandlers {
  public:
@@ -54,11 +54,11 @@ class ReportHandlers {
   StreamLoad load_;
 };
 
-// SealedReportService: what relays hand over.
+// SealedReportService: takes relays' batches.
 //
-// Guarantee  the answer says how far a batch has come and nothing of its reports: the outcome of
-//            one, told to whoever asks in turn, would lead back to its device.
-// Errors     InvalidArgument that names the field; those of Studies::DeliverBatch().
+// Guarantee  The answer says how far a batch has come and nothing about its reports: telling the
+//            outcome of one to those who ask in turn would lead back to its device.
+// Errors     InvalidArgument, naming the field; those of Studies::DeliverBatch().
 // Threads    safe to share. `studies` must outlive it.
 class BatchHandlers {
  public:
@@ -76,24 +76,24 @@ class BatchHandlers {
 // The stream of a StreamReports call. Reads ahead, submits each batch, and answers in the order of
 // the requests.
 //
-// Guarantee  batches are submitted in the order they arrive, one at a time, and answered in that
-//            order. Reading waits while kWindowRequests are unanswered, or requests of
-//            kWindowBytes, so a client that does not read its answers is not read from either. The
-//            window is this wide because all unanswered requests share one synced write of the
-//            store, also single reports. All streams together are bounded by StreamLoad. A message
-//            is kept as the bytes that came (submit_request.h), and an idle stream holds none.
-// Errors     an error ends the stream after the answers that come before it.
-// Threads    events and answers come from any thread. One mutex guards all of the state, and every
-//            operation of the call is started under it, never after its end. Studies may answer a
-//            batch long after the client has gone, so the call, until OnDone(), and every batch
-//            that is not answered share the stream.
+// Guarantee  Batches are submitted in the order they arrive, one at a time, and answered in that
+//            order. Reading pauses while kWindowRequests or kWindowBytes are unanswered, so a
+//            client that does not read its answers is not read from either. The window is wide
+//            because all unanswered requests, even single reports, share one synced write of the
+//            store. StreamLoad bounds all streams together. A message is kept as its received bytes
+//            (submit_request.h), and an idle stream holds none.
+// Errors     An error ends the stream after the answers that come before it.
+// Threads    Events and answers come from any thread. One mutex guards all state; every operation
+//            of the call starts under it, never after its end. Studies may answer a batch long
+//            after the client is gone, so the call, until OnDone(), and every unanswered batch
+//            share the stream.
 class ReportStream final : public StreamHandler, public std::enable_shared_from_this<ReportStream> {
  public:
   static constexpr size_t kWindowRequests = 1024;
   static constexpr size_t kWindowBytes = size_t{8} << 20;
 
-  // `studies` and `guard` must outlive it, and so must `load`, where the stream was opened and is
-  // closed when it is done.
+  // `studies`, `guard` and `load` must outlive it. The stream must be opened in `load`, and closes
+  // itself there when it is done.
   static std::shared_ptr<ReportStream> Start(curator::Studies& studies, const ResourceGuard& guard,
                                              Caller caller, StreamLoad& load, StreamCall& call);
 
@@ -108,16 +108,16 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   struct Answer {
     bool ready = false;
     bool last = false;
-    size_t bytes = 0;  // that the request and this hold
+    size_t bytes = 0;  // held by the request and this answer
     v1::StreamReportsResponse response;
-    absl::Status status;  // OK unless last
+    absl::Status status;  // OK unless `last`
   };
 
   ReportStream(curator::Studies& studies, const ResourceGuard& guard, Caller caller,
                StreamLoad& load, StreamCall& call)
       : studies_(studies), guard_(guard), caller_(std::move(caller)), load_(load), call_(call) {}
 
-  // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
+  // Submits the reports just read to Studies, or ends the stream if they cannot be judged.
   void SubmitReports();
   absl::StatusOr<SubmitRequest> ParseRequest();
   void OnJudged(Answer& answer, absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes);
@@ -127,7 +127,7 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
            (!answers_.empty() && load_.IsFull());
   }
   void AddEnd(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Starts whatever may be started now.
+  // Starts every operation that may start now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,19 +137,19 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
   const ResourceGuard& guard_;
   const Caller caller_;
   StreamLoad& load_;
-  StreamCall& call_;  // until OnDone(), and so not once it is closed
+  StreamCall& call_;  // until OnDone(); not used once closed_
 
-  // Only one read is under way at a time, and these belong to it.
-  std::string study_;        // as in the last request that set it
-  std::string fingerprint_;  // likewise
+  // Only one read is in progress at a time, and these belong to it.
+  std::string study_;        // from the last request that set it
+  std::string fingerprint_;  // from the last request that set it
 
   Mutex mutex_;
-  // In order of the requests. Elements stay where they are while others come and go.
+  // In the order of the requests. Elements keep their addresses while others come and go.
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   size_t unanswered_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // the first of answers_
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // the last of answers_ is there; no more reading
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // of the first of answers_
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // answers_ has its last element; no more reading
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the call was ended
 };

@@ -23,19 +23,19 @@ constexpr uint32_t BytesTag(int field) {
   return WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 }
 
-// A message, or part of one, that lies in one piece.
+// Reads a message, or part of one, from contiguous bytes.
 class MessageReader {
  public:
   explicit MessageReader(absl::string_view bytes)
       : bytes_(bytes),
         input_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
 
-  // 0 at the end, and where the bytes are no message: AtEnd() tells.
+  // Returns 0 at the end and on bytes that are no message; AtEnd() tells which.
   uint32_t ReadTag() { return input_.ReadTag(); }
   bool AtEnd() { return input_.ConsumedEntireMessage(); }
   bool Skip(uint32_t tag) { return WireFormatLite::SkipField(&input_, tag); }
 
-  // The bytes of a field; they are passed over.
+  // Finds the bytes of a field and skips them.
   bool ReadSlice(Slice& slice) {
     int size = 0;
     if (!input_.ReadVarintSizeAsInt(&size)) return false;
@@ -50,7 +50,7 @@ class MessageReader {
 
   bool ReadReport(curator::ReportBatch& reports) {
     int size = 0;
-    // A limit beyond the end would be no limit.
+    // A limit beyond the end would have no effect.
     if (!input_.ReadVarintSizeAsInt(&size) || size > BytesLeft()) return false;
     const CodedInputStream::Limit limit = input_.PushLimit(size);
     Slice ticket, payload, public_values;

@@ -1,4 +1,4 @@
-// A request to count reports, between its message and the curator: of single calls and of streams.
+// Converts requests to count reports, of single calls and of streams, for the curator.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
 #define COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
@@ -23,7 +23,7 @@ struct SubmitRequest {
   curator::ReportBatch reports;
 };
 
-// InvalidArgument that names the field: then no report of the request can be judged.
+// InvalidArgument, naming the field, if no report of the request can be judged.
 absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
     const google::protobuf::RepeatedPtrField<v1::Report>& reports);
@@ -36,25 +36,25 @@ absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
 void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);
 
-// A failed store as its caller should read it. When trying again may help, the message says that
-// the same bytes may be sent, for a device must never randomize a row twice.
+// The store's error as the caller should read it. Where a retry may help, the message says that the
+// same bytes may be sent, because a device must never randomize a row twice.
 absl::Status SubmitError(const absl::Status& status);
 
 // A StreamReportsRequest.
 struct StreamRequest {
-  std::string study;        // empty: as in the message before
-  std::string fingerprint;  // likewise
+  std::string study;        // empty: as in the previous message
+  std::string fingerprint;  // empty: as in the previous message
   curator::ReportBatch reports;
 };
 
-// Reads it without making a message of it: its reports stay where they came, in one block. A
-// message of protobuf's copies each ticket and payload into a string of its own, which costs more
-// than counting a report of one bit a leaf.
+// Parses without building a message: the reports stay where they were received, in one block. A
+// protobuf message copies each ticket and payload into a string of its own, which costs more than
+// counting a report of one bit per leaf.
 //
-// Guarantee  what protobuf's parser takes is read to the same values, unknown fields are skipped,
-//            and what it refuses is refused; but text that is no UTF-8 is left to who reads the
-//            name.
-// Errors     InvalidArgument: the bytes are no such message, or hold more reports than a request
+// Guarantee  Reads what protobuf's parser accepts to the same values, skips unknown fields, and
+//            rejects what it rejects, except text that is not UTF-8, which the reader of the name
+//            must reject.
+// Errors     InvalidArgument: the bytes are no such message, or have more reports than a request
 //            may.
 absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
 
