@@ -28,7 +28,7 @@ enum class UnreadableRecords {
 
 // Each unit of private records (private_records.h) has its own key, which is stored wrapped under
 // the first key of a key file. The batch that stores a unit's first record also stores its key; the
-// batch that deletes the unit's prefix deletes it. No copy outlives that.
+// batch that deletes the unit's prefix deletes it: copies out of reach are then unreadable.
 //
 // A record is sealed with its key in the store as associated data, so no record can pass for
 // another. An older value of the same record can: whoever can write to the files can restore it.
