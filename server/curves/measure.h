@@ -33,7 +33,7 @@ absl::Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
 
 struct MeasuredSeries {
   CurveSeries series;
-  std::vector<double> baseline;  // as in Curve; it depends on the test rows alone
+  std::vector<double> baseline;  // as in Curve; the same for every series
   std::string majority_class;
 };
 
