@@ -279,8 +279,8 @@ class Numbers final : public BoostTask {
                std::clamp((positive - negative) / (std::max(positive + negative, 0.0) + smoothing),
                           -1.0, 1.0);
   }
-  // The value is u r(t), where u is the difference and t the sum of the two sums, and r(t) = 1 / (t
-  // + s).
+  // The value is u r(t), where u is the difference and t the sum of the two sums, and
+  // r(t) = 1 / (t + s).
   void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
     const auto positive = static_cast<double>(measured.positive[0]);
     const auto negative = static_cast<double>(measured.negative[0]);

@@ -24,8 +24,8 @@ namespace coppice::trainers {
 // most 2^20 parts.
 std::vector<uint64_t> GeometricOdds(size_t parts, double ratio);
 
-// The rows 0 to count - 1, grouped by part and in order: part p has rows[begin[p]] to rows[begin[p
-// + 1]].
+// The rows 0 to count - 1, grouped by part and in order: part p has rows[begin[p]] to
+// rows[begin[p + 1]].
 struct Assignment {
   std::vector<uint32_t> rows;
   std::vector<size_t> begin;
