@@ -48,7 +48,7 @@ namespace coppice::central {
 // Guarantee  a job's charge, its record and its model become durable together: the ledger never
 //            shows less than what was released, and no model is visible or stored without the
 //            releases that made it. A job runs at most once: its running state is on disk before
-//            noise is drawn. A model is released only if its certificate lists what was planned.
+//            noise is drawn. A released model's certificate lists exactly what was planned.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
 //            InvalidArgument as stated; what the Store returns otherwise.
 // Threads    safe to share.
