@@ -1,5 +1,5 @@
-// The keys of datasets and jobs, as docs/storage.md lists them. Ids hold no slash, so "KIND/ID/" is
-// the prefix of one dataset's or job's keys and of no other's.
+// The keys of datasets and jobs, as docs/storage.md lists them. Ids contain no slash, so "KIND/ID/"
+// is the prefix of exactly one dataset's or job's keys.
 
 #ifndef COPPICE_SERVER_CENTRAL_CENTRAL_KEYS_H_
 #define COPPICE_SERVER_CENTRAL_CENTRAL_KEYS_H_

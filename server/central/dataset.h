@@ -1,4 +1,4 @@
-// A dataset as its callers see it: what it is asked to be, and what it is.
+// A dataset as its callers see it: what a caller asks for, and what exists.
 
 #ifndef COPPICE_SERVER_CENTRAL_DATASET_H_
 #define COPPICE_SERVER_CENTRAL_DATASET_H_
@@ -13,7 +13,7 @@
 
 namespace coppice::central {
 
-// The numbers are those of the wire.
+// These numbers are the wire's.
 enum class DatasetState : uint8_t { kUploading = 1, kReady = 2, kDeleted = 3 };
 
 struct DatasetSpec {
@@ -21,7 +21,7 @@ struct DatasetSpec {
   std::string request_id;  // chosen by the caller; repeating it returns the dataset it made
   std::shared_ptr<const Schema> schema;
   ledger::BudgetCap cap;
-  std::string owner{};  // empty: admins alone see it
+  std::string owner{};  // empty: only admins see the dataset
 };
 
 struct DatasetInfo {
@@ -30,11 +30,11 @@ struct DatasetInfo {
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;
   uint64_t rows = 0;
-  ledger::Account account;  // with the entries of its ledger that were asked for
+  ledger::Account account;  // with the requested entries of its ledger
   std::string owner{};
 };
 
-// Lets a dataset be trained on, and keeps it from being deleted while this lives.
+// Allows training on a dataset, and prevents its deletion while this lives.
 struct DatasetUse {
   std::shared_ptr<const Schema> schema;
   ledger::BudgetCap cap;

@@ -67,7 +67,7 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
 std::string EncodeChunk(const Table& rows) {
   std::string bytes;
   bytes.reserve(rows.num_rows() * (rows.schema().num_features() + 1) * sizeof(double));
-  // Messages one after the other are one message. This way one column is copied at a time.
+  // Concatenated messages parse as one message, so only one column is copied at a time.
   v1::RowBlock part;
   for (size_t f = 0; f < rows.schema().num_features(); ++f) {
     const absl::Span<const double> column = rows.column(f);

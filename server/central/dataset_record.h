@@ -1,6 +1,6 @@
-// What is stored of a dataset, but for its rows and its ledger, and how it is read back.
+// The stored record of a dataset, without its rows and its ledger, and how it is read back.
 //
-// Errors  DataLoss that names the key.
+// Errors     DataLoss names the key.
 
 #ifndef COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_
 #define COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_
@@ -28,12 +28,11 @@ struct DatasetEntry {
   uint64_t bytes = 0;
   std::string request_id{};
   std::string request_hash{};
-  bool purged = false;  // deleted, and out of the files too
-  std::string
-      owner{};  // who created it; empty: made without a policy, or by a version without owners
+  bool purged = false;  // deleted, and purged from the files too
+  std::string owner{};  // the creator; empty: made without a policy, or by a version without owners
 };
 
-// SHA-256 of all that `spec` asks for, its id included and its request id not.
+// SHA-256 of everything that `spec` asks for, including its id but not its request id.
 std::string HashRequest(const DatasetSpec& spec);
 
 std::string EncodeDataset(const DatasetEntry& entry);
@@ -45,7 +44,7 @@ std::string EncodeChunk(const Table& rows);
 absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
                        Table& rows);
 
-// All rows of a dataset, chunk by chunk.
+// Returns all rows of a dataset, read chunk by chunk.
 absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
                                const DatasetEntry& entry);
 

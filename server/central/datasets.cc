@@ -43,7 +43,7 @@ absl::Status Datasets::LoadAll() {
         Show(id, std::move(entry));
         return absl::OkStatus();
       }));
-  // A deletion that fails again is finished at the next start; the daemon serves meanwhile.
+  // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
   for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
   return absl::OkStatus();
 }
@@ -200,7 +200,7 @@ absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id
     loading = it->second.loading;
     entry = it->second.entry;
   }
-  // The first of several jobs reads, the others wait for it.
+  // The first of several jobs reads the rows; the others wait for it.
   const MutexLock reading(*loading);
   {
     const MutexLock lock(mutex_);
@@ -271,7 +271,7 @@ absl::Status Datasets::ResolveUnresolvedCreations() {
     const std::string key = DatasetKey(creation.id);
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
     if (bytes.has_value()) {
-      // The account came with it, so this opens none; it makes the ledger look.
+      // The account was stored with the dataset, so this opens none; it makes the ledger find it.
       const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
       if (!absl::IsAlreadyExists(opened)) return opened;
       COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));

@@ -1,4 +1,4 @@
-// The tables that owners entrusted to the curator: their rows on a Store, their budgets in the
+// The tables that owners entrusted to the curator: their rows in a Store, their budgets in the
 // ledger.
 
 #ifndef COPPICE_SERVER_CENTRAL_DATASETS_H_
@@ -36,84 +36,84 @@ struct DatasetLimits {
   uint64_t bytes = uint64_t{1} << 34;  // as uploaded: 8 per value
 };
 
-// Takes rows, keeps them for training, and takes them out of the store's files again.
+// Takes rows, keeps them for training, and purges deleted ones from the store's files.
 //
 // A dataset is uploading (takes rows), then ready (can be trained on), then deleted, in this order
-// alone; an id is never used again. Its ledger stays when its rows are deleted.
+// only; no id is used again. Its ledger stays when its rows are deleted.
 //
-// A dataset belongs to its creator, by name. Who may see it is decided before these calls
-// (server/service/calls/resource_guard.h). Request ids are each owner's own.
+// A dataset belongs to its creator, by name. Access is decided before these calls
+// (server/service/calls/resource_guard.h). Request ids are per owner.
 //
 // Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
 //            all; every stored row fits the schema. Rows and their number are private: no error
-//            holds them, or what follows from them, but for the count, which the owner may see.
+//            reveals them or what follows from them, except the count, to the owner.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, OutOfRange (limits), InvalidArgument as
-//            stated; what the Store returns otherwise. Opening: DataLoss that names the record.
+//            stated; what the Store returns otherwise. Opening: DataLoss names the record.
 // Threads    safe to share.
 class Datasets {
  public:
-  // `clock` returns seconds since 1970 and dates records, no more. Finishes deletions that were cut
-  // short.
+  // `clock` returns seconds since 1970 and only dates records. Opening finishes deletions that were
+  // cut short.
   static absl::StatusOr<std::unique_ptr<Datasets>> Open(storage::Store& store,
                                                         ledger::Ledger& ledger,
                                                         std::function<int64_t()> clock,
                                                         const DatasetLimits& limits = {});
 
-  // AlreadyExists if the id is taken, also by a deleted dataset, or if the request id made another.
+  // AlreadyExists if the id is taken, even by a deleted dataset, or if the request id made another.
   absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
 
-  // Appends `rows`, at most kMaxRowsPerBlock of the dataset's schema, which may be none if
-  // `complete` says that these were the last. FailedPrecondition if `first_row` is not the number
-  // of rows there are, or if no more are taken. Completing again is not an error. ResourceExhausted
-  // if all datasets of the owner had more than `most_bytes` then; 0 is no limit.
+  // Appends `rows`: at most kMaxRowsPerBlock, of the dataset's schema. They may be empty if
+  // `complete` says that the upload ends here. FailedPrecondition if `first_row` is not the current
+  // number of rows, or if the dataset takes no more. Completing again is not an error.
+  // ResourceExhausted if the owner's datasets would pass `most_bytes` together; 0 means no limit.
   absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row, const Table& rows,
                                      bool complete, uint64_t most_bytes = 0);
 
-  // Nothing if there is no such dataset; a deleted one keeps its owner.
+  // None if there is no such dataset; a deleted one keeps its owner.
   std::optional<std::string> OwnerOf(absl::string_view id) const;
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id,
                                   const ledger::EntryRange& entries = ledger::kNoEntries) const;
-  // Whether the costs of its jobs add up as rho. Where epsilons do, a rho means nothing.
+  // Whether the costs of its jobs add up as rho. A rho means nothing where epsilons add up.
   bool CountsRho(absl::string_view id) const;
-  // What its rows look like, also while it takes some. Never changes.
+  // Returns the schema, also during the upload. It never changes.
   absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
-  // The datasets that `is_shown`, of the id and the owner, picks; it must not call Datasets.
+  // Lists the datasets whose id and owner `is_shown` accepts; it must not call Datasets.
   using IsShown = absl::FunctionRef<bool(const std::string& id, const std::string& owner)>;
   std::vector<DatasetInfo> List(const Page& page, IsShown is_shown) const;
   std::vector<DatasetInfo> List(const Page& page) const {
     return List(page, [](const std::string&, const std::string&) { return true; });
   }
 
-  // Ends the hold of its ledger; see Ledger::Confirm() and Ledger::WriteOff().
+  // Both end the hold of the dataset's ledger; see Ledger::Confirm() and Ledger::WriteOff().
   absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id, const Sha256Digest& head);
   absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
                                              uint64_t delta_atto);
   // See Ledger::FreeName().
   absl::Status FreeName(absl::string_view id);
 
-  // FailedPrecondition while it is in use. Deleting again is not an error. Also takes away the rows
-  // of a dataset whose record a repair has put aside, which otherwise does not exist: its ledger
-  // stays, and keeps its name.
+  // FailedPrecondition while the dataset is in use. Deleting again is not an error. Also removes
+  // the rows of a dataset whose record a repair has put aside and which otherwise does not exist:
+  // its ledger stays and keeps its name.
   absl::Status Delete(absl::string_view id);
 
-  // FailedPrecondition unless it is ready.
+  // FailedPrecondition unless the dataset is ready.
   absl::StatusOr<DatasetUse> Use(absl::string_view id) const;
-  // The rows of a dataset that the caller uses, from the store; shared by all who hold them.
-  // Memory: the table, and twice a block while it is read.
+  // Returns the rows of a dataset that the caller uses, read from the store and shared by all
+  // holders. Memory: the table, plus twice a block while it is read.
   absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id);
 
  private:
   struct Dataset {
     DatasetEntry entry;
-    // A deletion failed, and may be on the disk: it must be repeated before anything else.
+    // A deletion failed and may have reached the disk: it must be repeated before anything else.
     bool deleting = false;
-    // Held by everyone who uses the dataset, besides this.
+    // Every use of the dataset holds a copy.
     std::shared_ptr<const int> pin = std::make_shared<const int>(0);
     std::weak_ptr<const Table> rows{};
     std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
   };
-  // A dataset whose creation failed, and may be on the disk.
+  // A dataset whose creation failed and may have reached the disk.
   struct UnresolvedCreation {
     std::string id;
     ledger::BudgetCap cap;
@@ -128,27 +128,27 @@ class Datasets {
   static absl::Status CheckNotDeleted(absl::string_view id, const Dataset& dataset);
   absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
   void Show(const std::string& id, DatasetEntry entry);
-  // The id of the dataset that this request of its owner made, none if it made none.
+  // Returns the id of the dataset that this request of its owner made; none if it made none.
   absl::StatusOr<std::optional<std::string>> FindByRequest(const DatasetSpec& spec,
                                                            const std::string& hash) const;
   absl::Status CheckIdUnused(const std::string& id) const;
-  // A creation that failed may be found in the store once that works again: it then counts.
+  // A failed creation may turn up in the store once the store works again; it then counts.
   absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   absl::Status CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
                                 uint64_t first_row) const;
   absl::Status AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
                         storage::StoreBatch& batch) const;
-  // `added` bytes more than what the owner has now.
+  // Checks the quota with `added` bytes on top of what the owner's datasets have.
   absl::Status CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const;
 
-  // Deletes the rows from the store, though not yet from its files.
+  // Deletes the rows from the store, but not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);
-  // Deletes the rows of a dataset whose record is lost: nobody can use them, or make another of its
-  // name. Writes the deletion anew each time, so that one that was cut short is finished by
-  // another.
+  // Deletes the rows of a dataset whose record is lost: nobody can use them or make another dataset
+  // of that name. Writes the deletion anew each time, so that a later call finishes one that was
+  // cut short.
   absl::Status RemoveOrphans(absl::string_view id);
-  // Takes the rows out of the files. May take a while: other datasets go on meanwhile.
+  // Purges the rows from the files. This may take a while; other datasets stay usable.
   absl::Status EndDeletion(absl::string_view id, DatasetEntry entry);
 
   storage::Store& store_;
@@ -156,9 +156,9 @@ class Datasets {
   const std::function<int64_t()> clock_;
   const DatasetLimits limits_;
 
-  Mutex change_mutex_;  // held through whatever is written; taken before mutex_
+  Mutex change_mutex_;  // held through every write; taken before mutex_
   std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(change_mutex_);
-  // Never held while the disk is waited for.
+  // Never held while waiting for the disk.
   mutable Mutex mutex_;
   absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
   // By owner and request id.

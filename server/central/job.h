@@ -1,4 +1,4 @@
-// A training job as its callers see it: what it is asked for, how far it is, what it would cost.
+// A training job as its callers see it: its request, its progress and its cost.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_H_
 #define COPPICE_SERVER_CENTRAL_JOB_H_
@@ -14,7 +14,7 @@
 
 namespace coppice::central {
 
-// The numbers are those of the wire.
+// These numbers are the wire's.
 enum class JobState : uint8_t { kQueued = 1, kRunning = 2, kDone = 3, kFailed = 4, kCancelled = 5 };
 inline bool HasEnded(JobState state) { return state >= JobState::kDone; }
 
@@ -31,8 +31,8 @@ struct JobRequest {
   std::string id;          // empty: the curator makes one
   std::string model;       // empty: the job's id
   JobSpec spec;
-  std::string submitter{};    // name of the policy entry that asks; empty without a policy
-  uint64_t most_at_once = 0;  // jobs of the owner that are queued or run; 0: no limit
+  std::string submitter{};    // the caller's name in the policy; empty without a policy
+  uint64_t most_at_once = 0;  // most queued and running jobs of the owner; 0: no limit
 };
 
 struct JobInfo {
@@ -43,12 +43,12 @@ struct JobInfo {
   int64_t started_unix_seconds = 0;
   int64_t ended_unix_seconds = 0;
   std::string model;        // the id that its model has or will have
-  double progress = 0;      // while it runs; callers are told 1 once it is done
-  double seconds_left = 0;  // while it runs, whole; 0: not known
+  double progress = 0;      // while it runs; callers see 1 once it is done
+  double seconds_left = 0;  // while it runs, whole seconds; 0: not known
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   ledger::Cost cost{};
   std::vector<std::string> warnings{};
-  std::string submitter{};  // as in JobRequest; also empty of jobs from before it was kept
+  std::string submitter{};  // as in JobRequest; also empty for jobs older than this field
 };
 
 struct JobPreview {
@@ -58,7 +58,7 @@ struct JobPreview {
   std::vector<std::string> warnings;
 };
 
-// What is stored of a job.
+// The stored record of a job.
 struct JobEntry {
   JobInfo info;
   std::vector<Release> planned{};
@@ -66,13 +66,13 @@ struct JobEntry {
   std::string request_hash{};
 };
 
-// Told of a job from Watch() on. Calls come one after the other, from any thread, and must not call
+// Hears about a job from Watch() on. Calls come one at a time, from any thread, and must not call
 // Jobs.
 class JobWatcher {
  public:
   virtual ~JobWatcher() = default;
   virtual void OnJob(const JobInfo& job) = 0;
-  // The daemon stops: no more calls will come.
+  // The daemon stops: no more calls follow.
   virtual void OnStop() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Every job in memory, and who watches it.
+// Keeps every job in memory, and its watchers.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
 #define COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
@@ -33,23 +33,23 @@ struct Job {
   const std::string owner;  // the dataset's
   std::atomic<bool> cancel_asked{false};
 
-  // These three are for Jobs and what it is made of, under the lock of their changes. A job lets go
-  // of the first two when it ends.
+  // Jobs and its parts use these three under their change mutex. A job releases the first two when
+  // it ends.
   DatasetUse use;
   models::ModelClaim claim;
-  // Its refund failed, and may be on the disk: it must not begin any more.
+  // The refund failed and may have reached the disk: the job must not begin any more.
   bool returning = false;
 
-  // The rest is the book's, under its lock.
+  // The book guards the rest with its own mutex.
   JobEntry entry;
-  absl::Time last_progress = absl::InfinitePast();  // when watchers were told of it
+  absl::Time last_progress = absl::InfinitePast();  // when watchers last heard of it
   std::vector<std::weak_ptr<JobWatcher>> watchers;
 };
 
-// Finds jobs by their ids and requests, and tells watchers of each change.
+// Finds jobs by id and by request, and tells watchers about each change.
 //
-// Guarantee  watchers are told of a job's changes in the order in which they were made.
-// Threads    safe to share. Watchers are called under the book's lock.
+// Guarantee  watchers hear of a job's changes in the order in which they were made.
+// Threads    safe to share. Watchers are called under the book's mutex.
 class JobBook {
  public:
   static absl::Status NoJob(absl::string_view id);
@@ -57,27 +57,27 @@ class JobBook {
   void Add(std::shared_ptr<Job> job);
 
   absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
-  // The job that request `request_id` of this owner made, null if it made none. AlreadyExists if it
-  // asked for another one than `request_hash`.
+  // Returns the job that request `request_id` of this owner made, null if it made none.
+  // AlreadyExists if it was made from a request with another hash.
   absl::StatusOr<std::shared_ptr<Job>> FindByRequest(const std::string& owner,
                                                      const std::string& request_id,
                                                      absl::string_view request_hash) const;
-  // The jobs on `dataset`, or on all if it is empty, of the owners that `is_shown` picks; it must
-  // not call the book.
+  // Lists the jobs on `dataset`, or on all datasets if it is empty, whose owner `is_shown` accepts;
+  // it must not call the book.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
-  // How many jobs of an owner have not ended.
+  // Counts the jobs of an owner that have not ended.
   uint64_t CountOpen(const std::string& owner) const;
   JobEntry EntryOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 
-  // Replaces what is known of the job, and tells its watchers.
+  // Replaces what is known about the job, and tells its watchers.
   void Update(Job& job, JobInfo info);
-  // Tells watchers no more often than every `between`.
+  // Tells watchers at most once per `between`.
   void UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between);
 
   absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
-  // Stops every watcher, and those to come.
+  // Stops every watcher, current and future.
   void StopWatchers();
 
  private:

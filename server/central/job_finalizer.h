@@ -1,4 +1,4 @@
-// How jobs end: what is written, what the ledger is told, and what is shown.
+// Ends jobs: writes the end, tells the ledger, and shows the result.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_
 #define COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_
@@ -22,22 +22,22 @@ namespace coppice::central {
 // Ends jobs, with their charges and their models.
 //
 // Guarantee  a job's end, its final charge and its model are one write: a crash leaves all of them
-//            or none. A job that made no model is refunded only if it had not begun, because then
+//            or none. A job without a model is refunded only if it had not begun, because then
 //            nothing was drawn.
-// Errors     those of the store and the ledger. Then nothing is shown, and the same call may be
-//            tried again, also when the write did reach the disk.
-// Threads    one call at a time: Jobs holds the lock of its changes.
+// Errors     those of the store and the ledger. Nothing is shown then, and the same call may be
+//            retried, even if the write did reach the disk.
+// Threads    one call at a time: Jobs holds its change mutex.
 class JobFinalizer {
  public:
   JobFinalizer(storage::Store& store, ledger::Ledger& ledger, models::Models& models,
                const std::function<int64_t()>& clock, JobBook& book)
       : store_(store), ledger_(ledger), models_(models), clock_(clock), book_(book) {}
 
-  // Ends a job that has not begun. After an error it must not begin any more.
+  // Ends a job that has not begun. Even after an error the job must not begin any more.
   absl::Status CancelAndRefund(Job& job, absl::string_view reason);
   // Ends a job that made `model`.
   absl::Status Publish(Job& job, const std::shared_ptr<const Model>& model);
-  // Ends a job that has begun and made no model, because of `why`; its cost stays spent.
+  // Ends a job that began and made no model; `why` is the reason. Its cost stays spent.
   absl::Status FinishWithoutModel(Job& job, const absl::Status& why);
   // Unreachable: the ledger rejected the settlement. Marks the job failed and writes nothing: on
   // disk it is running, so it has failed after the next start too.
@@ -46,12 +46,11 @@ class JobFinalizer {
  private:
   JobInfo EndedInfo(const Job& job, JobState state, std::string reason) const;
   JobInfo InfoWithoutModel(const Job& job, const absl::Status& why) const;
-  // Writes the end of a job that has begun, with the releases that it made and what else is in
-  // `batch`.
+  // Writes the end of a job that has begun, with the releases that it made and the rest of `batch`.
   absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
                       storage::StoreBatch batch);
-  // OK instead of `status` if an earlier try that failed has reached the disk after all, with all
-  // of its batch.
+  // Returns OK instead of `status` if an earlier, failed attempt reached the disk after all, with
+  // its whole batch.
   absl::Status OkIfAlreadyWritten(const Job& job, JobState state, const absl::Status& status) const;
   void Show(Job& job, JobInfo ended);
 

@@ -1,7 +1,7 @@
-// Turns what a job asks for into a plan: the algorithm, its options, and every release that it
-// would make, with the cost. All of it follows from the schema, never from a row.
+// Turns a job's request into a plan: the algorithm, its options, every release that it would make,
+// and the cost. The plan follows from the schema alone, never from a row.
 //
-// Errors  InvalidArgument that names the field.
+// Errors     InvalidArgument names the field.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_PLAN_H_
 #define COPPICE_SERVER_CENTRAL_JOB_PLAN_H_
@@ -29,8 +29,8 @@ struct JobPlan {
   std::vector<std::string> warnings;
 };
 
-// The algorithm of that name; one without privacy is not offered. InvalidArgument, about `field`,
-// with the names that there are.
+// Returns the algorithm of that name, unless it is not private. InvalidArgument names `field` and
+// lists the offered algorithms.
 absl::StatusOr<const trainers::Trainer*> FindOffered(
     absl::string_view field, absl::string_view name,
     absl::Span<const trainers::Trainer* const> trainers);
@@ -39,7 +39,7 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
                                 const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers);
 
-// OK if `model`, trained by that plan, may be released: it is of the dataset's schema and its
+// OK if `model`, trained by that plan, may be released: it has the dataset's schema, and its
 // certificate costs what was planned. Internal otherwise.
 absl::Status CheckResult(const Model& model, const Schema& schema,
                          absl::Span<const Release> planned);

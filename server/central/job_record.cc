@@ -54,7 +54,7 @@ JobInfo ToInfo(const v1::Job& proto, std::string id, std::string dataset, std::s
 
 std::string HashRequest(const JobRequest& request) {
   const JobSpec& spec = request.spec;
-  // Each part with its size, which keeps one from passing for the end of another.
+  // Each part carries its size, which keeps one part from passing for the end of another.
   std::string text;
   const auto add = [&text](absl::string_view part) {
     absl::StrAppend(&text, part.size(), " ", part, " ");

@@ -1,6 +1,6 @@
-// What is stored of a job, and how it is read back; and a job as a message.
+// Encodes a job for the store and for the wire, and decodes the stored form.
 //
-// Errors  DataLoss that names the key.
+// Errors     DataLoss names the key.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_RECORD_H_
 #define COPPICE_SERVER_CENTRAL_JOB_RECORD_H_
@@ -16,7 +16,7 @@
 
 namespace coppice::central {
 
-// SHA-256 of all that `request` asks for, its ids included, its request id and who asks not.
+// SHA-256 of everything that `request` asks for, ids included, but not request id and submitter.
 std::string HashRequest(const JobRequest& request);
 
 v1::Cost ToProto(const ledger::Cost& cost);

@@ -18,8 +18,8 @@
 namespace coppice::central {
 namespace {
 
-// Lowers the priority of the thread that calls it, and of those it starts: training takes what
-// others leave.
+// Lowers the priority of the calling thread and of the threads that it starts, so that training
+// takes only idle time.
 void LowerPriority() {
   constexpr int kNice = 15;
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
@@ -184,7 +184,7 @@ absl::StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
 }
 
 void JobRunner::EndJob(Job& job, absl::StatusOr<Model> trained) {
-  if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // failed at the next start
+  if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // the next start marks it failed
   std::shared_ptr<const Model> model;
   if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
   absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
@@ -194,7 +194,7 @@ void JobRunner::EndJob(Job& job, absl::StatusOr<Model> trained) {
     if (WriteOutcomeUnknown(written)) {
       ShowWaiting(job, written);
       if (!WaitUnless(abandoned_)) return;
-    } else if (model != nullptr) {  // the ledger does not allow it
+    } else if (model != nullptr) {  // the ledger rejected the settlement
       model = nullptr;
       why = written;
     } else {

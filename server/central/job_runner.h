@@ -1,4 +1,4 @@
-// The queues of training jobs, one an owner, and the threads that work on them.
+// The queues of training jobs, one per owner, and the threads that work on them.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
 #define COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
@@ -33,24 +33,24 @@
 namespace coppice::central {
 
 struct JobOptions {
-  size_t threads = 1;                       // jobs at a time of each owner; 0: none is taken
-  absl::Duration retry = absl::Seconds(1);  // between writes that fail
-  absl::Duration between_progress = absl::Milliseconds(250);  // told to watchers
+  size_t threads = 1;                       // jobs at a time, per owner; 0: accepts no job
+  absl::Duration retry = absl::Seconds(1);  // between failed writes
+  absl::Duration between_progress = absl::Milliseconds(250);  // per report to watchers
 };
 
-// Takes jobs that are charged from queued to their end, those of one owner in the order they were
-// queued. Owners do not wait for each other: when somebody's job begins must not tell when
+// Takes charged jobs from queued to their end, in the order in which each owner queued them. Owners
+// do not wait for each other: the time at which one owner's job begins must not reveal when
 // another's ended.
 //
-// As many jobs of an owner run at a time as it has threads, each of low scheduling priority, so
-// that predictions stay fast. While the store does not work a job that has ended waits for it, in
-// memory, with its result: it is neither trained again nor shown before it is on disk.
+// Each owner runs as many jobs at a time as it has threads. They have low scheduling priority, so
+// that predictions stay fast. While the store fails, a finished job waits in memory with its
+// result: it is neither trained again nor shown before it is on disk.
 //
-// Guarantee  that a job runs is on disk before any noise is drawn for it.
+// Guarantee  the running state of a job is on disk before any noise is drawn for it.
 // Threads    safe to share. Holds `change_mutex` through every change of a job's state.
 class JobRunner {
  public:
-  // All must outlive it.
+  // All arguments must outlive the runner.
   JobRunner(storage::Store& store, Datasets& datasets,
             absl::Span<const trainers::Trainer* const> trainers,
             const std::function<int64_t()>& clock, const JobOptions& options, JobBook& book,
@@ -59,54 +59,54 @@ class JobRunner {
   JobRunner(const JobRunner&) = delete;
   JobRunner& operator=(const JobRunner&) = delete;
 
-  // Begins with jobs, those that were queued before too.
+  // Starts to run jobs, including those queued before.
   void Start();
 
-  // Adds the job to the book, and queues it.
+  // Adds the job to the book and queues it.
   void Enqueue(std::shared_ptr<Job> job);
 
-  // Begins no more jobs, gives those that run until `deadline`, then leaves them.
+  // Begins no more jobs, gives running ones until `deadline`, then abandons them.
   void Drain(absl::Time deadline);
   // Whether Drain() was called.
   bool stopping() const { return stopping_; }
 
  private:
-  // What a job works on once it has begun.
+  // The input of a job that has begun.
   struct TrainingInput {
     JobPlan plan;
     std::shared_ptr<const Schema> schema;
     std::shared_ptr<const Table> rows;
   };
 
-  // The jobs of one owner, and how many threads there are for them.
+  // The jobs of one owner, and the number of threads that serve them.
   struct Line {
     std::deque<std::shared_ptr<Job>> queue;
     size_t threads = 0;
   };
 
-  // Starts threads until the line has all that it may have.
+  // Starts threads up to the line's limit.
   void Staff(Line& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_);
-  // What each thread does.
+  // The loop of each thread.
   void Work(Line& line);
-  // Null once no more are begun.
+  // Returns the next job, or null once no more jobs may begin.
   std::shared_ptr<Job> Next(Line& line);
   void Run(Job& job);
 
-  // From queued to running. Cancelled: the job has ended, and nothing is left to do. After any
-  // other error it is still queued, and may be tried again.
+  // Takes a job from queued to running. Cancelled: the job has ended and nothing is left to do.
+  // After any other error it is still queued and may be tried again.
   absl::Status BeginJob(Job& job, TrainingInput& work);
-  // Cancelled unless it is queued. Ends it if that was asked for and failed.
+  // Cancelled unless the job is queued. Retries a refund that failed.
   absl::Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Does everything that can fail before noise is drawn.
   absl::Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
   absl::StatusOr<Model> Train(Job& job, const TrainingInput& work);
-  // Writes what became of the job, for as long as that takes.
+  // Writes the job's end, and retries for as long as that takes.
   void EndJob(Job& job, absl::StatusOr<Model> trained);
   absl::Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
                         const absl::Status& why);
   void ShowWaiting(Job& job, const absl::Status& status);
 
-  // Waits before another try. False once `flag` is set.
+  // Waits before the next attempt. Returns false once `flag` is set.
   bool WaitUnless(const std::atomic<bool>& flag);
 
   storage::Store& store_;
@@ -123,9 +123,9 @@ class JobRunner {
   bool started_ ABSL_GUARDED_BY(queue_mutex_) = false;
   std::map<std::string, Line> lines_ ABSL_GUARDED_BY(queue_mutex_);  // by owner; they stay
   size_t active_ ABSL_GUARDED_BY(queue_mutex_) = 0;                  // jobs that a thread works on
-  // Set under queue_mutex_, read without it.
-  std::atomic<bool> stopping_{false};   // no more are begun
-  std::atomic<bool> abandoned_{false};  // those that run are left
+  // Written under queue_mutex_, read without it.
+  std::atomic<bool> stopping_{false};   // no more jobs begin
+  std::atomic<bool> abandoned_{false};  // running jobs are given up
 
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(queue_mutex_);
 };

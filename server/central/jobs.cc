@@ -98,7 +98,7 @@ absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan,
                            PlanJob(spec, *dataset.schema, dataset.account.cap, trainers_));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
-  // What Submit() would say of the dataset comes before what it would say of the budget.
+  // An unusable dataset is reported before a budget that does not suffice, as in Submit().
   const absl::Status usable = datasets_.Use(spec.dataset).status();
   return JobPreview{.cost = quote.cost,
                     .releases = std::move(plan.releases),
@@ -220,7 +220,7 @@ absl::Status Jobs::ResolveUnresolvedSubmission() {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                            store_.Get(JobKey(unresolved_submission_->id)));
   if (bytes.has_value()) {
-    // Its charge came with it, so this makes none; it makes the ledger look.
+    // The charge was stored with the job, so this makes none; it makes the ledger find it.
     const JobEntry& entry = unresolved_submission_->entry;
     const absl::Status charged =
         ledger_.Reserve(entry.info.spec.dataset, unresolved_submission_->id, entry.planned, {});

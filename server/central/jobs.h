@@ -1,4 +1,4 @@
-// Training jobs: a dataset, an algorithm and a share of the budget in, a private model out.
+// Training jobs: they turn a dataset, an algorithm and a part of the budget into a private model.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOBS_H_
 #define COPPICE_SERVER_CENTRAL_JOBS_H_
@@ -34,30 +34,29 @@ namespace coppice::central {
 // Charges, queues, runs and ends training jobs.
 //
 // A job is queued (charged, nothing drawn), then running, then done, failed or cancelled. A queued
-// job that is cancelled, or that cannot be begun, ends as cancelled and is refunded. Once it runs
-// its cost stays spent, whatever becomes of it: one that failed or was cancelled while it ran is
-// settled with no release, because nothing of it left the daemon.
+// job that is cancelled, or that cannot begin, ends as cancelled and is refunded. Once a job runs,
+// its cost stays spent whatever happens: one that failed or was cancelled while it ran is settled
+// with no release, because nothing of it left the daemon.
 //
-// After a restart queued jobs run, in the order they were made, and jobs that were running have
-// failed.
+// After a restart, queued jobs run in the order of their creation (to the second), and jobs that
+// were running have failed.
 //
-// A job belongs to its dataset's owner, who alone is told when it began and ended to the second: a
-// model says of its job's end the day alone. Who calls is decided before these calls
-// (server/service/calls/resource_guard.h). Request ids are each owner's own.
+// A job belongs to its dataset's owner, who alone learns to the second when it began and ended: a
+// model shows only the day on which its job ended. Access is decided before these calls
+// (server/service/calls/resource_guard.h). Each owner has its own space of request ids.
 //
 // Guarantee  a job's charge, its record and its model become durable together: the ledger never
-//            shows less than what was released, and no model is visible, or stored, without the
-//            releases that made it. A job runs at most once: that it runs is on disk before any
-//            noise is drawn. A released model's certificate lists just what was planned, or the
-//            model is not released.
+//            shows less than what was released, and no model is visible or stored without the
+//            releases that made it. A job runs at most once: its running state is on disk before
+//            noise is drawn. A released model's certificate lists exactly what was planned.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
 //            InvalidArgument as stated; what the Store returns otherwise.
 // Threads    safe to share.
 class Jobs {
  public:
-  // Loads what `store` holds, ends what was running, and begins what is queued. `trainers` are the
-  // algorithms that there are; those without privacy are not offered. `clock` returns seconds since
-  // 1970 and dates records, no more. All of these must outlive the jobs, and `models` have been
+  // Loads the jobs in `store`, ends those that were running, and begins those that are queued.
+  // `trainers` are all algorithms; those without privacy are not offered. `clock` returns seconds
+  // since 1970 and only dates records. All arguments must outlive the jobs, and `models` must be
   // loaded.
   static absl::StatusOr<std::unique_ptr<Jobs>> Open(
       storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
@@ -68,37 +67,37 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
 
   std::vector<const trainers::AlgorithmInfo*> Algorithms() const;
-  // One of these. InvalidArgument, about `field`.
+  // Returns one of these. InvalidArgument names `field`.
   absl::StatusOr<const trainers::Trainer*> FindAlgorithm(absl::string_view field,
                                                          absl::string_view name) const;
 
   // Spends nothing.
   absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;
 
-  // Charges the job and queues it. Unavailable once Drain() was called; ResourceExhausted also if
-  // the owner has as many jobs as it may.
+  // Charges the job and queues it. Unavailable after Drain(); ResourceExhausted also if the owner
+  // has the most jobs that it may.
   absl::StatusOr<JobInfo> Submit(const JobRequest& request);
 
-  // The dataset of a job, nothing if there is no such job.
+  // The dataset of a job; none if there is no such job.
   std::optional<std::string> DatasetOf(absl::string_view id) const;
 
   absl::StatusOr<JobInfo> Get(absl::string_view id) const;
-  // The jobs of one dataset, or of all if `dataset` is empty, whose owner `is_shown` picks; it must
-  // not call Jobs.
+  // Lists the jobs of one dataset, or of all if `dataset` is empty, whose owner `is_shown` accepts;
+  // it must not call Jobs.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const {
     return List(dataset, page, [](const std::string&) { return true; });
   }
 
-  // Ends a queued job; asks a running one to end soon. Not an error for one that has ended.
+  // Ends a queued job; asks a running one to end soon. Not an error if the job has ended.
   absl::StatusOr<JobInfo> Cancel(absl::string_view id);
 
-  // Tells `watcher` of the job now, and at each change until it has ended or the watcher is gone.
+  // Tells `watcher` of the job now and at each change, until the job ends or the watcher is gone.
   absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
 
-  // Begins no more jobs, gives those that run until `deadline`, then leaves them, and stops the
-  // watchers. What is left has failed at the next start. Idempotent.
+  // Begins no more jobs, gives running ones until `deadline`, then abandons them, and stops the
+  // watchers. The next start marks the abandoned jobs failed. Idempotent.
   void Drain(absl::Time deadline);
 
  private:
@@ -117,8 +116,8 @@ class Jobs {
   // Empty if the dataset's record is lost.
   std::string OwnerOf(const std::string& dataset) const;
   absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash);
-  // A submission that failed may be found in the store once that works again: the job is then
-  // charged, and runs.
+  // A failed submission may turn up in the store once the store works again: the job is then
+  // charged and runs.
   absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   storage::Store& store_;
@@ -129,9 +128,9 @@ class Jobs {
   const std::function<int64_t()> clock_;
   const JobOptions options_;
 
-  // Held through every change of a job's state and what is written for it; taken before the others.
+  // Held through every change of a job's state and its write; taken before the others.
   Mutex change_mutex_;
-  // The job whose submission failed, and may be on the disk.
+  // The job whose submission failed and may have reached the disk.
   std::shared_ptr<Job> unresolved_submission_ ABSL_GUARDED_BY(change_mutex_);
   JobBook book_;
   JobFinalizer finalizer_ ABSL_GUARDED_BY(change_mutex_);

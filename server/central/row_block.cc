@@ -10,7 +10,7 @@
 namespace coppice::central {
 namespace {
 
-// The number of rows: each feature has a column, and each column one value per row.
+// Checks that each feature has a column with one value per row, and returns the number of rows.
 absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schema) {
   const bool regression = schema.target().has_value();
   const auto rows = static_cast<size_t>(regression ? block.targets_size() : block.labels_size());
@@ -35,7 +35,7 @@ absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schem
 
 absl::Status CheckLabel(const v1::RowBlock& block, int row, const Schema& schema) {
   if (const auto& target = schema.target()) {
-    // Written so that NaN fails too.
+    // This form also rejects NaN.
     if (block.targets(row) >= target->min && block.targets(row) <= target->max) {
       return absl::OkStatus();
     }

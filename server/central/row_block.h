@@ -1,6 +1,6 @@
-// Rows as a message carries them and the store keeps them: column by column.
+// Converts rows between tables and the column-wise form of messages and of the store.
 //
-// Errors  InvalidArgument that names the column or the row, and quotes no value.
+// Errors     InvalidArgument names the column or the row, and quotes no value.
 
 #ifndef COPPICE_SERVER_CENTRAL_ROW_BLOCK_H_
 #define COPPICE_SERVER_CENTRAL_ROW_BLOCK_H_
@@ -19,11 +19,11 @@ namespace coppice::central {
 inline constexpr size_t kMaxRowsPerBlock = 65536;
 absl::Status CheckBlockRows(size_t rows);
 
-// The rows of `block`, which may be hostile. OK only if each fits the schema and has a class or
-// kUnlabelled, or for regression a number within the target's bounds.
+// Returns the rows of `block`, which may be hostile. OK only if each row fits the schema and has a
+// class or kUnlabelled, or for regression a number within the target's bounds.
 absl::StatusOr<Table> RowsFromProto(const v1::RowBlock& block,
                                     std::shared_ptr<const Schema> schema);
-// Adds them to `rows`, which holds some of them after an error.
+// Adds the rows of `block` to `rows`. After an error, some may have been added.
 absl::Status AppendRows(const v1::RowBlock& block, Table& rows);
 
 }  // namespace coppice::central

@@ -1,4 +1,4 @@
-// Tells whether a write that failed may have reached the disk all the same.
+// Tells whether a failed write may still have reached the disk.
 
 #ifndef COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_
 #define COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_

@@ -23,7 +23,7 @@ const char* MeasureName(const Curve& curve) { return curve.numbers ? "rmse" : "a
 
 // ---- the table
 
-// Columns of text, lined up on the left but for the first. All rows have as many cells.
+// Columns of text, aligned left except the first. All rows must have the same number of cells.
 class TextColumns {
  public:
   void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }

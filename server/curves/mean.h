@@ -1,4 +1,4 @@
-// The mean of scores, and how sure it is.
+// The mean of scores, and its standard error.
 
 #ifndef COPPICE_SERVER_CURVES_MEAN_H_
 #define COPPICE_SERVER_CURVES_MEAN_H_
@@ -11,7 +11,7 @@ namespace coppice::curves {
 
 struct Mean {
   double value = 0;
-  double deviation = 0;  // with n - 1; 0 of a single value
+  double deviation = 0;  // with n - 1; 0 for a single value
   size_t n = 0;
 
   double error() const { return n > 1 ? deviation / std::sqrt(static_cast<double>(n)) : 0; }
@@ -19,7 +19,7 @@ struct Mean {
 
 inline Mean MeanOf(const std::vector<double>& values) {
   Mean mean{.n = values.size()};
-  double squares = 0;  // of distances from the mean so far (Welford)
+  double squares = 0;  // squared distances from the running mean (Welford)
   size_t n = 0;
   for (const double value : values) {
     const double before = value - mean.value;

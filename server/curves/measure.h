@@ -1,4 +1,4 @@
-// One series of a curve: a trainer at several epsilons, over the same splits of one table.
+// Measures one series of a curve: a trainer at several epsilons, on the same splits of one table.
 
 #ifndef COPPICE_SERVER_CURVES_MEASURE_H_
 #define COPPICE_SERVER_CURVES_MEASURE_H_
@@ -23,27 +23,27 @@ namespace coppice::curves {
 CurveScores ScoresOf(const RepeatedClassScores& scores);
 CurveScores ScoresOf(const RepeatedNumberScores& scores);
 
-// Rising, each once.
+// Sorts the budgets in rising order and drops duplicates.
 std::vector<Budget> RisingBudgets(std::vector<Budget> budgets);
 
-// What can be refused before anything is trained: InvalidArgument names the algorithm and the
-// epsilon. The epsilon of `options` is set by each budget in turn.
+// Refuses what can be refused before training: InvalidArgument names the algorithm and the epsilon.
+// Each budget in turn replaces the epsilon of `options`.
 absl::Status CheckSeries(const trainers::Trainer& trainer, const Schema& schema,
                          absl::Span<const Budget> budgets, trainers::TrainOptions options);
 
 struct MeasuredSeries {
   CurveSeries series;
-  std::vector<double> baseline;  // as in Curve: of the test rows alone, so that of every series
+  std::vector<double> baseline;  // as in Curve; the same for every series
   std::string majority_class;
 };
 
-// A series takes this many repetitions.
+// The number of repetitions that a series takes.
 inline uint32_t RepetitionsOf(absl::Span<const Budget> budgets, const Runs& runs) {
   return static_cast<uint32_t>(budgets.size() + 1) * runs.repeats;
 }
 
-// The last run is without privacy, where the algorithm has such a run. `progress` is called one at
-// a time, with how many repetitions of the series have finished.
+// The last run is without privacy, if the algorithm has such a run. `progress` gets the number of
+// finished repetitions of the series, one call at a time.
 absl::StatusOr<MeasuredSeries> MeasureSeries(
     const trainers::Trainer& trainer, absl::Span<const Budget> budgets,
     const trainers::TrainOptions& options, const SplitSource& source, const Runs& runs,

@@ -1,4 +1,4 @@
-// Running something many times, on several threads, and what came of it on average.
+// Runs repetitions on several threads, and averages their results.
 
 #ifndef COPPICE_SERVER_CURVES_REPETITIONS_H_
 #define COPPICE_SERVER_CURVES_REPETITIONS_H_
@@ -20,8 +20,8 @@
 
 namespace coppice::curves {
 
-// Calls `run` once for each repetition, with a random source of its thread, and `progress` one call
-// at a time with how many have finished. Stops at, and returns, the first error.
+// Calls `run` once per repetition, with a random source of its thread, and `progress` with the
+// number of finished repetitions, one call at a time. Stops at the first error and returns it.
 absl::Status RunRepetitions(
     uint32_t repeats, uint32_t threads,
     const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
@@ -37,16 +37,16 @@ struct Summary {
 };
 Summary Summarize(absl::Span<const double> values);
 
-// The mean gain over a baseline with its 95 % interval. Repetitions may have been scored on the
-// same rows, so what one set of rows leaves open stays open however many repetitions there are;
-// only what differs among them averages out.
+// The mean gain over a baseline with its 95 % interval. Repetitions may be scored on the same rows:
+// the uncertainty that these rows cause stays, however many repetitions there are; only the
+// differences between repetitions average out.
 struct MeanGain {
   double gain = 0;
   ConfidenceInterval interval;
 };
 MeanGain MeanGainOf(absl::Span<const double> gains, absl::Span<const ConfidenceInterval> intervals);
 
-// Scores of predicted classes, one entry per repetition. Repetitions may be set by several threads.
+// Scores of predicted classes, one entry per repetition. Several threads may set repetitions.
 struct RepeatedClassScores {
   std::vector<double> accuracy, auc, log_loss, majority, gain;
   std::vector<std::vector<CalibrationBin>> calibration;
@@ -54,7 +54,7 @@ struct RepeatedClassScores {
   std::vector<uint32_t> majority_class;
 
   void Resize(size_t repeats);
-  // An AUC that is not defined counts as 0.5.
+  // An undefined AUC counts as 0.5.
   void Set(size_t repetition, const ClassScores& scores);
 };
 
@@ -64,11 +64,11 @@ struct RepeatedNumberScores {
   std::vector<ConfidenceInterval> gain_interval;
 
   void Resize(size_t repeats);
-  // An R2 that is not defined counts as 0.
+  // An undefined R2 counts as 0.
   void Set(size_t repetition, const NumberScores& scores);
 };
 
-// Wall-clock seconds since its creation, and CPU seconds of this thread.
+// Measures wall-clock seconds since its creation, and CPU seconds of the calling thread.
 class Stopwatch {
  public:
   double clock_seconds() const {

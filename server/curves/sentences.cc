@@ -10,17 +10,17 @@
 namespace coppice::curves {
 namespace {
 
-constexpr double kErrors = 2;       // that a difference is above, to be called one
-constexpr double kShown = 0.0005;   // what three digits show
-constexpr double kChanceAuc = 0.5;  // of a model that knows nothing
+constexpr double kErrors = 2;       // standard errors that a difference must exceed
+constexpr double kShown = 0.0005;   // half of the last digit shown
+constexpr double kChanceAuc = 0.5;  // the AUC of random guessing
 
-// How much better scores are, and how sure that is.
+// By how much some scores are better, and the standard error of that.
 struct Advantage {
   double value = 0;
   double error = 0;
 };
 
-// Of `more` over `less`, repetition by repetition.
+// The advantage of `more` over `less`, repetition by repetition.
 Advantage AdvantageOf(const std::vector<double>& more, const std::vector<double>& less) {
   std::vector<double> differences;
   for (size_t r = 0; r < more.size(); ++r) differences.push_back(more[r] - less[r]);
@@ -39,7 +39,7 @@ std::string Amount(const Advantage& advantage) {
   return absl::StrFormat("%.3f", std::abs(advantage.value));
 }
 
-// Walks up the epsilons of a series, and says each step that buys something over the last that did.
+// Walks up the epsilons of a series, and names each step that gains over the last one that did.
 class Steps {
  public:
   Steps(const Curve& curve, const CurveSeries& series)
@@ -57,7 +57,7 @@ class Steps {
     return absl::StrCat(series_.Name(), ": ", absl::StrJoin(parts_, "; "), ".");
   }
 
-  // The last epsilon that bought something; 0: none did.
+  // The last epsilon that bought something; 0 if none did.
   double last_epsilon() const { return last_epsilon_; }
 
  private:
@@ -107,8 +107,8 @@ class Steps {
   std::vector<std::string> parts_;
 };
 
-// Where answers gain no more, the order of the rows may: the AUC, from the epsilon `from` on; 0:
-// from no knowledge. "" if it does not.
+// Says up to which epsilon the AUC still gains after the measure stopped gaining at `from` (0: at
+// no knowledge): the order of the rows may improve when answers do not. "" if it does not.
 std::string RankSentence(const CurveSeries& series, double from) {
   const CurvePoint* last = nullptr;
   const std::vector<double> chance(series.points[0].scores.auc.size(), kChanceAuc);

@@ -1,5 +1,5 @@
-// What the models of a central trainer score on rows that they did not see, over random splits of
-// one table.
+// Scores the models of a central trainer on rows that they did not see, over random splits of one
+// table.
 
 #ifndef COPPICE_SERVER_CURVES_TRAINING_H_
 #define COPPICE_SERVER_CURVES_TRAINING_H_
@@ -27,38 +27,38 @@ struct Split {
   std::shared_ptr<const Table> test;
 };
 
-// The rows for one seed: the same for the same seed. Safe to call from several threads.
+// Returns the rows for a seed, the same at every call. Safe to call from several threads.
 using SplitSource = std::function<Split(uint64_t seed)>;
 
-// Holds out `share` of the rows for the test, rounded up, at random. InvalidArgument unless both
-// sides get a row.
+// Holds out a random `share` of the rows for the test, rounded up. InvalidArgument unless both
+// parts get a row.
 absl::StatusOr<SplitSource> HoldOut(std::shared_ptr<const Table> rows, double share);
 
-// How often models are trained, and by how many threads.
+// How often to train, and on how many threads.
 struct Runs {
   uint32_t repeats = 1;
   uint32_t threads = 1;
-  uint64_t seed = 1;     // of the splits; never of noise or groups
-  bool votes = false;    // renders those of the first model
+  uint64_t seed = 1;     // for the splits; never for noise or groups
+  bool votes = false;    // render the votes of the first model
   CancelCheck cancel{};  // asked while models are trained
 };
 
-// One entry per repetition where it is a vector.
+// Vectors have one entry per repetition.
 struct TrainedScores {
-  RepeatedClassScores classes;  // or
+  RepeatedClassScores classes;  // one of these two is filled
   RepeatedNumberScores numbers;
   std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
-  std::vector<double> questions;  // of models that are votes on questions
-  std::string votes;              // of the first
+  std::vector<double> questions;  // for models that are votes on questions
+  std::string votes;              // of the first model
   double epsilon_spent = 0;
   size_t trees = 0;
 };
 
-// What the model of numbers says of the rows.
+// Scores the regression model's answers on `test`.
 NumberScores EvaluateNumbers(const Model& model, const Table& test);
 
-// Repetition r has the same rows whatever the algorithm and the epsilon. `progress` is called one
-// at a time, with how many have finished.
+// Repetition r has the same rows for every algorithm and epsilon. `progress` gets the number of
+// finished repetitions, one call at a time.
 absl::StatusOr<TrainedScores> TrainAndScore(const trainers::Trainer& trainer,
                                             const trainers::TrainOptions& options,
                                             const SplitSource& source, const Runs& runs,

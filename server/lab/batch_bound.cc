@@ -27,7 +27,7 @@ absl::StatusOr<Batch> SmallestBatch(const PlanFlags& flags) {
       "dishonest, none is left that is honest; give 2 or more");
 }
 
-// A study's mechanism, and what a report of `local` becomes with it in the smallest batch.
+// Returns the mechanism of a study, and the epsilon of a report of `local` in the smallest batch.
 absl::StatusOr<BatchReport> BatchEpsilon(const PlanFlags& flags, const curator::Planner& planner,
                                          std::optional<MechanismKind> mechanism,
                                          const Budget& local, const Batch& batch) {

@@ -1,5 +1,5 @@
-// What shuffled reports promise, as commands ask for it and print it; and what a relay's batches
-// would promise towards the curator, in the plan of a study.
+// The promises of shuffled reports, as commands read and print them; and, in the plan of a study,
+// what a relay's batches would promise towards the curator.
 
 #ifndef COPPICE_SERVER_LAB_BATCH_BOUND_H_
 #define COPPICE_SERVER_LAB_BATCH_BOUND_H_
@@ -24,22 +24,22 @@ namespace coppice::lab {
 
 double DeltaNumber(uint64_t delta);
 
-// Local or central. InvalidArgument outside what the bound is computed for.
+// Parses a local or central epsilon. InvalidArgument outside the range of the bound.
 absl::StatusOr<Budget> ParseShuffleEpsilon(const std::string& text);
 
-// The delta of a statement about `reports` reports that are dealt together, in units of 10^-18:
-// `text`, or the default if it is empty. InvalidArgument, naming --delta, unless it is above 0 and
-// at most 1 / (10 reports): with more, the promise may fail for somebody.
+// Returns the delta of a statement about `reports` reports that are dealt together, in units of
+// 10^-18: `text`, or the default if it is empty. InvalidArgument names --delta unless it is above 0
+// and at most 1 / (10 reports): with more, the promise may fail for somebody.
 absl::StatusOr<uint64_t> ShuffleDelta(const std::string& text, uint64_t reports);
 
 void AddBatchFlags(const Command& command, PlanFlags& flags);
 absl::Status CheckBatchFlags(const PlanFlags& flags);
-// A batch hides nobody who shows public features: InvalidArgument.
+// InvalidArgument for public features: a batch hides no device that shows them.
 absl::Status CheckBatchSchema(const PlanFlags& flags, const Schema& schema);
 
-// The central epsilon of reports in the smallest batch, for each epsilon of the flags; and with
-// --central-epsilon for each mechanism the largest epsilon of a report: of the plan's JSON the
-// value of "relay". Mechanisms that cannot serve the forest are left out. Null if the flags ask for
+// Returns the value of "relay" in the plan's JSON: the central epsilon of reports in the smallest
+// batch, for each epsilon of the flags; and with --central-epsilon the largest epsilon of a report,
+// for each mechanism. Leaves out mechanisms that cannot serve the forest. Null if the flags ask for
 // no batches.
 absl::StatusOr<nlohmann::ordered_json> BatchJson(
     const PlanFlags& flags, const curator::Planner& planner,

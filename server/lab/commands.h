@@ -1,11 +1,11 @@
-// The commands of coppice-lab. Each has its flags as given, declares them on `command` with their
-// checks, and runs: it prints to stdout, as lines or as one JSON object.
+// The commands of coppice-lab. Each has a struct of its flags, declares them on `command` with
+// their checks, and runs: it prints lines or one JSON object to stdout.
 //
-// An accuracy is printed without any guarantee: a score on private rows is itself a release. Models
-// and sums are as private as the daemon's, from the same code and the same random source.
+// A printed accuracy carries no guarantee: a score on private rows is itself a release. Models and
+// sums are as private as the daemon's, from the same code and the same random source.
 //
-// Errors     Check...Flags(): InvalidArgument names flags that do not go together. Run...(): what
-//            reading, training and writing return.
+// Errors     Check...Flags(): InvalidArgument names flags that do not go together. Run...(): the
+//            errors of reading, training and writing.
 
 #ifndef COPPICE_SERVER_LAB_COMMANDS_H_
 #define COPPICE_SERVER_LAB_COMMANDS_H_
@@ -27,17 +27,17 @@
 
 namespace coppice::lab {
 
-// An --epsilon of no privacy, which experiments compare with.
+// The value of --epsilon for no privacy, which experiments compare with.
 inline constexpr char kNoPrivacy[] = "inf";
 
-// Nothing for kNoPrivacy. InvalidArgument: neither that nor a budget.
+// None for kNoPrivacy. InvalidArgument if the text is neither that nor a budget.
 inline absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
   if (text == kNoPrivacy) return std::optional<Budget>();
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
   return std::optional<Budget>(epsilon);
 }
 
-// coppice-lab local: what accuracy a local study would have, on files or on the synthetic pair.
+// coppice-lab local: the accuracy that a local study would have, on files or the synthetic pair.
 struct LocalFlags {
   std::string public_file, private_file, schema_file, test_file;
   std::string data_file;  // instead of public and private files: split at random
@@ -54,7 +54,7 @@ struct LocalFlags {
   std::optional<uint32_t> trees;
   std::string estimator;  // empty: see EstimatorOf()
   std::string evidence = "both";
-  std::string rounding;  // LOW:HIGH, of numbers; empty: chosen
+  std::string rounding;  // LOW:HIGH, for numbers; empty: chosen
   std::string public_labels = "as_given";
   bool public_shift = false;
   std::vector<std::string> public_features;  // none: as the schema marks them
@@ -63,7 +63,7 @@ struct LocalFlags {
   std::string aim = "leaves";
   uint32_t target = 1;
   std::string claim = "own";
-  // More than one value only with `grid`; none: the paper's with `grid`, one default without.
+  // Several values only with `grid`; none: the paper's with `grid`, one default without.
   std::vector<uint32_t> depths, min_leaves;
   std::vector<std::string> lambdas;
   uint32_t prune_min_depth = 1;
@@ -81,18 +81,18 @@ struct LocalFlags {
 void AddLocalFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalFlags(const LocalFlags& flags);
 absl::Status RunLocal(const LocalFlags& flags);
-// What the flags ask to be run (grid.h).
+// What the flags ask to run (grid.h).
 struct RunOptions;
 absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
-// The flags above that name rows, and no others: for programs that run something else on
-// the same splits. ResolveLocalRows() tells `warn` which fields it changed.
+// The flags above that name rows, for programs that run something else on the same splits.
+// ResolveLocalRows() calls `warn` with the fields that it changed.
 void AddLocalRowFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalRowFlags(const LocalFlags& flags);
 absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
                                            const std::function<void(const std::string&)>& warn);
 
-// coppice-lab central: what accuracy a central trainer reaches on files, at which epsilon. Trains
-// and scores `repeats` times.
+// coppice-lab central: the accuracy that a central trainer reaches on files, and at which epsilon.
+// Trains and scores `repeats` times.
 struct CentralFlags {
   std::string data_file, schema_file, test_file;
   std::string algorithm;
@@ -112,15 +112,15 @@ struct CentralFlags {
 void AddCentralFlags(const Command& command, CentralFlags& flags);
 absl::Status RunCentral(const CentralFlags& flags);
 
-// coppice-lab curve: what accuracy an epsilon buys. Runs algorithms, local studies among them, at
-// several epsilons and without privacy over the same splits of one table; prints a table and what
-// follows from it in sentences, and writes a drawing and a page.
+// coppice-lab curve: the accuracy that an epsilon buys. Runs algorithms, also local studies, at
+// several epsilons and without privacy over the same splits of one table; prints a table and
+// conclusions in sentences, and writes a drawing and a page.
 struct CurveFlags {
   CentralFlags table;  // without its algorithm and epsilon
   std::vector<std::string> algorithms = {"auto"};
   std::vector<std::string> epsilons = {"0.1", "0.5", "1", "2", "4"};
-  std::vector<uint64_t> devices;  // of local studies
-  std::string public_source;      // of local studies: a file, or a share of the rows
+  std::vector<uint64_t> devices;  // in local studies
+  std::string public_source;      // for local studies: a file, or a share of the rows
   std::string output_dir;         // empty: nothing is written
   bool force = false;
 };
@@ -128,25 +128,24 @@ void AddCurveFlags(const Command& command, CurveFlags& flags);
 absl::Status CheckCurveFlags(const CurveFlags& flags);
 absl::Status RunCurve(const CurveFlags& flags);
 
-// coppice-lab plan: what accuracy to expect of a study, from public rows alone, before anyone is
-// asked for a report. Prints a table over epsilon and the number of devices, draws it on request
-// (through gnuplot, which must be installed then), and answers what epsilon or how many devices an
-// accuracy takes.
+// coppice-lab plan: the accuracy to expect of a study, from public rows alone, before any device is
+// asked. Prints a table over epsilon and the number of devices, draws it on request (with gnuplot,
+// which must be installed), and finds the epsilon or the number of devices that an accuracy needs.
 struct PlanFlags {
   std::string public_file, schema_file;
   std::string public_labels = "as_given";
-  std::string rounding;  // LOW:HIGH, of numbers; empty: chosen
+  std::string rounding;  // LOW:HIGH, for numbers; empty: chosen
   std::vector<std::string> epsilons = {"0.25", "0.5", "1", "2", "4", "8"};
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000, 1'000'000};
   std::string mechanism = "auto";  // or "all"
   size_t max_payload = 0;
-  double accuracy = 0;          // wanted; 0: not asked
-  uint64_t min_batch = 0;       // of a relay; 0: without one
+  double accuracy = 0;          // the wanted one; 0: not asked
+  uint64_t min_batch = 0;       // of a relay; 0: no relay
   std::string delta;            // of its batches; empty: DefaultShuffleDelta()
-  std::string central_epsilon;  // wanted of its batches; empty: not asked
+  std::string central_epsilon;  // the wanted one, of its batches; empty: not asked
   std::string plot_file;
   std::string html_file;
-  bool force = false;  // replace that file
+  bool force = false;  // replace the page of `html_file`
   uint64_t seed = 1;
   bool strict = false;
   bool json = false;
@@ -155,9 +154,9 @@ void AddPlanFlags(const Command& command, PlanFlags& flags);
 absl::Status CheckPlanFlags(const PlanFlags& flags);
 absl::Status RunPlan(const PlanFlags& flags);
 
-// coppice-lab synthesize: the synthetic pair as files, to try the daemon and the command line on.
-// Writes public.csv, private.csv, test.csv and schema.json into the folder, which is made if need
-// be. AlreadyExists if one of them is there.
+// coppice-lab synthesize: writes the synthetic pair as files, for trying the daemon and the command
+// line: public.csv, private.csv, test.csv and schema.json, in a folder that is made if needed.
+// AlreadyExists if one of them exists.
 struct SynthesizeFlags {
   std::string synthetic = "gamma=0.5,private=10000,public=50,test=2000";
   std::string output_dir;
@@ -166,16 +165,16 @@ struct SynthesizeFlags {
 void AddSynthesizeFlags(const Command& command, SynthesizeFlags& flags);
 absl::Status RunSynthesize(const SynthesizeFlags& flags);
 
-// coppice-lab audit: how much privacy this binary's mechanisms and trainers lose at least,
-// measured. FailedPrecondition if the bound exceeds the claim: then the mechanism is broken, or a
-// chance of 1 - confidence has come about.
+// coppice-lab audit: measures how much privacy this binary's mechanisms and trainers lose at least.
+// FailedPrecondition if the bound exceeds the claim: the mechanism is broken, or an event of
+// probability 1 - confidence has happened.
 struct AuditFlags {
   std::string mechanism;  // one of the two is set
   std::string algorithm;
   std::string epsilon;
   uint32_t leaves = 2;
   uint32_t classes = 2;
-  uint32_t reports = 0;  // 0: of one report
+  uint32_t reports = 0;  // 0: audits one report
   std::string delta;     // empty: DefaultShuffleDelta()
   AuditOptions options;
   bool json = false;
@@ -184,8 +183,8 @@ void AddAuditFlags(const Command& command, AuditFlags& flags);
 absl::Status CheckAuditFlags(const AuditFlags& flags);
 absl::Status RunAuditCommand(const AuditFlags& flags);
 
-// coppice-lab amplify: what central epsilon local reports have for whoever sees which ticket got
-// which answer and not which device had it, or the largest local epsilon for a central one
+// coppice-lab amplify: the central epsilon of local reports towards anyone who sees which ticket
+// got which answer but not which device had it, or the largest local epsilon for a central one
 // (docs/research/mechanisms.md#amplification). Needs no rows.
 struct AmplifyFlags {
   std::vector<std::string> epsilons;  // one of the two is set

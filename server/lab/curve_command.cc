@@ -31,7 +31,7 @@
 namespace coppice::lab {
 namespace {
 
-constexpr char kStudy[] = "local";  // the algorithm that is a study of devices
+constexpr char kStudy[] = "local";  // the algorithm name that means a study of devices
 constexpr char kSvgFile[] = "curve.svg", kHtmlFile[] = "curve.html", kJsonFile[] = "curve.json";
 
 absl::StatusOr<Budget> ParseCurveEpsilon(const std::string& text) {
@@ -73,7 +73,7 @@ class CurveRuns {
  private:
   const Schema& schema() const { return *file_.schema; }
 
-  // What every run has in common; and what can be refused before any of them.
+  // Sets what all runs share, and refuses what can be refused before any of them.
   absl::Status Begin() {
     const LabRows first = rows_(0);
     curve_.label = schema().label();
@@ -122,7 +122,7 @@ class CurveRuns {
     return [this](uint32_t finished) { ShowRepetitions(done_ + finished, total_); };
   }
 
-  // The baseline is of the test rows alone, so it is that of every run.
+  // The baseline depends only on the test rows, so it is the same for every run.
   void TakeBaseline(const std::vector<double>& baseline, const std::vector<uint32_t>& majority) {
     curve_.baseline = baseline;
     if (!majority.empty()) curve_.majority_class = schema().classes()[majority[0]];
@@ -152,7 +152,7 @@ class CurveRuns {
     local.seed = flags_.table.seed;
     COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(local));
     COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, Progress()));
-    const curves::RepeatedClassScores& scores = BestCell(result).scores;  // the only one
+    const curves::RepeatedClassScores& scores = BestCell(result).scores;  // the grid has one cell
     TakeBaseline(scores.majority, scores.majority_class);
     return curves::ScoresOf(scores);
   }
@@ -187,7 +187,7 @@ std::string PathOf(const CurveFlags& flags, const char* file) {
   return (std::filesystem::path(flags.output_dir) / file).string();
 }
 
-// Before anything is run, so that a long run does not end with a refusal.
+// Runs before anything else, so that a long run does not end with a refusal.
 absl::Status PrepareFolder(const CurveFlags& flags) {
   std::error_code error;
   std::filesystem::create_directories(flags.output_dir, error);

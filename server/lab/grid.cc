@@ -85,7 +85,7 @@ class Runner {
     return result;
   }
 
-  // `cells` differ in their estimators only.
+  // `cells` must differ only in their estimators.
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
                         curator::PublicRandom& assignment, PrivateRandom& noise,
                         absl::Span<GridCell> cells) {
@@ -132,7 +132,7 @@ class Runner {
   RunResult& result_;
 };
 
-// The best cell over the repetitions `first`, `first` + `step`, ...
+// Returns the best cell over the repetitions `first`, `first` + `step`, ...
 const GridCell& BestOver(const RunResult& result, size_t first, size_t step) {
   const auto total = [=](const GridCell& cell) {
     double sum = 0;

@@ -1,12 +1,12 @@
 // Repeats an experiment over a grid of parameters and reports the best cell, as the papers do.
 //
-// The best mean over a grid of cells is chosen on the test rows, so it is too good. The split-half
-// figure is not: the cell is chosen on one half of the repetitions and scored on the other, both
-// ways. One set of noisy sums per repetition, depth and minimal leaf serves every estimator
-// setting, which is what a curator may do with them.
+// The best mean over a grid is chosen on the test rows, so it is too good. The split-half figure is
+// not: it chooses the cell on one half of the repetitions and scores it on the other, both ways.
+// One set of noisy sums per repetition, depth and minimal leaf serves every estimator setting,
+// which a curator may also do.
 //
-// Threads    repetitions are spread over `threads`; each has its own random sources, and each
-//            repetition's rows and partition depend on its number alone.
+// Threads    repetitions are spread over `threads`; each has its own random sources, and its rows
+//            and partition depend only on its number.
 
 #ifndef COPPICE_SERVER_LAB_GRID_H_
 #define COPPICE_SERVER_LAB_GRID_H_
@@ -36,44 +36,44 @@ struct Grid {
 };
 
 struct RunOptions {
-  CollectOptions collect;  // the grid's depths and minimal leaves replace its partition's
+  CollectOptions collect;  // the grid's depths and minimal leaves replace those of its partition
   Grid grid;
   uint32_t repeats = 20;
   uint32_t threads = 2;
   uint64_t seed = 1;
 };
 
-// One cell in every repetition.
+// One cell of the grid, with its results in every repetition.
 struct GridCell {
   uint32_t depth = 0;
   uint32_t min_leaf = 0;
   curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
   curves::RepeatedClassScores scores;
-  curves::RepeatedNumberScores numbers;  // instead, where a number is to be predicted
+  curves::RepeatedNumberScores numbers;  // used instead if a number is predicted
   std::vector<double> leaves;            // one per repetition
   std::vector<double> report_bytes;
-  // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
+  // Wall-clock and CPU seconds to grow, to simulate the devices and to estimate.
   std::vector<double> fit_seconds;
   std::vector<double> fit_cpu_seconds;
   std::vector<std::vector<curator::Alarm>> alarms;
-  std::vector<std::optional<double>> alphas;  // set in studies of labels: see label_only.h
+  std::vector<std::optional<double>> alphas;  // set in studies of labels; see label_only.h
 };
 
 struct RunResult {
   std::vector<GridCell> cells;
-  std::vector<std::string> classes;  // their names; none where a number is to be predicted
+  std::vector<std::string> classes;  // their names; none if a number is predicted
 };
 
-// `progress` is called from worker threads, one at a time, with the number of finished repetitions.
+// Calls `progress` from worker threads, one at a time, with the number of finished repetitions.
 absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
                                   const std::function<void(uint32_t)>& progress);
 
-// The cell with the best mean accuracy; the first one on a tie.
+// Returns the cell with the best mean accuracy; the first one on a tie.
 const GridCell& BestCell(const RunResult& result);
 
-// Each repetition scored in the cell that is best on the half it does not belong to (even and odd
-// numbers). Needs at least two repetitions.
+// Scores each repetition in the cell that is best on the other half of the repetitions (even and
+// odd numbers). Needs at least two repetitions.
 std::vector<double> SplitHalfAccuracies(const RunResult& result);
 
 }  // namespace coppice::lab

@@ -25,8 +25,8 @@ constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
 
-// What is not said is as `coppice study create` and `coppice model build` have it, unless the
-// paper's settings are asked for.
+// Unset flags default as in `coppice study create` and `coppice model build`, or to the paper's
+// settings if these are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
 
 std::string SplitRuleOf(const LocalFlags& flags) {
@@ -51,7 +51,7 @@ absl::StatusOr<double> ParseLambda(const std::string& text) {
   return absl::InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
 }
 
-// The epsilon of one report; with kNoPrivacy nothing is added to the counts.
+// Parses the epsilon of one report; kNoPrivacy adds nothing to the counts.
 absl::StatusOr<std::optional<Budget>> ParseReportEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, ParseEpsilonFlag(text));
   if (epsilon && (epsilon->nanos() < kMinEpsilonNanos || epsilon->nanos() > kMaxEpsilonNanos)) {
@@ -66,7 +66,7 @@ absl::StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::str
   return std::optional<MechanismKind>(kind);
 }
 
-// A check of a flag: what `parse` refuses is refused, with its message.
+// Makes a flag check that refuses what `parse` refuses, with its message.
 template <typename Parse>
 FlagCheck Accepted(Parse parse) {
   return [parse](const std::string& text) {
@@ -75,7 +75,7 @@ FlagCheck Accepted(Parse parse) {
   };
 }
 
-// What the paper searched: section 7 for files, section 6 for the synthetic pair.
+// The paper's search grids: section 7 for files, section 6 for the synthetic pair.
 std::vector<uint32_t> PaperDepths(bool synthetic) {
   if (synthetic) return {1, 2, 3, 4, 5, 6, 7, 8};
   return {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
@@ -299,7 +299,7 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
   return absl::OkStatus();
 }
 
-// What studies of numbers do not have.
+// Refuses flags that studies of numbers do not support.
 absl::Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
   if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError(

@@ -1,4 +1,4 @@
-// The rows of `coppice-lab local`: their flags, and the files or laws that they name.
+// The rows of `coppice-lab local`: their flags, and the files or distributions that they name.
 
 #include <functional>
 #include <memory>

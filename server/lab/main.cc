@@ -1,7 +1,7 @@
-// coppice-lab: the curator's algorithms in one process on files, to see what accuracy to expect
-// before anything is deployed, and to reproduce the papers' tables.
+// coppice-lab: runs the curator's algorithms in one process on files, to see the accuracy to expect
+// before a deployment, and to reproduce the papers' tables.
 //
-// An accuracy measured on private rows is itself a release: use it on rows you may look at.
+// An accuracy measured on private rows is itself a release: use rows that you may look at.
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Local studies of numbers, in one process: what devices and the curator make of them.
+// Local studies of numbers in one process: the devices' and the curator's treatment of a number.
 
 #ifndef COPPICE_SERVER_LAB_NUMBERS_H_
 #define COPPICE_SERVER_LAB_NUMBERS_H_
@@ -17,19 +17,19 @@
 
 namespace coppice::lab {
 
-// The rows of one repetition as a study has them. Of numbers, the public ones are cut to a range,
-// which is their schema's target, and each private one is one of two classes: the end of the range
-// that its device rounded it to. Classes are what they were.
+// The rows of one repetition as a study uses them. For numbers, the public rows are cut to a range,
+// which is their schema's target, and each private row has one of two classes: the end of the range
+// to which its device rounded. Rows with classes are unchanged.
 struct ReportedRows {
   std::shared_ptr<const Table> public_rows;
   std::shared_ptr<const Table> private_rows;
-  std::optional<NumberRange> rounding;  // of numbers
+  std::optional<NumberRange> rounding;  // for numbers
 };
 
 absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
                                          PrivateRandom& noise);
 
-// What the leaves of a forest, places between the ends of `rounding`, say of test rows.
+// Scores on test rows the leaves of a forest, given as places between the ends of `rounding`.
 absl::StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,
                                           ForestPredictions leaves, const Table& test);
 

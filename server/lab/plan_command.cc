@@ -47,7 +47,7 @@ absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
   return epsilon;
 }
 
-// One mechanism, the best for each epsilon (unset), or each there is.
+// Returns the named mechanism, "the best for each epsilon" (unset), or all mechanisms.
 std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
   if (flags.mechanism == kAutoMechanism) return {std::nullopt};
   if (flags.mechanism != kAll) return {*ParseMechanism(flags.mechanism)};
@@ -56,7 +56,7 @@ std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
   return kinds;
 }
 
-// Every study asked about; mechanisms that cannot serve the forest are left out.
+// Plans every study asked for; leaves out mechanisms that cannot serve the forest.
 absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Planner& planner,
                                                               const Schema& schema,
                                                               const PlanFlags& flags) {
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Pla
   return rows;
 }
 
-// The least of rising values that reaches what is wanted, if any does.
+// Returns the smallest of the rising values that reaches the wanted one, if any does.
 template <typename Value, typename Reaches>
 std::optional<Value> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
   const auto found = std::find_if(rising.begin(), rising.end(), reaches);
@@ -105,8 +105,8 @@ std::vector<uint64_t> RisingDevices() {
   return devices;
 }
 
-// For each number of devices the least epsilon, and for each epsilon the fewest devices, at which
-// the expected accuracy is the one wanted.
+// Finds the smallest epsilon for each number of devices, and the fewest devices for each epsilon,
+// at which the expected accuracy reaches the wanted one.
 absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const PlanFlags& flags) {
   const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
@@ -193,7 +193,7 @@ void PrintText(const curator::Planner& planner, const std::vector<curator::Plann
   for (const Json& one : takes) std::cout << TakesText(one);
 }
 
-// For the first study asked about; see Planner.
+// Computed for the first study asked for; see Planner.
 absl::StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner,
                                            const curator::PlannedStudy& row) {
   COPPICE_ASSIGN_OR_RETURN(

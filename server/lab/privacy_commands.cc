@@ -1,4 +1,4 @@
-// The commands that ask for no rows: what a mechanism costs, measured and computed.
+// The commands that need no rows: the cost of a mechanism, measured and computed.
 
 #include <cmath>
 #include <iostream>
@@ -23,10 +23,10 @@
 namespace coppice::lab {
 namespace {
 
-// More outcomes than this, and a million trials say little of each.
+// With more outcomes, a million trials say too little about each.
 constexpr uint32_t kMaxAuditCells = 8;
 
-// What is audited, and what it is said to cost.
+// The subject of an audit, and the epsilon and delta that it claims.
 struct Audited {
   AuditSubject subject;
   Budget claimed;
@@ -56,7 +56,7 @@ void PrintJson(const AuditFlags& flags, const Audited& audited, const AuditResul
   std::cout << json.dump() << "\n";
 }
 
-// What the audit told apart.
+// Describes the two inputs that the audit told apart.
 std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
   if (!flags.algorithm.empty()) return "Two tables that are neighbours";
   if (flags.reports > 0) return "Two rows of one device, all others having one known row,";
@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> AuditedMechanism(const AuditFlag
   return MakeLocalMechanism(kind, epsilon, {.leaves = flags.leaves, .classes = flags.classes});
 }
 
-// `mechanism` is that of the flags, if they name one.
+// `mechanism` is the flags' mechanism; null if they name none.
 absl::StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanism* mechanism) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
   if (mechanism == nullptr) {
@@ -112,7 +112,7 @@ absl::StatusOr<Audited> WhatToAudit(const AuditFlags& flags, const LocalMechanis
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kGeneric[] = "generic";  // any mechanism
+constexpr char kGeneric[] = "generic";  // the bound for any mechanism
 constexpr double kMillion = 1e6;
 
 constexpr char kWhoIsMeant[] =
@@ -194,7 +194,7 @@ Json AmplifyJson(const AmplifyFlags& flags, const std::vector<AmplifyRow>& rows)
                               {"delta", DeltaNumber(row.delta)},
                               {"epsilon", row.central.epsilon()}});
   }
-  // One answer needs no list.
+  // A single answer also stands at the top level.
   if (rows.size() == 1) {
     const Json only = report["rows"][0];
     report.update(only);

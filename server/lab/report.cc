@@ -65,7 +65,7 @@ void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
   report["fit_cpu_seconds"] = curves::Summarize(cell.fit_cpu_seconds).mean;
 }
 
-// In which share of the repetitions each alarm was raised.
+// Returns the share of the repetitions in which each alarm was raised.
 Json AlarmsJson(const GridCell& cell) {
   Json shares = Json::object();
   const double each = 1 / static_cast<double>(cell.alarms.size());
@@ -103,7 +103,7 @@ void AddGain(const curves::MeanGain& gain, Json& report) {
   report["gain_interval"] = {gain.interval.low, gain.interval.high};
 }
 
-// Its name if it is the same in all repetitions.
+// Returns the class's name if it is the same in all repetitions.
 std::string MajorityName(const std::vector<uint32_t>& labels,
                          const std::vector<std::string>& classes) {
   const bool is_one = std::count(labels.begin(), labels.end(), labels.front()) ==
@@ -111,7 +111,7 @@ std::string MajorityName(const std::vector<uint32_t>& labels,
   return is_one ? classes[labels.front()] : "the most frequent class";
 }
 
-// gnuplot's quoting: a double quote ends the text, a backslash escapes.
+// Quotes as gnuplot does: a double quote ends the text, a backslash escapes.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }

@@ -23,8 +23,8 @@
 
 namespace coppice::lab {
 
-// Add the flags of `flags` but for the algorithm, the epsilon and what is printed: first those that
-// name the rows, then the others.
+// Add the flags of `flags`, except the algorithm, the epsilon and the output: the first function
+// adds those that name the rows, the second the others.
 void AddFileFlags(const Command& command, CentralFlags& flags);
 void AddRunFlags(const Command& command, CentralFlags& flags);
 
@@ -35,18 +35,18 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path
                                                          const SchemaFile& schema,
                                                          const CentralFlags& flags);
 
-// The rows and the splits that the flags ask for.
+// Returns the rows and the splits that the flags ask for.
 absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags);
 
-// With the flags' delta and settings. InvalidArgument if the algorithm takes no delta and one is
-// given.
+// Returns options with the flags' delta and settings. InvalidArgument for a delta that the
+// algorithm cannot use.
 absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
                                                       const CentralFlags& flags,
                                                       std::optional<Budget> epsilon);
 
-// How often, and on which threads, the flags say.
+// Returns the repetitions and threads of the flags.
 curves::Runs RunsOf(const CentralFlags& flags);
-// Each repetition's rows to train on, and to score on.
+// Returns each repetition's rows for training and for scoring.
 curves::SplitSource SplitsOf(RowSource rows);
 
 }  // namespace coppice::lab

@@ -1,4 +1,4 @@
-// How far a command is, where its stderr is a terminal.
+// Shows the progress of a command if stderr is a terminal.
 
 #ifndef COPPICE_SERVER_LAB_SHOW_REPETITIONS_H_
 #define COPPICE_SERVER_LAB_SHOW_REPETITIONS_H_
@@ -7,7 +7,7 @@
 
 namespace coppice::lab {
 
-// "3 of 20 repetitions"; nothing elsewhere.
+// Prints "3 of 20 repetitions" there, and nothing elsewhere.
 void ShowRepetitions(uint32_t finished, uint32_t repeats);
 
 }  // namespace coppice::lab

@@ -76,7 +76,7 @@ std::shared_ptr<const Schema> SyntheticSchema() {
 }
 
 std::shared_ptr<const Schema> SineSchema() {
-  constexpr double kReach = 6;  // of a sine and five deviations of the noise
+  constexpr double kReach = 6;  // for a sine and five deviations of the noise
   Feature x{.name = "x", .type = FeatureType::kNumeric, .min = 0, .max = 1, .values = {}};
   return std::make_shared<const Schema>(
       *Schema::CreateRegression({std::move(x)}, "y", {.min = -kReach, .max = kReach}));

@@ -29,8 +29,8 @@ struct SyntheticOptions {
   size_t public_rows = 50;
   size_t test_rows = 2'000;  // drawn like private rows
 
-  // "gamma=0.5,private=10000,public=50,test=2000", or "sine=16,private=6000,..."; what is not named
-  // keeps its default. InvalidArgument names the part.
+  // Parses "gamma=0.5,private=10000,public=50,test=2000", or "sine=16,private=6000,..."; a missing
+  // part keeps its default. InvalidArgument names the part.
   static absl::StatusOr<SyntheticOptions> Parse(absl::string_view text);
 };
 

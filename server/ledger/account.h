@@ -1,4 +1,4 @@
-// The account of one dataset as its callers see it, and what a job would make of it.
+// The account of one dataset as its callers see it, and what a job would do to it.
 
 #ifndef COPPICE_SERVER_LEDGER_ACCOUNT_H_
 #define COPPICE_SERVER_LEDGER_ACCOUNT_H_
@@ -15,7 +15,7 @@
 
 namespace coppice::ledger {
 
-// Entries of a ledger, counted from 0.
+// A range of ledger entries, counted from 0.
 struct EntryRange {
   uint64_t first = 0;
   uint64_t max = std::numeric_limits<uint64_t>::max();
@@ -28,16 +28,16 @@ struct Account {
   BudgetCap cap;
   Cost spent;  // reserved and not returned
   RemainingBudget left;
-  uint64_t num_entries = 0;            // of the ledger
-  std::vector<LedgerEntry> entries{};  // those that were asked for, in order
+  uint64_t num_entries = 0;            // of the whole ledger
+  std::vector<LedgerEntry> entries{};  // the requested ones, in order
   Sha256Digest head{};                 // the last entry's hash
-  LedgerHold hold{};  // `left` is nothing if it is closed; no hashes if unconfirmed
+  LedgerHold hold{};                   // closed: nothing is left; unconfirmed: no hashes are shown
 };
 
 struct Quote {
   Cost cost;
-  absl::Status fits;     // as Reserve() would answer
-  RemainingBudget left;  // after the job if it fits; else as it is
+  absl::Status fits;     // the answer that Reserve() would give
+  RemainingBudget left;  // after the job if it fits; else the current amount
 };
 
 }  // namespace coppice::ledger

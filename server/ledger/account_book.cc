@@ -67,7 +67,7 @@ Cost AccountBook::SpentAfter(const LedgerEntry& entry) const {
     return Plus(spent_, entry.cost);
   }
   if (entry.kind != EntryKind::kReturn) return spent_;
-  // Added up anew: nothing can be taken off a sum that saturated.
+  // Added up anew: a saturated sum cannot be subtracted from.
   Cost spent = written_off_;
   for (const auto& [name, job] : jobs_) {
     if (job.last != EntryKind::kReturn && name != entry.job) spent = Plus(spent, job.reserved);

@@ -1,4 +1,4 @@
-// One dataset's ledger in memory: its entries in order, and what they come to.
+// One dataset's ledger in memory: its entries in order, and their totals.
 
 #ifndef COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_
 #define COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_
@@ -19,7 +19,7 @@
 
 namespace coppice::ledger {
 
-// Stable numbers: records hold them.
+// These numbers are stable: records hold them.
 enum class EntryKind : uint8_t { kOpen = 1, kReserve = 2, kSettle = 3, kReturn = 4, kWriteOff = 5 };
 
 struct LedgerEntry {
@@ -27,31 +27,31 @@ struct LedgerEntry {
   EntryKind kind = EntryKind::kOpen;
   int64_t unix_seconds = 0;
   std::string job{};  // empty for kOpen and kWriteOff
-  // kReserve: what was charged. kSettle: what the releases made cost. kReturn: what was refunded.
-  // kWriteOff: charges whose entries were lost.
+  // kReserve: the charge. kSettle: the cost of the releases made. kReturn: the refund. kWriteOff:
+  // the charges whose entries were lost.
   Cost cost{};
   std::vector<Release> releases{};  // kReserve: planned. kSettle: made
-  Sha256Digest hash{};              // of its stored bytes, which hold the hash of the one before
+  Sha256Digest hash{};              // of its stored bytes, which include the previous entry's hash
 
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
-// Why a dataset's budget cannot be spent. Stable numbers: records hold them.
+// Why a dataset's budget cannot be spent. These numbers are stable: records hold them.
 enum class HoldReason : uint8_t { kNone = 0, kUnconfirmed = 1, kClosed = 2 };
-// A hold on a ledger, and the ledger's head when it began.
+// A hold on a ledger, with the ledger's head at the time when it began.
 struct LedgerHold {
   HoldReason reason = HoldReason::kNone;
   int64_t unix_seconds = 0;
-  Sha256Digest head{};  // zeros: it had no entry
-  // What lost entries charged, by the spending journal; none: no journal knows.
+  Sha256Digest head{};  // zeros: the ledger had no entry
+  // What the lost entries charged according to the spending journal; none: no journal knows.
   std::optional<Cost> lost{};
 };
 
-// Guarantee  entries are only added, and only if they may come next: the cap first and once; for a
-//            job one reservation that fits the cap, then at most one end, by settling or by return.
-//            A loss is written off within the cap. So what is spent never passes the cap.
+// Guarantee  entries are only added, and only in a permitted order: the cap first and once; for
+//            each job one reservation that fits the cap, then at most one end, which settles or
+//            returns it. A write-off stays within the cap. So what is spent never passes the cap.
 // Errors     those of Ledger, in ledger.h.
-// Threads    one writer, who alone may call Check() while others read; see ledger.h.
+// Threads    one writer, which alone may call Check() while others read; see ledger.h.
 class AccountBook {
  public:
   AccountBook() = default;
@@ -61,21 +61,21 @@ class AccountBook {
   const std::string& dataset() const { return dataset_; }
   const BudgetCap& cap() const { return cap_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
-  // What was reserved and not returned, and what was written off.
+  // The amounts that were reserved and not returned, plus those written off.
   const Cost& spent() const { return spent_; }
-  // What spent() will be once `entry`, which Check() allowed, is added.
+  // What spent() will be after `entry`, which Check() must have allowed, is added.
   Cost SpentAfter(const LedgerEntry& entry) const;
   uint64_t next_sequence() const { return entries_.size(); }
   // The hash of the last entry; zeros if there is none.
   Sha256Digest head() const { return entries_.empty() ? Sha256Digest{} : entries_.back().hash; }
 
-  // What `job` was charged; FailedPrecondition unless it has a reservation that is neither settled
-  // nor returned.
+  // Returns what `job` was charged; FailedPrecondition unless it has a reservation that is neither
+  // settled nor returned.
   absl::StatusOr<Cost> ReservedFor(absl::string_view job) const;
 
-  // OK if `entry`, whatever its hash, may come next.
+  // OK if `entry` may come next. Its hash is not checked.
   absl::Status Check(const LedgerEntry& entry) const;
-  // Adds what Check() allowed.
+  // Adds an entry that Check() allowed.
   void Append(LedgerEntry entry);
 
  private:

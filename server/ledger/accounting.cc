@@ -15,8 +15,8 @@ namespace {
 
 using ::absl::uint128;
 
-// rho = epsilon^2 / 2: the square of nanos is in 1e-18, and a half of it, in 1e-12, is a
-// 2,000,000th.
+// rho = epsilon^2 / 2: a square of nano-epsilons is in 1e-18, so dividing it by 2,000,000 gives
+// half of it in 1e-12.
 constexpr uint64_t kSquaresPerRho = 2'000'000;
 
 uint64_t SaturatingAdd(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
@@ -30,16 +30,16 @@ std::string Decimal(uint64_t amount, uint64_t unit) {
   return absl::StrCat(text, ".", digits);
 }
 
-// What a release's rho is the half of, as a square of nano-epsilons; `unknown` if none is known.
+// Returns twice a release's rho, as a square of nano-epsilons; `unknown` if its rho is not known.
 uint128 SquareOf(const Release& release, uint128 unknown) {
   if (release.rho_pico > 0) return uint128(release.rho_pico) * kSquaresPerRho;
   if (release.delta_atto > 0) return unknown;
   return uint128(release.epsilon_nanos) * release.epsilon_nanos;
 }
 
-// The rho of the releases, by the rule of TotalCost().
+// Returns the rho of the releases, by the rule of TotalCost().
 uint64_t RhoOf(absl::Span<const Release> releases) {
-  // Squares of epsilon, saturating where their rho passes 64 bits.
+  // Squares of epsilon; they saturate where their rho would pass 64 bits.
   constexpr uint128 kTooMuch = uint128(kSquaresPerRho) << 64;
   uint128 of_all = 0;
   std::map<absl::string_view, uint128> of_part;
@@ -161,7 +161,7 @@ Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost)
         std::min(lost.delta_atto, SaturatingSubtract(cap.delta_atto, spent.delta_atto));
   } else {
     charged.rho_pico = std::min(lost.rho_pico, SaturatingSubtract(RhoCap(cap), spent.rho_pico));
-    charged.delta_atto = 0;  // of jobs, and no more than a name for their rho
+    charged.delta_atto = 0;  // the deltas of single jobs only determine their rho
   }
   return charged;
 }
@@ -213,7 +213,7 @@ uint64_t EpsilonLeftAtDelta(const BudgetCap& cap, const RemainingBudget& left) {
     const absl::StatusOr<Rho> asked = Rho::Implying(*Budget::FromNanos(tried), cap.delta_atto);
     (asked.ok() && asked->picos() > left.rho_pico ? too_much : fits) = tried;
   }
-  // Below some epsilon there is no rho at all, and no job.
+  // Below some epsilon no rho implies the guarantee, so no job fits.
   if (fits == 0 || !Rho::Implying(*Budget::FromNanos(fits), cap.delta_atto).ok()) return 0;
   return fits;
 }

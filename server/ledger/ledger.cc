@@ -15,7 +15,7 @@ absl::Status NoAccount(absl::string_view dataset) {
   return absl::NotFoundError(absl::StrCat("dataset \"", dataset, "\" has no ledger"));
 }
 
-// Entries are only added, and by the ledger alone.
+// Refuses caller's writes to the ledger's keys: only the ledger writes these.
 absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
   bool touches = false;
   for (const absl::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
@@ -29,7 +29,7 @@ absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
                  : absl::OkStatus();
 }
 
-// Does not show the head: the admin who confirms must have noted it.
+// Does not show the head: the admin who confirms must prove to have noted it.
 absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
   if (hold.reason == HoldReason::kClosed) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -49,7 +49,7 @@ absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
       "confirm the head that was noted last, before that, or write off what was lost"));
 }
 
-// The same text for all heads: it must not help to guess.
+// The text is the same for all heads, so that it does not help to guess one.
 absl::Status WrongHeadError(absl::string_view dataset) {
   return absl::FailedPreconditionError(absl::StrCat(
       "head: the ledger of dataset \"", dataset,
@@ -69,7 +69,7 @@ Account WithoutHashes(Account account) {
   return account;
 }
 
-// What an admin writes off who names these amounts, or none.
+// Returns the cost that an admin writes off by naming these amounts, or none.
 absl::StatusOr<Cost> LossOf(const BudgetCap& cap, const LedgerHold& hold, uint64_t epsilon_nanos,
                             uint64_t delta_atto) {
   if (epsilon_nanos == 0 && delta_atto == 0) {
@@ -101,7 +101,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
       store.Scan(kHoldPrefix, [&holds](absl::string_view key, absl::string_view value) {
         return LoadHold(key, value, holds);
       }));
-  // Nothing is left of such a ledger: its dataset is shown and can be deleted, no more.
+  // Nothing is left of a closed ledger: its dataset is shown and can be deleted, nothing more.
   for (const auto& [dataset, hold] : holds) {
     if (hold.reason == HoldReason::kClosed) {
       books.try_emplace(dataset, AccountBook(dataset, BudgetCap()));
@@ -117,7 +117,7 @@ absl::Status Ledger::Reconcile() {
   const MutexLock writer(writer_mutex_);
   if (journal_ == nullptr) return absl::OkStatus();
   LinesByDataset lines = ByDataset(journal_->lines());
-  const MutexLock lock(books_mutex_);  // nobody reads yet, so the disk may be waited for
+  const MutexLock lock(books_mutex_);  // nobody reads yet, so waiting for the disk is fine
   for (const auto& [dataset, book] : books_) {
     COPPICE_RETURN_IF_ERROR(Reconcile(book, lines[dataset]));
     lines.erase(dataset);
@@ -281,7 +281,7 @@ absl::StatusOr<Quote> Ledger::Preview(absl::string_view dataset,
 }
 
 absl::Status Ledger::Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines) {
-  if (book.entries().empty()) return absl::OkStatus();  // closed, and nothing is left of it
+  if (book.entries().empty()) return absl::OkStatus();  // closed, with no entry left
   const JournalFinding found = CompareWithJournal(book, lines);
   if (found.journal_is_behind) return journal_->Append(LineOf(book));
   const auto held = holds_.find(book.dataset());
@@ -293,7 +293,7 @@ absl::Status Ledger::Reconcile(const AccountBook& book, absl::Span<const Spendin
                                          : LedgerHold{.reason = HoldReason::kUnconfirmed,
                                                       .unix_seconds = clock_(),
                                                       .head = book.head()};
-  // An earlier start may have found more: since then the journal has this store's entries too.
+  // An earlier start may have found more: since then the journal has noted this store's entries.
   hold.lost = Max(hold.lost.value_or(Cost()), *found.lost);
   storage::StoreBatch batch;
   batch.Put(HoldKey(book.dataset()), EncodeHold(hold));
@@ -308,7 +308,7 @@ absl::Status Ledger::Add(absl::string_view dataset, LedgerEntry entry, storage::
   const AccountBook* const book = FindBook(dataset);
   if (book == nullptr) return NoAccount(dataset);
   const LedgerHold hold = HoldOf(dataset);
-  // An end is noted as ever. A refund may have been spent by an entry that is missing.
+  // Settling is always noted. A refund may already have been spent by an entry that is missing.
   if (hold.reason != HoldReason::kNone && entry.kind != EntryKind::kSettle) {
     return HoldError(dataset, hold);
   }
@@ -347,7 +347,7 @@ absl::Status Ledger::Write(const AccountBook& book, LedgerEntry entry, storage::
   entry.unix_seconds = clock_();
   const std::string key = LedgerKey(book.dataset(), book.next_sequence());
   std::string value = EncodeEntry(book, entry);
-  // What cannot be read back must not be stored: the ledger would not open again.
+  // An entry that cannot be read back must not be stored: the ledger would not open again.
   absl::StatusOr<LedgerEntry> stored = DecodeEntry(key, value, book);
   if (!stored.ok()) {
     return absl::InvalidArgumentError("the releases' words must be UTF-8 text");

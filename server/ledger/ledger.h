@@ -1,4 +1,4 @@
-// The privacy budgets of datasets: what each may cost, what its jobs were charged, every release.
+// The privacy budgets of datasets: each dataset's cap, its jobs' charges, and every release.
 // docs/storage.md has the format, docs/research/mechanisms.md#ledger the accounting.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_H_
@@ -31,55 +31,55 @@ namespace coppice::ledger {
 //
 // An account is opened with a cap. Reserve() charges a job's planned releases in full before it
 // starts; Settle() lists the releases that it made when it ends. A job that fails, is cancelled or
-// vanishes while it runs stays charged. Return() refunds a job that never began: its caller must
-// make durable that a job begins before it draws noise, or a crash makes one that drew look as if
-// it had not. Nothing closes an account: a deleted dataset keeps its ledger, and its name.
+// vanishes while it runs stays charged. Return() refunds a job that never began: the caller must
+// make a job's begin durable before the job draws noise, or a crash makes a job that drew look as
+// if it had not. Nothing closes an account: a deleted dataset keeps its ledger and its name.
 //
-// Planned costs must not depend on private rows, because refusing a job is public. The caller sees
-// to it that releases are private for the account's neighbours.
+// Planned costs must not depend on private rows, because refusing a job is public. The caller
+// ensures that releases are private for the account's neighbours.
 //
 // Each entry holds the hash of the one before it, and Open() verifies them all. That finds damage
 // and edits, but neither entries missing from the end nor a ledger rewritten from some entry on:
 // the head hash that Get() shows stands for all entries, and an owner who noted it can look for it.
 //
-// A store that was restored or repaired may lack the last entries of a ledger, and with them what
-// was spent. Such a ledger is on hold: nothing is reserved or returned until Confirm(), by somebody
-// who noted the head, or WriteOff(). Until then no answer and no error has the head or any entry's
-// hash. A ledger that was damaged is closed for good: nothing proves that any budget is left.
+// A store that was restored or repaired may lack the last entries of a ledger, and with them some
+// of the spent budget. Such a ledger is on hold: nothing is reserved or returned until Confirm(),
+// by somebody who noted the head, or WriteOff(). Until then no answer and no error shows the head
+// or any entry's hash. A damaged ledger is closed for good: nothing proves that any budget is left.
 //
-// With a SpendingJournal each entry is in the journal, on disk, before it is shown or OK is
+// With a SpendingJournal, each entry is in the journal, on disk, before it is shown or OK is
 // returned. Open() completes a journal that is behind the store, as a crash between the two leaves
-// it, and puts a ledger that is behind the journal on hold. A dataset that spent something and that
-// only the journal knows keeps its name taken.
+// it, and puts a ledger that is behind the journal on hold. If only the journal knows a dataset,
+// and it spent something, its name stays taken.
 //
-// Guarantee  what is reserved and not returned never passes the cap, whatever runs at the same time
-//            and whenever the process or the machine stops. An entry and the caller's puts in
-//            `with` are on disk together, or neither, when OK is returned. Entries are only added.
+// Guarantee  what is reserved and not returned never passes the cap, whatever runs concurrently and
+//            whenever the process or the machine stops. An entry and the caller's puts in `with`
+//            are on disk together, or neither is, when OK is returned. Entries are only added.
 // Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
-//            otherwise. After an error of the Store nothing has changed, but the write may be
-//            found, whole, with `with`, once the store works again: the entry then counts, and
-//            trying again answers AlreadyExists or FailedPrecondition. Budget may be wasted so,
-//            never overspent.
+//            otherwise. After an error of the Store nothing has changed, but the whole write, with
+//            `with`, may turn up once the store works again: the entry then counts, and trying
+//            again answers AlreadyExists or FailedPrecondition. This may waste budget but never
+//            overspends it.
 // Threads    safe to share. One write at a time; reading does not wait for the disk.
 class Ledger {
  public:
   // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
-  // seconds since 1970 and dates entries, no more. `journal` may be null, and must else outlive it.
+  // seconds since 1970 and only dates entries. `journal` is null or must outlive the ledger.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(storage::Store& store,
                                                       std::function<int64_t()> clock,
                                                       SpendingJournal* journal = nullptr);
 
-  // `with` holds other writes, none of them to keys of the ledger, that become durable in the same
-  // atomic batch.
+  // In these calls `with` holds other writes, none of them to keys of the ledger, that become
+  // durable in the same atomic batch.
 
-  // AlreadyExists if the dataset has or had an account, also one that only the journal knows.
+  // AlreadyExists if the dataset has or had an account, even one that only the journal knows.
   absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
                            storage::StoreBatch with);
-  // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
-  // FailedPrecondition while the ledger is on hold.
+  // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound if the
+  // dataset has no account. FailedPrecondition while the ledger is on hold.
   absl::Status Reserve(absl::string_view dataset, absl::string_view job,
                        absl::Span<const Release> planned, storage::StoreBatch with);
-  // The charge stays what was reserved, also if `made` costs less. Internal if it costs more: then
+  // The reserved amount stays charged even if `made` costs less. Internal if `made` costs more:
   // nothing is written, the reservation stays, and the job's result must not be shown.
   // FailedPrecondition unless the job has a reservation that is neither settled nor returned.
   absl::Status Settle(absl::string_view dataset, absl::string_view job,
@@ -87,28 +87,28 @@ class Ledger {
   // Only for a job that never began. FailedPrecondition as for Settle().
   absl::Status Return(absl::string_view dataset, absl::string_view job, storage::StoreBatch with);
 
-  // Ends a hold, if `head` is the head that the ledger had when it began and no journal knows more:
-  // then the caller knows of no entry that is missing. FailedPrecondition otherwise, in the same
-  // words for every other head, and for a closed ledger. Not an error if there is no hold.
+  // Ends a hold if `head` is the ledger's head at the time the hold began and no journal knows
+  // more: then the caller knows of no missing entry. FailedPrecondition otherwise, with the same
+  // message for every wrong head, and for a closed ledger. Not an error if there is no hold.
   absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head);
 
-  // Charges what lost entries had charged, at most what is left of the cap, and ends the hold, both
-  // in one write. Two zeros stand for what the journal says, which is also the least that is taken:
-  // InvalidArgument for less, or if no journal says anything. FailedPrecondition without a hold, so
-  // that trying again charges nothing, and for a closed ledger.
+  // Charges what lost entries had charged, at most what is left of the cap, and ends the hold in
+  // the same write. Two zeros mean the journal's amount, which is also the minimum: InvalidArgument
+  // for less, or if no journal has an amount. FailedPrecondition for a closed ledger, and without a
+  // hold, so that a repeated call charges nothing.
   absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto);
 
-  // The datasets that only the journal knows, and what each had spent.
+  // The datasets that only the journal knows, and the amount that each had spent.
   std::map<std::string, Cost> LostAccounts() const;
-  // Lets OpenAccount() take the name of one of them. NotFound if there is none of that name.
+  // Lets OpenAccount() take the name of one of these datasets. NotFound if none has that name.
   absl::Status FreeName(absl::string_view dataset);
 
-  // A ledger grows without end: whoever needs few of its entries asks for these.
+  // A ledger grows without end: callers that need few entries should ask for these.
   absl::StatusOr<Account> Get(absl::string_view dataset,
                               const EntryRange& entries = kAllEntries) const;
-  // Its cap alone.
+  // Returns the cap alone.
   absl::StatusOr<BudgetCap> CapOf(absl::string_view dataset) const;
-  // What a job would cost. Reserves nothing.
+  // Returns what a job would cost. Reserves nothing.
   absl::StatusOr<Quote> Preview(absl::string_view dataset, absl::Span<const Release> planned) const;
 
  private:
@@ -120,33 +120,33 @@ class Ledger {
         books_(std::move(books)),
         holds_(std::move(holds)) {}
 
-  // Compares every book with the journal, before anything is charged.
+  // Compares every book with the journal before anything is charged.
   absl::Status Reconcile();
   absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_, books_mutex_);
 
   absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with);
 
-  // Null if there is none. Only a writer changes a book, so it stays as it is under writer_mutex_.
+  // Null if there is none. Only a writer changes a book, so it is stable under writer_mutex_.
   const AccountBook* FindBook(absl::string_view dataset) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   std::optional<Cost> FindLostAccount(absl::string_view dataset) const;
   LedgerHold HoldOf(absl::string_view dataset) const;
   LedgerHold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_);
 
-  // Makes `entry` the next of `book`, one of ours or a new one: checks it, stores it with the
-  // caller's writes, and shows it.
+  // Makes `entry` the next one of `book`, which is one of ours or a new one: checks it, stores it
+  // with the caller's writes, and shows it.
   absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
-  // Notes in the journal an entry that is in the store; it is shown only once the journal has it.
+  // Notes a stored entry in the journal; the entry is shown only once the journal has it.
   absl::Status Note(const AccountBook& book, const LedgerEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   void Show(const AccountBook& book, LedgerEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
-  // As Note() and Show(), for a book that has its last entry already.
+  // Does the same as Note() and Show(), for a book that already contains its last entry.
   absl::Status NoteAndReplace(AccountBook book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
-  // A write that failed may be found in the store once that works again, with the caller's part of
-  // it. To write another entry in its place would leave that part without its charge: so it counts.
+  // A failed write may turn up in the store once the store works again, with the caller's part.
+  // Writing another entry in its place would leave that part without a charge, so it counts.
   absl::Status ResolveUnresolvedWrite(absl::string_view dataset)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
 
@@ -154,11 +154,11 @@ class Ledger {
   const std::function<int64_t()> clock_;
   SpendingJournal* const journal_ ABSL_PT_GUARDED_BY(writer_mutex_);  // null: none
 
-  Mutex writer_mutex_;  // held through a write; taken before books_mutex_
+  Mutex writer_mutex_;  // held through every write; taken before books_mutex_
   // Datasets whose last write failed.
   absl::btree_set<std::string> unresolved_ ABSL_GUARDED_BY(writer_mutex_);
-  // Never held while the disk is waited for, so that reading does not wait for it. What it guards
-  // changes under both mutexes.
+  // Never held while waiting for the disk, so that reading does not wait for it. What it guards
+  // changes only under both mutexes.
   mutable Mutex books_mutex_;
   AccountBooks books_ ABSL_GUARDED_BY(books_mutex_);
   Holds holds_ ABSL_GUARDED_BY(books_mutex_);

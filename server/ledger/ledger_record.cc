@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kHashBytes = sizeof(Sha256Digest);
 
-// The enums of the records have the numbers of ours.
+// The enums of the records have the same numbers as ours.
 static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED);
 static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
@@ -88,7 +88,7 @@ absl::StatusOr<v1::LedgerRecord> Parse(absl::string_view key, absl::string_view 
   return record;
 }
 
-// `record` is what `value` holds, whose hash has been checked.
+// `value` holds `record`, and its hash has been checked.
 LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
   LedgerEntry entry{.sequence = record.sequence(),
                     .kind = static_cast<EntryKind>(record.kind()),
@@ -100,7 +100,7 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
   return entry;
 }
 
-// `book` is that of record.dataset().
+// `book` must be the book of record.dataset().
 absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view value,
                                     const v1::LedgerRecord& record, const AccountBook& book) {
   if (record.sequence() != book.next_sequence() ||

@@ -1,11 +1,11 @@
-// How ledger entries and holds are stored, and read back. docs/storage.md has the format.
+// Encodes and decodes ledger entries and holds. docs/storage.md has the format.
 //
 // The key of an entry is ledger/DATASET/NNNNNNNNNNNNNNNN, with the entry's place in decimal. Its
-// value is the SHA-256 of the rest, then a serialized LedgerRecord, which holds the dataset, the
-// place and the hash of the entry before: the hash is of the very bytes that are stored. A hold is
-// a HoldRecord under hold/DATASET/.
+// value is the SHA-256 of the rest, then a serialized LedgerRecord with the dataset, the place and
+// the hash of the previous entry: the hash covers exactly the stored bytes. A hold is a HoldRecord
+// under hold/DATASET/.
 //
-// Errors  DataLoss for anything that was not written so, naming the key.
+// Errors     DataLoss names the key of anything else.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
 #define COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
@@ -25,11 +25,11 @@ namespace coppice::ledger {
 inline constexpr absl::string_view kLedgerPrefix = "ledger/";
 std::string LedgerKey(absl::string_view dataset, uint64_t sequence);
 
-// `entry` as the next of `book`. Its hash is not part of the record.
+// Encodes `entry` as the next of `book`. The record does not contain its own hash.
 std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry);
 
-// Adds the entry stored as (key, value) to the book of its dataset, which is made if there is none.
-// Everything is verified: place, hash, chain, and that the entry may come next.
+// Adds the entry stored as (key, value) to the book of its dataset, and makes the book if needed.
+// Verifies everything: place, hash, chain, and that the entry may come next.
 using AccountBooks = absl::btree_map<std::string, AccountBook>;
 absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books);
 
@@ -40,7 +40,7 @@ std::string EncodeHold(const LedgerHold& hold);
 using Holds = absl::btree_map<std::string, LedgerHold>;  // by dataset
 absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds);
 
-// The entry that `value` would be next in `book`. Not checked against what the book holds.
+// Decodes `value` as the next entry of `book`, without checking whether the book allows it.
 absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
                                         const AccountBook& book);
 

@@ -34,7 +34,7 @@ absl::string_view BytesOf(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-// The line up to its check.
+// Returns the line up to its check.
 std::string TextOf(const SpendingLine& line) {
   return absl::StrCat(line.dataset, " ", line.entries, " ", HexText(line.head), " ",
                       line.spent.epsilon_nanos, " ", line.spent.delta_atto, " ",
@@ -53,7 +53,7 @@ std::optional<Sha256Digest> ParseDigest(absl::string_view text) {
   return digest;
 }
 
-// Parses a line without its end, and sets `check` to its check. None unless it follows `check`.
+// Parses a line without its end. None unless the line follows `check`, which becomes its check.
 std::optional<SpendingLine> ParseLine(absl::string_view text, Sha256Digest& check) {
   const std::vector<absl::string_view> fields = absl::StrSplit(text, ' ');
   if (fields.size() != 7) return std::nullopt;
@@ -79,8 +79,8 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
          book.entries()[line.entries - 1].hash == line.head;
 }
 
-// All that these lines charged beyond `spent`. What a line refunded is not taken off: the ledger
-// may have given it back too, on its own way, and cannot do so twice.
+// Returns all that these lines charged beyond `spent`. A line's refund is not subtracted: the
+// ledger may have refunded it on its own branch too, and only one of the two may count.
 Cost ChargedBy(absl::Span<const SpendingLine> lines, Cost spent) {
   Cost charged;
   for (const SpendingLine& line : lines) {
@@ -110,12 +110,12 @@ class FileSpendingJournal final : public SpendingJournal {
     }
     if (fchmod(file_, S_IRUSR | S_IWUSR) != 0) return Failed("cannot be closed to others");
     COPPICE_ASSIGN_OR_RETURN(const std::string bytes, ReadAll());
-    // Cut short before it had its header: nothing was ever noted.
+    // The file was cut before it had its header, so nothing was ever noted.
     const bool is_new = bytes.size() < kHeader.size() && absl::StartsWith(kHeader, bytes);
     if (!is_new) COPPICE_RETURN_IF_ERROR(Parse(bytes));
     if (is_new) COPPICE_RETURN_IF_ERROR(Write(kHeader));
     if (ftruncate(file_, size_) != 0 || fsync(file_) != 0) return Failed("cannot be cut");
-    // A crash may have come before the folder knew the file.
+    // A crash may have come before the folder's entry for the file was on disk.
     return lines_.empty() ? SyncFolder() : absl::OkStatus();
   }
 
@@ -157,7 +157,7 @@ class FileSpendingJournal final : public SpendingJournal {
       const size_t end = rest.find('\n');
       const absl::string_view text = rest.substr(0, end);
       const bool is_last = end == absl::string_view::npos || end + 1 == rest.size();
-      // What a crash leaves of the last line: no end, or a page that was never written.
+      // A crash leaves the last line without its end, or with a page that was never written.
       if (is_last && (end == absl::string_view::npos || absl::StrContains(text, '\0'))) break;
       std::optional<SpendingLine> line = ParseLine(text, check_);
       if (!line.has_value()) {
@@ -173,7 +173,7 @@ class FileSpendingJournal final : public SpendingJournal {
     return absl::OkStatus();
   }
 
-  // A write that failed may have left a part, or all, of its line.
+  // Removes what a failed write may have left: a part of its line, or all of it.
   absl::Status CutOffFailedWrite() {
     struct stat now {};
     if (fstat(file_, &now) != 0) return Failed("cannot be looked at");
@@ -218,8 +218,8 @@ class FileSpendingJournal final : public SpendingJournal {
   const int file_;
   std::vector<SpendingLine> lines_;
   Sha256Digest check_ = Sha256({kHeader});
-  off_t size_ = 0;             // of what is known to be on disk
-  bool write_failed_ = false;  // the last one: something may stand beyond size_
+  off_t size_ = 0;             // of the bytes known to be on disk
+  bool write_failed_ = false;  // by the last write: something may stand beyond size_
 };
 
 }  // namespace

@@ -13,13 +13,13 @@
 namespace coppice::maintenance {
 namespace {
 
-// Gives the resources of one kind away, as far as they match and have no owner.
+// Collects the resources of each kind that match and have no owner, with their new records.
 class Assignment {
  public:
   Assignment(const storage::Store& store, const owners::Patterns& resources)
       : store_(store), resources_(resources) {}
 
-  // `assign` returns the record with its new owner, or nothing if it has one.
+  // `assign` returns the record with its new owner, or "" if it already has one.
   template <typename Assign>
   absl::Status AddKind(absl::string_view kind, absl::string_view prefix, Assign assign) {
     return store_.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {

@@ -146,7 +146,7 @@ class CentralCheck {
     });
   }
 
-  // A job's record and its ledger entry come in one batch: neither is ahead.
+  // A job's record and its ledger entry are written in one batch, so neither may be ahead.
   void CheckJob(absl::string_view key, const central::JobInfo& job) {
     const auto book = books_.find(job.spec.dataset);
     const bool charged = book != books_.end() && HasEntry(book->second, job.id);
@@ -174,7 +174,7 @@ class CentralCheck {
     return false;
   }
 
-  // The key after the last entry, so that no entry goes into quarantine.
+  // Returns the key after the last entry, so that no entry goes into quarantine.
   std::string LastKey(const std::string& dataset) const {
     const auto book = books_.find(dataset);
     return ledger::LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());

@@ -76,13 +76,13 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
                 .remedy = Remedy::kQuarantineRecord});
 }
 
-// Whether the audit log holds, and tells of ledgers what is in them. After CheckCentral(), which
-// says more of a ledger that is damaged in itself.
+// Checks the audit log, and whether the ledgers hold what it says of them. Must run after
+// CheckCentral(), which says more about a ledger that is itself damaged.
 void CheckAuditLog(const storage::Store& store, const ProgressCallback& progress,
                    Findings& findings) {
   progress("audit log");
   const absl::StatusOr<audit::LogReport> report = audit::InspectLog(store);
-  if (!report.ok()) return;  // CheckKinds() has said what cannot be read
+  if (!report.ok()) return;  // CheckKinds() has reported what cannot be read
   findings.counts["audit entry"] = report->entries;
   if (!report->problem.ok()) {
     findings.Add({.key = report->problem_key,
@@ -128,7 +128,7 @@ absl::StatusOr<std::shared_ptr<curator::Study>> CheckStudy(const storage::Store&
   return study;
 }
 
-// What a relay has handed over, of a study that can be loaded. What is wrong with it keeps the
+// Checks what a relay has handed over for a study that can be loaded. A problem here keeps the
 // study from its final model, and from nothing else.
 void CheckBatches(const storage::Store& store, const curator::Study& study, Findings& findings) {
   if (!study.definition().settings.relay.has_value()) return;
@@ -169,7 +169,7 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
              .remedy = Remedy::kQuarantineStudy,
              .id = id});
       });
-  // What a study leaves behind when its own record is lost.
+  // Records that a study leaves behind when its own record is lost.
   for (const std::string kind :
        {"count/", "rows/", "sums/", "join/", "sealing/", "batch/", "spool/"}) {
     VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
@@ -198,7 +198,7 @@ void CheckTombstones(const storage::Store& store, Findings& findings) {
                });
 }
 
-// The models that repairs have noted.
+// Loads the models that repairs have noted.
 curator::ModelsWithLostReports CheckLostReports(const storage::Store& store, Findings& findings) {
   curator::ModelsWithLostReports outlived;
   VisitRecords(

@@ -1,7 +1,7 @@
-// Reads every record of a store as the daemon would, by the daemon's own loaders, and goes on after
-// what is wrong.
+// Reads every record of a store as the daemon would, by the daemon's own loaders, and continues
+// after each problem.
 //
-// Guarantee  findings hold keys and reasons, never a value.
+// Guarantee  findings contain keys and reasons, never a value.
 // Threads    one at a time; the store must not change meanwhile.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_
@@ -16,23 +16,23 @@ namespace coppice::maintenance {
 void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
                   Findings& findings);
 
-// A part of CheckRecords(): ledgers, datasets and jobs, which must fit together.
+// A part of CheckRecords(): checks that ledgers, datasets and jobs fit together.
 void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
                   Findings& findings);
 
-// Whether what is private opens. A wrapped key that does not is a problem, and goes into
-// quarantine; a record that does not is a note, for its loader adds the problem.
+// Checks whether the private records open. A wrapped key that does not open is a problem, and goes
+// into quarantine; a record that does not open is a note, because its loader adds the problem.
 void CheckSeals(const vault::SealedStore& store, const ProgressCallback& progress,
                 Findings& findings);
 
-// For these two: visits what starts with `prefix`, and adds a problem if reading fails on the way.
+// Used by these two: visits the keys that start with `prefix`; a read error becomes a problem.
 void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
                   absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit);
 
-// The ID of a key "KIND/ID/...".
+// Returns the ID of a key "KIND/ID/...".
 std::string IdInKey(absl::string_view key);
 
-// Where a repair puts records aside.
+// The prefix under which a repair puts records aside.
 inline constexpr absl::string_view kQuarantinePrefix = "quarantine/";
 bool IsInQuarantine(const storage::Store& store, absl::string_view key);
 

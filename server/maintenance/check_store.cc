@@ -13,7 +13,7 @@ namespace coppice::maintenance {
 
 namespace {
 
-// Reads the records of `store` into `findings`.
+// Checks the records of `store` and adds what it finds to `findings`.
 absl::Status CheckOpened(const vault::KeyedStore& store, const ProgressCallback& progress,
                          Findings& findings) {
   const absl::Status format = storage::ReadFormat(*store).status();

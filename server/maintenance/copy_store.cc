@@ -43,7 +43,7 @@ absl::Status CheckEmpty(const storage::Store& store) {
   });
 }
 
-// All records but the format's, each with its length, in order.
+// Digests all records except the format's, each with its length, in order.
 class RecordDigest {
  public:
   void Add(absl::string_view key, absl::string_view value) {
@@ -66,7 +66,7 @@ class RecordDigest {
   CopyResult result_;
 };
 
-// Calls `visit` for each record but the format's.
+// Calls `visit` for each record except the format's.
 absl::StatusOr<CopyResult> Visit(
     const storage::Store& store, const ProgressCallback& progress, absl::string_view what,
     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) {

@@ -1,4 +1,4 @@
-// What a check of a store found: problems, which keep the daemon from starting or from doing what
+// The findings of a store check: problems, which keep the daemon from starting or from doing what
 // it was asked, and notes, which do not.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_FINDINGS_H_
@@ -17,19 +17,19 @@ namespace coppice::maintenance {
 
 // What `coppiced repair` does about a problem.
 enum class Remedy {
-  kNone,              // nothing can be done here; `what` says what can
-  kSalvageFiles,      // have RocksDB get back what it can
+  kNone,              // a repair can do nothing; `what` says what the user can do
+  kSalvageFiles,      // let RocksDB recover what it can
   kQuarantineRecord,  // put this key aside
-  kNoteLostReports,   // note that this model rests on more reports than its study has left
-  kQuarantineStudy,   // put all of the study `id` aside, but for its models
+  kNoteLostReports,   // note that this model rests on more reports than its study still has
+  kQuarantineStudy,   // put everything of the study `id` aside, except its models
   kReplaceTombstone,  // keep the id of a deleted study taken
-  kResumeAuditLog,    // put aside what does not hold of the audit log, and go on after the rest
-  kCloseLedger,       // put entries of dataset `id` from `key` on aside, and close it
+  kResumeAuditLog,    // put the audit log's unsound part aside, and continue after the rest
+  kCloseLedger,       // put entries of dataset `id` aside, from `key` on, and close its ledger
 };
 
 struct Problem {
   std::string key;   // of a record, or the path of a file
-  std::string what;  // and what it means
+  std::string what;  // what is wrong, and what it means
   Remedy remedy = Remedy::kNone;
   std::string id{};  // of the study or dataset
 };
@@ -42,16 +42,16 @@ struct Note {
 struct Findings {
   std::vector<Problem> problems;
   std::vector<Note> notes;
-  std::map<std::string, uint64_t> counts;  // what was looked at, by its kind
+  std::map<std::string, uint64_t> counts;  // checked items, by kind
 
   void Add(Problem problem) { problems.push_back(std::move(problem)); }
   bool Has(Remedy remedy, absl::string_view id) const;
 };
 
-// Called with what is being read now.
+// Called with the name of each part before it is read.
 using ProgressCallback = std::function<void(const std::string& what)>;
 
-// What is wrong with the record at `key`, without what `status` says around it.
+// Returns what is wrong with the record at `key`, without the words that `status` wraps around it.
 std::string ReasonOf(const absl::Status& status, absl::string_view key);
 
 }  // namespace coppice::maintenance

@@ -1,9 +1,9 @@
-// What `coppiced check`, `repair`, `copy` and `assign-owner` do to a store that no daemon uses.
-// restore.h has what `restore` does.
+// What `coppiced check`, `repair`, `copy` and `assign-owner` do to a store that no daemon uses. For
+// `restore` see restore.h.
 //
-// Errors     FailedPrecondition: a daemon uses it, a newer version made it, or it is sealed and the
-//            keys do not open it. NotFound: there is no store. What is wrong with the store itself
-//            is a finding.
+// Errors     FailedPrecondition: a daemon uses the store, a newer version made it, or it is sealed
+//            and the keys do not open it. NotFound: there is no store. Problems within the store
+//            itself are findings.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
 #define COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
@@ -25,42 +25,41 @@
 
 namespace coppice::maintenance {
 
-// Verifies everything that can be verified of a store, and changes nothing. It is locked meanwhile.
-// In a database only the records are read: its files are the server's to check.
+// Verifies everything in a store that can be verified, and changes nothing. Locks the store
+// meanwhile. In a database it reads only the records: the server checks its own files.
 absl::StatusOr<Findings> CheckStore(const storage::StoreLocation& location,
                                     const ProgressCallback& progress,
                                     const std::optional<vault::KeyFile>& keys = std::nullopt);
-// The same for a data directory.
+// Checks a data directory.
 absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress,
                                     const std::optional<vault::KeyFile>& keys = std::nullopt);
 
 struct RepairStep {
   std::string key;
-  std::string what;  // is done, and what is lost
+  std::string what;  // what is done, and what is lost
 };
 
-// What RepairStore() would do, as far as can be seen now: damaged files may hide more.
+// Returns what RepairStore() would do, as far as that is known now: damaged files may hide more.
 std::vector<RepairStep> PlanRepair(const Findings& findings);
 
 struct RepairResult {
   std::vector<RepairStep> done;
-  Findings left;  // as a check finds it afterwards
+  Findings left;  // what a check finds afterwards
 };
 
-// Makes a damaged data directory one that a daemon starts on, without inventing a report or giving
-// budget back. Copies the files as they were to `keep` first: FailedPrecondition if that exists. A
-// repair that was cut short is begun anew and comes to the same.
+// Repairs a damaged data directory so that a daemon starts on it, without inventing a report or
+// giving budget back. First copies the files to `keep`: FailedPrecondition if that exists.
+// Repeating a repair that was cut short gives the same result.
 //
-// A record that cannot be read or does not add up goes into quarantine, under quarantine/ and its
-// key: nothing is thrown away, and the daemon does not look there. The id of a study in quarantine
-// stays taken. A ledger that is damaged keeps its sound beginning and is closed: its dataset can be
-// deleted, and spends nothing more. A model that rests on reports that its study has lost stays,
-// and that is noted.
+// A record that cannot be read or does not add up goes into quarantine: its key gets the prefix
+// quarantine/, nothing is thrown away, and the daemon ignores it. The id of a study in quarantine
+// stays taken. A damaged ledger keeps its sound beginning and is closed: its dataset can be deleted
+// but spends nothing more. A model whose study has lost reports stays, with a note of that.
 //
-// Damaged files are worked on in a copy, which takes their place, whole, when it can be opened. The
-// last entries of any ledger may be lost then, so every ledger is put on hold until an admin has
-// confirmed its head. So is it if the audit log does not hold: what does not is put into
-// quarantine, and the log goes on after the rest with an entry that says so.
+// Damaged files are repaired in a copy, which replaces them, as a whole, once it can be opened.
+// That may lose the last entries of any ledger, so every ledger is put on hold until an admin
+// confirms its head. Ledgers are also put on hold if the audit log is not sound: its unsound part
+// goes into quarantine, and the log continues with an entry that says so.
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
                                          int64_t now, const ProgressCallback& progress,
                                          const std::optional<vault::KeyFile>& keys = std::nullopt);
@@ -68,29 +67,29 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
 struct CopyResult {
   uint64_t records = 0;
   uint64_t bytes = 0;  // of keys and values
-  std::string digest;  // of all records but the format, of both stores alike
+  std::string digest;  // of all records except the format; the same for both stores
 };
 
 // Copies all records of one store into another, as they are on the disk, and reads them back. The
 // format's record comes last, so that a copy that was cut short does not open. FailedPrecondition
-// if `to` holds a record; DataLoss if what is read back differs.
+// if `to` holds a record; DataLoss if a record read back differs.
 absl::StatusOr<CopyResult> CopyStore(const storage::StoreLocation& from,
                                      const storage::StoreLocation& to,
                                      const ProgressCallback& progress);
 
-// A part of RepairStore(), on an open store: does what `findings` ask for.
+// A part of RepairStore(): applies the remedies of `findings` to an open store.
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
                            std::vector<RepairStep>& done);
 
-// Enters into the audit log that a command of the name `action` ran without the daemon. It is noted
-// before `run`, so that a crash leaves a trace, and with the code of what `run` returns after. That
-// is returned. Changes nothing if the log does not hold: DataLoss.
+// Runs `run` and returns its status. The audit log notes the command `action` before the run, so
+// that a crash leaves a trace, and the status code afterwards. DataLoss, without running it, if the
+// log is not sound.
 absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
                         absl::FunctionRef<absl::Status()> run);
 
-// Gives `owner` every study, dataset and endpoint that has none and that `resources` match, in one
-// batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;
-// DataLoss that names a record, and then changes nothing.
+// Gives every study, dataset and endpoint that has no owner and matches `resources` to `owner`, in
+// one batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;
+// DataLoss names a record, and nothing is changed then.
 absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
                                                      const std::string& owner,
                                                      const owners::Patterns& resources);

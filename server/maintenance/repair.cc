@@ -58,7 +58,7 @@ std::string DescribeStep(const Problem& problem) {
   return "";
 }
 
-// Moves what starts with `prefix`, from the key `from` on, into quarantine.
+// Moves the keys that start with `prefix`, from the key `from` on, into quarantine.
 absl::Status Quarantine(const storage::Store& store, absl::string_view prefix,
                         absl::string_view from, storage::StoreBatch& batch) {
   return store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
@@ -78,7 +78,7 @@ absl::Status QuarantineRecord(const storage::Store& store, const std::string& ke
   return absl::OkStatus();
 }
 
-// The request that made the study, which must not make another; empty if the record does not tell.
+// Returns the request that made the study, which must not make another; empty if it is not known.
 curator::StudyOrigin OriginOf(const storage::Store& store, const std::string& study) {
   const auto bytes = store.Get(curator::StudyKey(study));
   v1::StudyRecord record;
@@ -102,7 +102,7 @@ absl::Status QuarantineStudy(const storage::Store& store, const std::string& stu
 absl::Status NoteLostReports(const storage::Store& store, const Problem& problem, int64_t now,
                              storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
-  if (!bytes.has_value()) return absl::OkStatus();  // in quarantine since
+  if (!bytes.has_value()) return absl::OkStatus();  // put into quarantine meanwhile
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(problem.key, *bytes));
   const std::string counts_key = curator::CountsKey(problem.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
@@ -173,7 +173,7 @@ absl::Status ResumeAuditLog(storage::Store& store, int64_t now, std::vector<Repa
   return absl::OkStatus();
 }
 
-// A log that does not hold can be no witness of what a repair does: it goes on afterwards.
+// An unsound log cannot witness what a repair does, so it is resumed afterwards.
 absl::Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t now,
                             std::vector<RepairStep>& done) {
   absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = OpenAuditLog(store, now);
@@ -190,7 +190,7 @@ absl::Status RepairAndAudit(storage::Store& store, const Findings& findings, int
   return ResumeAuditLog(store, now, done);
 }
 
-// Opens what was salvaged, and puts every ledger on hold.
+// Opens the salvaged files, and puts every ledger on hold.
 absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                             std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(data_dir, keys));
@@ -213,7 +213,7 @@ absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vaul
   return ResumeAuditLog(*store, now, done);
 }
 
-// Works in a copy, so that nobody ever opens salvaged files whose ledgers are not on hold.
+// Works in a copy, so that nobody ever opens salvaged files before their ledgers are on hold.
 absl::Status Salvage(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                      std::vector<RepairStep>& done) {
   const std::string staging = data_dir + "/repairing";
@@ -282,7 +282,7 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
   {
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                              vault::OpenKeyedStore(data_dir, options));
-    // An older version would ignore what this writes. Fails for a store without a format.
+    // An older version would ignore these changes. Fails for a store without a format.
     COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
     COPPICE_RETURN_IF_ERROR(RepairAndAudit(*store, found, now, result.done));
   }

@@ -47,14 +47,14 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now,
                           const vault::KeyOptions& keys, RestoreResult& result) {
   COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store,
                            vault::OpenKeyedStore(data_dir, keys, env));
-  // An older version would ignore the holds, so it must not open what this leaves.
+  // An older version would ignore the holds, so it must not open the restored store.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   if (store.sealed() != nullptr) CheckSeals(*store.sealed(), progress, result.findings);
   CheckRecords(*store, progress, result.findings);
   storage::StoreBatch batch;
   batch.Put(std::string(kRestoredKey), EncodeRestoreRecord(result.backup, now));
   COPPICE_ASSIGN_OR_RETURN(result.on_hold, HoldLedgers(*store, now, batch));
-  // A log that does not hold is a finding; `repair` holds the ledgers anew and goes on with it.
+  // An unsound log is a finding; `repair` holds the ledgers anew and resumes the log.
   const absl::StatusOr<std::unique_ptr<audit::AuditLog>> log = audit::AuditLog::Open(
       *store, [now] { return now; }, audit::kOfflineActor);
   if (absl::IsDataLoss(log.status())) return store->Apply(batch);
@@ -81,10 +81,10 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
   ledger::Holds holds;
   COPPICE_RETURN_IF_ERROR(
       store.Scan(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
-        ledger::LoadHold(key, value, holds).IgnoreError();  // a check has told
+        ledger::LoadHold(key, value, holds).IgnoreError();  // the check has reported it
         return absl::OkStatus();
       }));
-  // Each as far as it is sound; a repair closes the others.
+  // Loads each ledger as far as it is sound; a repair closes the damaged ones.
   ledger::AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
       store.Scan(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
     const auto hold = holds.find(dataset);
     if (hold != holds.end() && hold->second.reason == ledger::HoldReason::kClosed) continue;
     held.push_back(dataset);
-    // A hold that stands keeps its head: nobody was shown another since.
+    // An existing hold keeps its head: nobody has been shown a newer one since.
     if (hold != holds.end()) continue;
     batch.Put(ledger::HoldKey(dataset),
               ledger::EncodeHold({.reason = ledger::HoldReason::kUnconfirmed,
@@ -134,7 +134,7 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   COPPICE_ASSIGN_OR_RETURN(result.backup, FindBackup(folder, id));
   progress(absl::StrCat("backup ", result.backup.id));
   COPPICE_RETURN_IF_ERROR(storage::VerifyBackup(folder, result.backup.id));
-  // What an earlier try left behind was no store yet.
+  // Removes what an earlier attempt left: it was not a store yet.
   const std::string staging = data_dir + "/restoring";
   std::error_code error;
   fs::remove_all(staging, error);

@@ -1,14 +1,14 @@
 // `coppiced restore`: makes a data directory from a backup.
 //
-// A backup does not know what was spent after it was made. So every dataset's ledger is put on
-// hold, in the batch that notes the restore: jobs are refused until an admin has confirmed its
+// A backup does not know what was spent after it was made. The batch that notes the restore
+// therefore puts every dataset's ledger on hold: jobs are refused until an admin has confirmed its
 // head. docs/storage.md says what else an older copy forgets.
 //
-// Guarantee  the store appears in its place when all of it is there. A restore that failed leaves
-//            nothing, one that was cut short what the next one removes.
-// Errors     FailedPrecondition: the data directory holds a store already, a newer version made the
-//            backup, or it is sealed and the keys do not open it. NotFound, DataLoss: there is no
-//            such backup, or it is damaged.
+// Guarantee  the store appears in its place only when it is complete. A failed restore leaves
+//            nothing behind; the next restore removes the rest of one that was cut short.
+// Errors     FailedPrecondition: the data directory already holds a store, a newer version made the
+//            backup, or it is sealed and the keys do not open it. NotFound: there is no such
+//            backup. DataLoss: it is damaged.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_RESTORE_H_
 #define COPPICE_SERVER_MAINTENANCE_RESTORE_H_
@@ -34,13 +34,13 @@ namespace coppice::maintenance {
 
 inline constexpr absl::string_view kRestoredKey = "meta/restored";
 
-// Where a store came from.
+// The origin of a restored store.
 struct RestoreRecord {
   int64_t unix_seconds = 0;
   uint32_t backup_id = 0;
   int64_t backup_unix_seconds = 0;
 };
-// None if it was never restored.
+// None if the store was never restored.
 absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store);
 
 struct RestoreResult {
@@ -49,20 +49,20 @@ struct RestoreResult {
   Findings findings;                 // of the restored store
 };
 
-// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h. With `keys` the store is
-// sealed, as the daemon does it, before it is in its place.
+// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h. With `keys`, the store
+// is sealed, as the daemon does it, before it is put in its place.
 absl::StatusOr<RestoreResult> RestoreStore(
     const std::string& folder, uint32_t id, const std::string& data_dir, int64_t now,
     const ProgressCallback& progress, rocksdb::Env* env = nullptr,
     const std::optional<vault::KeyFile>& keys = std::nullopt);
 
-// Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but
-// for closed ones.
+// Adds to `batch` a hold for every ledger that has none. Returns all datasets that are then on
+// hold, without the closed ones.
 absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
                                                      storage::StoreBatch& batch);
 
 // Holds every ledger of a store whose database may have lost charges (kFailoverKey), in one batch
-// with an entry of `log`. The datasets that are on hold then; none if nothing was lost.
+// with an entry of `log`. Returns the datasets then on hold; none if nothing was lost.
 absl::StatusOr<std::vector<std::string>> HoldAfterFailover(storage::Store& store,
                                                            audit::AuditLog& log, int64_t now);
 

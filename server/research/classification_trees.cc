@@ -1,6 +1,6 @@
 // ct_w and ct_q: CART on all rows, which protects nothing, and on the public rows alone.
 //
-// The paper takes sklearn's trees with default settings. These are the lab's CART partition with
+// The paper uses sklearn's trees with default settings. Here it is the lab's CART partition with
 // the Gini index, which splits only where the index decreases; sklearn splits every impure node.
 //
 // Source     Ma, Yang 2024, section 7.2; Breiman and others 1984.
@@ -28,7 +28,7 @@ absl::Status CheckLabelled(const Table& rows) {
   return absl::OkStatus();
 }
 
-// Both tables, the private rows first.
+// Returns the rows of both tables, those of `first` before those of `second`.
 Table Together(const Table& first, const Table& second) {
   Table all(first.shared_schema());
   all.Reserve(first.num_rows() + second.num_rows());

@@ -1,7 +1,7 @@
-// The commands of coppice-research. As in the lab, an accuracy is printed without any guarantee.
+// The commands of coppice-research. As in the lab, a printed accuracy carries no guarantee.
 //
-// Errors     CheckRunFlags(): InvalidArgument names flags that do not go together. Run...(): what
-//            reading, fitting and writing return.
+// Errors     CheckRunFlags(): InvalidArgument names flags that do not go together. Run...(): the
+//            errors of reading, fitting and writing.
 
 #ifndef COPPICE_SERVER_RESEARCH_COMMANDS_H_
 #define COPPICE_SERVER_RESEARCH_COMMANDS_H_
@@ -16,9 +16,9 @@
 
 namespace coppice::research {
 
-// coppice-research run: what one method scores on the rows and splits of coppice-lab local.
+// coppice-research run: scores one method on the rows and splits of coppice-lab local.
 struct RunFlags {
-  lab::LocalFlags rows;  // of these the flags that name rows, repeats, threads and seed
+  lab::LocalFlags rows;  // only the flags for rows, repeats, threads and seed are used
   std::string method;
   std::string epsilon;           // empty: for methods that protect nothing
   std::vector<double> settings;  // empty: the method's default, or the paper's with `grid`
@@ -29,7 +29,7 @@ void AddRunFlags(const Command& command, RunFlags& flags);
 absl::Status CheckRunFlags(const RunFlags& flags);
 absl::Status Run(const RunFlags& flags);
 
-// coppice-research methods: what there is, and what each guarantees.
+// coppice-research methods: lists the methods and what each guarantees.
 struct MethodsFlags {
   bool json = false;
 };

@@ -1,4 +1,4 @@
-// Rows as points, scaled by public rows, for the methods that are not trees.
+// Turns rows into points, scaled by public rows, for the methods that are not trees.
 
 #ifndef COPPICE_SERVER_RESEARCH_FEATURES_H_
 #define COPPICE_SERVER_RESEARCH_FEATURES_H_
@@ -13,10 +13,10 @@
 
 namespace coppice::research {
 
-// Errors     CheckTwoClasses(): InvalidArgument unless the schema has two classes.
+// Errors     InvalidArgument unless the schema has two classes.
 absl::Status CheckTwoClasses(const Schema& schema);
 
-// Points of one dimension each a feature, or a category: row by row.
+// Points, row by row: one dimension per numeric feature, and one per category.
 struct Points {
   size_t dimension = 0;
   std::vector<double> values;
@@ -27,24 +27,24 @@ struct Points {
   }
 };
 
-// The `count` of `labelled` that are nearest to each of `points`, the lower index first on a tie.
+// For each of `points` the `count` nearest of `labelled`; ties go to the lower index.
 struct Neighbourhoods {
   std::vector<std::vector<uint32_t>> nearest;  // per point
-  size_t most_neighboured = 0;  // the most points that have one row among their nearest
+  size_t most_neighboured = 0;  // the most points that share one row among their nearest
 };
 Neighbourhoods FindNearest(const Points& labelled, const Points& points, size_t count);
 
-// A number is scaled to [0, 1] by the least and the largest public value, clamped there, and 1/2
-// where it is missing or the public rows have one value only. The bounds are the schema's where all
-// public rows miss it.
+// Scales a number to [0, 1] by the smallest and the largest public value and clamps it there; 1/2
+// if it is missing or the public rows have only one value. Uses the schema's bounds if every public
+// row lacks the feature.
 class Scaling {
  public:
   explicit Scaling(const Table& public_rows);
 
-  // One dimension per number and one per category, 0 or 1; a value outside the vocabulary and a
-  // missing one have 0 in all of them.
+  // One dimension per number and one per category, which is 0 or 1; a missing value, or one outside
+  // the vocabulary, has 0 in all of its categories.
   Points Scale(const Table& rows) const;
-  // One dimension per feature: a category's is its place in the vocabulary, with "other" the last.
+  // One dimension per feature: a category's is its place in the vocabulary, "other" being the last.
   Points ScaleToBox(const Table& rows) const;
 
  private:

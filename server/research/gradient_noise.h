@@ -1,4 +1,4 @@
-// What a device does to its gradient before it sends it.
+// The noise that a device adds to its gradient before sending it.
 
 #ifndef COPPICE_SERVER_RESEARCH_GRADIENT_NOISE_H_
 #define COPPICE_SERVER_RESEARCH_GRADIENT_NOISE_H_
@@ -14,34 +14,34 @@
 
 namespace coppice::research {
 
-// log P(N(0, 1) >= x), for every x; and the x for which it is `log_tail` < 0.
+// Returns log P(N(0, 1) >= x), for every x; the second returns the x for a given `log_tail` < 0.
 double LogGaussianTail(double x);
 double GaussianTailQuantile(double log_tail);
 
-// Unbiased reports of gradients.
+// Makes unbiased reports of gradients.
 //
-// Guarantee  Randomize() is epsilon-LDP for any gradient for any other, up to what the
-//            implementation says of its arithmetic; its mean is the gradient, clipped.
+// Guarantee  Randomize() is epsilon-LDP between any two gradients, up to what the implementation
+//            says about its arithmetic; its mean is the clipped gradient.
 class GradientNoise {
  public:
   virtual ~GradientNoise() = default;
   virtual absl::Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const = 0;
 };
 
-// PrivUnitG: a Gaussian vector that lies in the cap around the gradient's direction with
-// probability p, and outside it otherwise; scaled so that its mean is that direction. A gradient
-// that is longer than 1 is clipped, and one of length r < 1 is replaced by its direction with
-// probability (1 + r) / 2 and by the opposite one otherwise, which keeps the mean.
+// PrivUnitG: draws a Gaussian vector that lies in the cap around the gradient's direction with
+// probability p and outside it otherwise, scaled so that its mean is that direction. A gradient
+// longer than 1 is clipped; one of length r < 1 is replaced by its direction with probability (1 +
+// r) / 2 and by the opposite direction otherwise, which keeps the mean.
 //
-// Guarantee  epsilon-LDP in real arithmetic: the densities of two outputs differ by at most
-//            p (1 - q) / (q (1 - p)) = exp(epsilon), q being the cap's Gaussian measure. In
-//            floating point the outputs of two gradients need not even be the same numbers, so no
-//            guarantee can be stated: of this program only the two coins are exact to 2^-53.
+// Guarantee  epsilon-LDP in real arithmetic: the densities of two outputs differ by a factor of at
+//            most p (1 - q) / (q (1 - p)) = exp(epsilon), where q is the cap's Gaussian measure. In
+//            floating point two gradients need not even have the same possible outputs, so no
+//            guarantee can be stated: only the two coins are exact, to 2^-53.
 // Source     Asi, Feldman, Talwar 2022, "Optimal algorithms for mean estimation under local
 //            differential privacy"; Lowy, Li, Huang, Razaviyayn 2023 use it for gradients.
 class PrivUnitG final : public GradientNoise {
  public:
-  // Splits epsilon between the coin and the cap so that the report's variance is least.
+  // Splits epsilon between the coin and the cap to minimize the report's variance.
   PrivUnitG(double epsilon, size_t dimension);
 
   absl::Status Randomize(PrivateRandom& random, absl::Span<double> gradient) const override;
@@ -55,11 +55,11 @@ class PrivUnitG final : public GradientNoise {
   double coin_ = 0, log_cap_ = 0, height_ = 0, scale_ = 0;
 };
 
-// Discrete Laplace noise on a gradient that is clipped to L1 norm 1 and rounded towards 0 on a grid
-// of kGradientSteps a unit.
+// Adds discrete Laplace noise to a gradient that is clipped to L1 norm 1 and rounded towards 0 on a
+// grid with kGradientSteps steps per unit.
 //
 // Guarantee  epsilon-LDP, exact: the integers of two gradients differ by at most 2 kGradientSteps
-//            in L1 norm. The mean is the clipped gradient up to the rounding.
+//            in L1 norm. The mean is the clipped gradient, up to the rounding.
 class LaplaceGradient final : public GradientNoise {
  public:
   static constexpr uint64_t kGradientSteps = uint64_t{1} << 20;

@@ -7,10 +7,10 @@
 namespace coppice::research {
 
 absl::Status LaplaceGradient::Randomize(PrivateRandom& random, absl::Span<double> gradient) const {
-  double norm = 1;  // of a gradient that needs no clipping
+  double norm = 1;  // a gradient within it needs no clipping
   double total = 0;
   for (const double g : gradient) total += std::abs(g);
-  // A little more, so that no rounding of this division makes the sum of integers too large.
+  // The extra 1e-9 keeps the rounding of this division from making the sum of integers too large.
   if (total > norm) norm = total * (1 + 1e-9);
   constexpr double kSteps = kGradientSteps;
   for (double& g : gradient) {

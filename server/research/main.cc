@@ -1,5 +1,5 @@
-// coppice-research: methods that the papers compare with, on the rows and splits of coppice-lab, to
-// see their figures beside ours. Built with the others and not installed.
+// coppice-research: runs the methods that the papers compare with on the rows and splits of
+// coppice-lab, to compare their results with ours. It is built with the others but not installed.
 
 #include <memory>
 

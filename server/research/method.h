@@ -1,8 +1,8 @@
 // The methods that the papers compare with, as references: each takes the rows of one repetition
 // and answers the test rows.
 //
-// They are for comparison on rows that one may look at. No model of theirs is a release: most are
-// here because their guarantee or their sampler is less than what this project asks of its own.
+// They are only for comparisons on rows that the user may look at. No model of theirs is a release:
+// most have a weaker guarantee or a less exact sampler than this project requires.
 
 #ifndef COPPICE_SERVER_RESEARCH_METHOD_H_
 #define COPPICE_SERVER_RESEARCH_METHOD_H_
@@ -26,12 +26,12 @@ namespace coppice::research {
 struct MethodInfo {
   std::string name;        // "phist"
   std::string summary;     // one line
-  std::string source;      // paper
+  std::string source;      // the paper
   std::string protects;    // "a row", "a label" or "nothing"
-  std::string neighbours;  // what the guarantee is about; empty if there is none
+  std::string neighbours;  // which inputs the guarantee covers; empty if there is none
   std::string guarantee;   // "epsilon-LDP", "(epsilon, delta)-LDP", "epsilon-DP" or "none"
   std::string sampler;     // how exact the noise is
-  std::string setting;     // what is tuned: "depth"; empty if nothing is
+  std::string setting;     // what is tuned, such as "depth"; empty if nothing is
   double default_setting = 0;
   std::vector<double> paper_settings{};
   bool whole_settings = true;
@@ -54,16 +54,16 @@ struct Answers {
   }
 };
 
-// What one fit gets beside its rows.
+// The inputs of one fit, apart from its rows.
 struct FitOptions {
   std::optional<Budget> epsilon;  // set for methods that protect something
   double setting = 0;
 };
 
-// Guarantee  what info() says, of everything that depends on private rows before the test rows are
+// Guarantee  what info() says, for everything that depends on private rows before the test rows are
 //            answered.
-// Errors     InvalidArgument for rows, classes or a setting that the method cannot use; what the
-//            PrivateRandom returns.
+// Errors     InvalidArgument for rows, classes or a setting that the method cannot use; the errors
+//            of the PrivateRandom.
 // Threads    immutable; Fit() may run on several threads, each with its own random sources.
 class Method {
  public:
@@ -71,7 +71,7 @@ class Method {
 
   virtual const MethodInfo& info() const = 0;
 
-  // Whether a setting of the paper's grid can be run on rows of `schema`.
+  // Whether a setting of the paper's grid can run on rows of `schema`.
   virtual bool Fits(const Schema&, double /*setting*/) const { return true; }
 
   virtual absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
@@ -79,9 +79,9 @@ class Method {
                                       PrivateRandom& noise) const = 0;
 };
 
-// In the order of the papers.
+// All methods, in the order of the papers.
 absl::Span<const Method* const> AllMethods();
-// NotFound, with the names that there are.
+// NotFound lists the names of the methods.
 absl::StatusOr<const Method*> FindMethod(absl::string_view name);
 
 // classification_trees.cc

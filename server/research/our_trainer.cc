@@ -1,7 +1,7 @@
-// auto: the central trainer of that name on the private rows alone, to stand beside the papers'
-// methods on the same rows. Public rows are not read.
+// auto: the central trainer of that name on the private rows alone, for comparison with the papers'
+// methods on the same rows. It does not read public rows.
 //
-// Guarantee  epsilon-DP, one row more or less: more than ssrdt and top protect.
+// Guarantee  epsilon-DP, one row more or less: stronger than what ssrdt and top protect.
 
 #include "common/base/status_macros.h"
 #include "common/tree/model.h"

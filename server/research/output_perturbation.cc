@@ -1,16 +1,16 @@
-// top: rows without a label get the class of most of their nearest labelled rows; a linear
-// classifier is fitted to them and released with noise on its weights.
+// top: each row without a label gets the majority class of its nearest labelled rows; a linear
+// classifier is fitted to these rows and released with noise on its weights.
 //
 // The private rows are those with a label, the public rows those without, at most kMaxUnlabelled of
-// them; labels of public rows are not read. Features are public, and so is how many rows have a
-// given labelled row among their neighbours: a label of it moves no other. With c the largest such
-// number, m rows and a penalty lambda, the minimizer moves by at most sqrt(2) c / (lambda m) in L2
-// norm.
+// them; labels of public rows are not read. Features are public, and so is the number of rows that
+// have a given labelled row among their neighbours: changing its label affects no other row. With c
+// the largest such number, m rows and a penalty lambda, the minimizer moves by at most sqrt(2) c /
+// (lambda m) in L2 norm.
 //
-// Choices where the text is open: softmax regression for any number of classes, lambda = 0.01, and
+// Choices where the text is open: softmax regression for any number of classes; lambda = 0.01; and
 // discrete Laplace noise for the L1 norm, which is at most sqrt(weights) times the L2 norm, instead
-// of the paper's vector of Gamma length: exact, and sqrt(2) times as long. What the weights were
-// found with is in the sensitivity: they are within tolerance / lambda of the minimizer.
+// of the paper's vector of Gamma length: it is exact, and sqrt(2) times as long. The sensitivity
+// includes the solver's error: the weights are within tolerance / lambda of the minimizer.
 //
 // Source     Long, Sakuma 2017, as Huang, Lei, Kaban 2022, section 6.3, describe it; Chaudhuri,
 //            Monteleoni, Sarwate 2011 (output perturbation).
@@ -32,11 +32,11 @@ namespace {
 
 constexpr size_t kMaxUnlabelled = 4000;
 constexpr double kPenalty = 0.01;
-constexpr double kTolerance = 1e-7;  // of the gradient's norm
+constexpr double kTolerance = 1e-7;  // for the norm of the gradient
 constexpr double kWeightSteps = 1 << 20;
 constexpr size_t kMaxNeighbours = 99;
 
-// Points with a constant, in the unit ball.
+// Adds a constant dimension and scales the points into the unit ball.
 Points InUnitBall(const Points& points, size_t features) {
   const double radius = std::sqrt(1 + static_cast<double>(features));
   Points scaled{.dimension = points.dimension + 1, .values = {}};
@@ -107,7 +107,7 @@ class SoftmaxRegression {
   const uint32_t classes_;
 };
 
-// The class of most neighbours, the lowest on a tie.
+// Returns for each point the class of most neighbours, the lowest class on a tie.
 std::vector<uint32_t> VoteOfNeighbours(const Neighbourhoods& near,
                                        absl::Span<const uint32_t> labels, uint32_t classes) {
   std::vector<uint32_t> voted;
@@ -121,13 +121,13 @@ std::vector<uint32_t> VoteOfNeighbours(const Neighbourhoods& near,
   return voted;
 }
 
-// Weights on a grid, with noise for what the label of one row can move.
+// Rounds the weights to a grid, and adds noise for what the label of one row can change.
 absl::Status AddWeightNoise(const Budget& epsilon, size_t moved_rows, size_t rows,
                             PrivateRandom& noise, std::vector<double>& weights) {
   const auto moved = static_cast<double>(moved_rows), all = static_cast<double>(rows);
   const auto dimension = static_cast<double>(weights.size());
   const double l2 = std::sqrt(2) * moved / (kPenalty * all) + 2 * kTolerance / kPenalty;
-  // Rounding moves each of two weights by at most half a step.
+  // Rounding moves each weight by at most half a step, once for each of the two neighbours.
   const auto l1_steps =
       static_cast<uint64_t>(std::ceil(std::sqrt(dimension) * l2 * kWeightSteps + dimension));
   for (double& weight : weights) {

@@ -18,7 +18,7 @@ double LogOnePlusExp(double x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
-// Uniform on the middles of 2^53 equal parts of (0, 1).
+// Draws uniformly among the midpoints of 2^53 equal parts of (0, 1).
 absl::StatusOr<double> DrawUnit(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t step, random.UniformBelow(kUnitSteps));
   return (static_cast<double>(step) + 0.5) / static_cast<double>(kUnitSteps);
@@ -29,7 +29,7 @@ absl::StatusOr<bool> DrawCoin(double probability, PrivateRandom& random) {
                           kUnitSteps);
 }
 
-// Standard Gaussians, by Box and Muller.
+// Draws standard Gaussians by Box and Muller.
 absl::StatusOr<std::vector<double>> DrawGaussians(size_t count, PrivateRandom& random) {
   std::vector<double> drawn;
   while (drawn.size() < count) {
@@ -47,7 +47,7 @@ double Norm(absl::Span<const double> x) {
   return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
 }
 
-// What a coin of log-odds `log_odds` leaves of epsilon for the cap, and what follows.
+// The cap that gets the rest of epsilon after a coin of log-odds `log_odds`, and its properties.
 struct Cap {
   double coin = 0, log_measure = 0, height = 0, scale = 0, variance = 0;
 };
@@ -62,7 +62,7 @@ Cap MakeCap(double epsilon, double log_odds, size_t dimension) {
   const double below = std::exp(log_density - LogGaussianTail(-cap.height));
   const double mean = cap.coin * above - (1 - cap.coin) * below;
   cap.scale = 1 / mean;
-  // The square along the direction: E[z^2 | z >= h] = 1 + h above, E[z^2 | z < h] = 1 - h below.
+  // Squares along the direction: E[z^2 | z >= h] = 1 + h above, E[z^2 | z < h] = 1 - h below
   const double along = 1 + cap.height * (cap.coin * above - (1 - cap.coin) * below);
   cap.variance = cap.scale * cap.scale * (along + static_cast<double>(dimension) - 1) - 1;
   return cap;
@@ -71,15 +71,15 @@ Cap MakeCap(double epsilon, double log_odds, size_t dimension) {
 }  // namespace
 
 double LogGaussianTail(double x) {
-  constexpr double kFar = 20;  // where the asymptotic series is exact to 1e-12
+  constexpr double kFar = 20;  // from here the asymptotic series is exact to 1e-12
   if (x < kFar) return std::log(std::erfc(x / std::numbers::sqrt2) / 2);
   const double s = 1 / (x * x);
   return LogGaussianDensity(x) - std::log(x) +
          std::log1p(-s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s))));
 }
 
-// The logarithm is concave and decreasing, so that Newton's steps come down from the right after
-// the first.
+// The logarithm is concave and decreasing, so Newton's steps approach from the right after the
+// first.
 double GaussianTailQuantile(double log_tail) {
   double x = log_tail < -1 ? std::sqrt(-2 * log_tail) : 0;
   for (int i = 0; i < 200; ++i) {

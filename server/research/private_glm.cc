@@ -1,20 +1,20 @@
-// pglm: devices report the products of their features with each other and with the label; least
-// squares on the sums, scaled by public features, is the logistic regression.
+// pglm: devices report the products of their features with each other and the label; least squares
+// on the sums, scaled by public features, gives the logistic regression.
 //
 // The scaling c solves c mean(phi''(c x'b)) = 1 over the public rows. It does not change which
 // class is more probable.
 //
-// Choices where the text is open: half is taken from the label, since with an intercept least
-// squares on 0 and 1 answers a probability and not a logit; delta is 1 / n^2, as in the authors'
-// program; where no c solves the equation, the nearest is taken. The authors' noise does not give
-// what is claimed: they add noise of sqrt(n) times one device's variance to the sum of n, and the
-// paper's own calibration, 32 r^4 log(2.5 / delta) / epsilon^2, is proved for epsilon below 1.
+// Choices where the text is open: the label is reduced by one half, because least squares with an
+// intercept on 0 and 1 answers a probability, not a logit; delta is 1 / n^2, as in the authors'
+// program; without a c that solves the equation, the nearest is taken. The authors' noise does not
+// give the claim: they add noise of sqrt(n) times one device's variance to the sum of n, and the
+// paper's own calibration, 32 r^4 log(2.5 / delta) / epsilon^2, is proved only for epsilon below 1.
 //
 // Source     Wang, Zhang, Gaboardi, Xu 2023, "Generalized linear models in non-interactive local
-//            differential privacy with public data", as Ma, Yang 2024, section 7.2, take it.
-// Guarantee  (epsilon, delta)-LDP by zero-concentrated privacy: the products on a grid of 2^-12
-//            move, between any two rows, by an L2 norm of at most sqrt(2 r^4 + r^2) and the
-//            rounding, r^2 being 1 plus the number of features.
+//            differential privacy with public data", as Ma, Yang 2024, section 7.2, use it.
+// Guarantee  (epsilon, delta)-LDP by zero-concentrated privacy: between any two rows the products
+//            on a grid of 2^-12 move by an L2 norm of at most sqrt(2 r^4 + r^2) plus the rounding,
+//            where r^2 is 1 plus the number of features.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr double kProductSteps = 4096;
 
-// The integers of all devices' products together: the upper triangle of xx', then x (y - 1/2).
+// Sums the integers of all devices' products: the upper triangle of xx', then x (y - 1/2).
 std::vector<int64_t> SumProducts(const Points& points, const Table& devices) {
   const size_t d = points.dimension + 1;
   std::vector<int64_t> sums(d * (d + 1) / 2 + d);
@@ -50,7 +50,7 @@ std::vector<int64_t> SumProducts(const Points& points, const Table& devices) {
   return sums;
 }
 
-// Of one device, squared, in steps of the grid.
+// Returns one device's squared sensitivity, in steps of the grid.
 uint64_t SquaredSensitivity(size_t features, size_t products) {
   const double r2 = 1 + static_cast<double>(features);
   const double norm = kProductSteps * std::sqrt(2 * r2 * r2 + r2) +
@@ -58,8 +58,8 @@ uint64_t SquaredSensitivity(size_t features, size_t products) {
   return static_cast<uint64_t>(std::ceil(norm * norm));
 }
 
-// The sum of the devices' noises in one draw: a discrete Gaussian of their variance. It differs
-// from the law of the sum by far less than 2^-60, since the deviation of each is many steps.
+// Adds the devices' noises in one draw: a discrete Gaussian with the variance of their sum. Its law
+// differs from the sum's by far less than 2^-60, because each device's deviation is many steps.
 absl::Status AddGaussian(uint64_t deviation, uint64_t devices, PrivateRandom& noise,
                          std::vector<int64_t>& sums) {
   const auto of_all = static_cast<uint64_t>(
@@ -90,7 +90,7 @@ double LogitOf(const Eigen::VectorXd& weights, absl::Span<const double> x) {
   return logit;
 }
 
-// The smallest c of a fine grid at which c mean(phi''(c logit)) is nearest to 1.
+// Returns the smallest c of a fine grid for which c mean(phi''(c logit)) is nearest to 1.
 double FindScale(const Eigen::VectorXd& weights, const Points& public_points) {
   std::vector<double> logits;
   for (size_t i = 0; i < public_points.size(); ++i) {

@@ -1,14 +1,13 @@
-// psgd_l, psgd_n and psgd_laplace: a model is fitted to the public rows, then walks once along the
-// private ones, in a public random order; each device sends its noisy gradient at the model of its
-// turn.
+// psgd_l, psgd_n and psgd_laplace: fit a model to the public rows, then pass once over the private
+// rows in a public random order; each device sends its noisy gradient at the current model.
 //
-// psgd_l is a logistic regression and psgd_n a network of one hidden layer with ReLU, as many
-// neurons as dimensions; both report by PrivUnitG. psgd_laplace is the first with exact noise. The
-// text leaves open how the public minimizer is found and the clipping: here Adam on the public rows
+// psgd_l is a logistic regression; psgd_n is a network with one hidden ReLU layer that has as many
+// neurons as dimensions; both report by PrivUnitG. psgd_laplace is psgd_l with exact noise. The
+// text leaves open how to find the public minimizer and how to clip: here Adam on the public rows
 // and norm 1. The authors' program is not epsilon-LDP: it spends epsilon on each layer's weights
 // and again on its biases, and does not put short gradients on the sphere.
 //
-// Source     Lowy, Li, Huang, Razaviyayn 2023, as Ma, Yang 2024, section 7.2, take it.
+// Source     Lowy, Li, Huang, Razaviyayn 2023, as Ma, Yang 2024, section 7.2, use it.
 // Guarantee  epsilon-LDP with sequential interaction; see gradient_noise.h for what is exact.
 
 #include <algorithm>
@@ -28,7 +27,7 @@ namespace {
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// A model of P(class 1), by its parameters alone.
+// A model of P(class 1). It holds no state besides the parameters that it is given.
 class GradientModel {
  public:
   virtual ~GradientModel() = default;
@@ -39,7 +38,7 @@ class GradientModel {
                            double factor, absl::Span<double> gradient) const = 0;
 };
 
-// Weights, then the intercept.
+// Its parameters are the weights, then the intercept.
 class LinearModel final : public GradientModel {
  public:
   explicit LinearModel(size_t dimension) : dimension_(dimension) {}
@@ -58,7 +57,7 @@ class LinearModel final : public GradientModel {
   const size_t dimension_;
 };
 
-// Each neuron's weights and intercept, then the output's weights and intercept.
+// Its parameters are each neuron's weights and intercept, then the output's weights and intercept.
 class NetworkModel final : public GradientModel {
  public:
   NetworkModel(size_t dimension, size_t neurons)

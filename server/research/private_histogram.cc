@@ -1,15 +1,15 @@
-// phist: each device tells, by the paper's split Laplace mechanism, which cell of an even grid on
-// the public box its row is in, and its class there; a cell's answer is its noisy shares.
+// phist: by the paper's split Laplace mechanism, each device reports which cell of an even grid on
+// the public box contains its row, and its class there; a cell answers with its noisy class shares.
 //
 // The noise is discrete Laplace of the paper's scale 4 / epsilon per device, exact. Only the sums
-// that a test row asks for are drawn: noises are independent, so their law is that of all sums. The
-// authors' program adds one draw of Laplace noise, sqrt(n) times as wide, to each sum instead of n
-// draws, the same draws in each repetition, and answers class 0 outside the box; here rows outside
-// are clamped.
+// that a test row needs are drawn: noises are independent, so this is the law of all sums. The
+// authors' program instead adds one draw of Laplace noise, sqrt(n) times as wide, to each sum,
+// reuses the draws in each repetition, and answers class 0 outside the box; here rows outside are
+// clamped.
 //
-// Source     Berrett, Butucea 2019, as Ma, Yang 2024, section 7.2, take it.
-// Guarantee  epsilon-LDP: two rows differ in at most two counts of cells, and in two of cells with
-//            a class.
+// Source     Berrett, Butucea 2019, as Ma, Yang 2024, section 7.2, use it.
+// Guarantee  epsilon-LDP: two rows differ in at most two counts of cells, and in two counts of
+//            cells with a class.
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ std::vector<uint32_t> FindCells(const Points& points, double splits) {
   return cells;
 }
 
-// The sums of one cell: of all classes, then of each class but the first.
+// The sums of one cell: over all classes, then for each class but the first.
 using CellSums = std::vector<int64_t>;
 
 absl::flat_hash_map<uint32_t, CellSums> CountRows(const std::vector<uint32_t>& asked,
@@ -61,7 +61,7 @@ absl::flat_hash_map<uint32_t, CellSums> CountRows(const std::vector<uint32_t>& a
   return sums;
 }
 
-// A cell without a positive noisy count says nothing: all classes alike.
+// All classes are equally probable in a cell without a positive noisy count.
 void ShareOut(const CellSums& sums, absl::Span<double> probabilities) {
   int64_t first = sums[0];
   for (size_t k = 1; k < sums.size(); ++k) first -= sums[k];

@@ -1,15 +1,15 @@
-// ssrdt: random trees whose noisy leaves label the rows without a label; other random trees are
-// then filled with these labels, which costs nothing more.
+// ssrdt: random trees with noisy leaves label the rows that have no label; other random trees are
+// then filled with these labels, which costs no further budget.
 //
-// The private rows are those with a label, the public rows those without; labels of public rows
-// are not read. Features of both are public, so cuts are drawn between the least and the largest
-// value. Choices where the text is open: 10 noisy trees that see all rows, so that each has a tenth
-// of epsilon; 100 trees afterwards; a category is cut from the rest; trees are complete.
+// The private rows are those with a label, the public rows those without; labels of public rows are
+// not read. Features of both are public, so cuts are drawn between the smallest and the largest
+// value. Choices where the text is open: 10 noisy trees see all rows, so each has a tenth of
+// epsilon; then 100 trees; a cut separates one category from the rest; trees are complete.
 //
 // Source     Jagannathan, Monteleoni, Pillaipakkamnatt 2013, as Huang, Lei, Kaban 2022, section
 //            6.3, describe it.
-// Guarantee  epsilon-DP for the label of one row: two counts of each tree move by one. (Under one
-//            row more or less, which the first paper counts, one count moves.)
+// Guarantee  epsilon-DP for the label of one row: it moves two counts of each tree by one. (For one
+//            row more or less, as in the first paper, one count moves.)
 
 #include <algorithm>
 #include <vector>
@@ -66,7 +66,7 @@ class RandomTree {
   std::vector<Cut> cuts_;
 };
 
-// Trees with a count of each class in each leaf; answers are the mean of the leaves' shares.
+// Trees with a count of each class in each leaf; an answer is the mean of the leaves' shares.
 class RandomForest {
  public:
   RandomForest(const Table& features, const Table& more, size_t trees, uint32_t depth,
@@ -127,7 +127,7 @@ class RandomForest {
   }
 
  private:
-  // A leaf without a positive count says nothing: all classes alike.
+  // All classes are equally probable in a leaf without a positive count.
   void ShareOf(size_t tree, size_t leaf, absl::Span<double> shares) const {
     double total = 0;
     for (uint32_t k = 0; k < classes_; ++k) {

@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<double>> SettingsOf(const RunFlags& flags, const Meth
       absl::StrCat("no ", info.setting, " of the paper's can be run on these features"));
 }
 
-// One setting in every repetition, as a cell of the lab's grid.
+// Makes an empty result, with one grid cell of the lab per setting.
 lab::RunResult EmptyResult(size_t settings, uint32_t repeats) {
   lab::RunResult result;
   result.cells.resize(settings);
@@ -72,7 +72,7 @@ lab::RunResult EmptyResult(size_t settings, uint32_t repeats) {
   return result;
 }
 
-// The seeds are drawn as coppice-lab local draws them, so that the rows are the same.
+// Draws the seeds as coppice-lab local does, so that the rows are the same.
 absl::StatusOr<lab::RunResult> RunMethod(const Method& method, const lab::RowSource& source,
                                          const std::vector<double>& settings,
                                          const std::optional<Budget>& epsilon,

@@ -1,4 +1,4 @@
-// A Store that forgets: for programs that run the curator's code in their own process.
+// A Store in memory, for programs that run the curator's code in their own process.
 
 #ifndef COPPICE_SERVER_STORAGE_MEMORY_STORE_H_
 #define COPPICE_SERVER_STORAGE_MEMORY_STORE_H_
@@ -26,7 +26,7 @@ class MemoryStore : public Store {
   MemoryStore() = default;
   explicit MemoryStore(Pairs pairs) : pairs_(std::move(pairs)) {}
 
-  // All that is in it.
+  // A copy of all records.
   Pairs pairs() const {
     const MutexLock lock(mutex_);
     return pairs_;
@@ -61,7 +61,7 @@ class MemoryStore : public Store {
     return absl::OkStatus();
   }
 
-  // Nothing is kept that was deleted.
+  // Does nothing: deleted values are not kept anywhere.
   absl::Status Purge(absl::string_view) override { return absl::OkStatus(); }
 
  private:

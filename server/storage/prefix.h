@@ -1,4 +1,4 @@
-// Prefixes of keys as ranges.
+// Key prefixes as ranges.
 
 #ifndef COPPICE_SERVER_STORAGE_PREFIX_H_
 #define COPPICE_SERVER_STORAGE_PREFIX_H_
@@ -8,7 +8,7 @@
 
 namespace coppice::storage {
 
-// The first key after all that start with `prefix`; none if there is no such key.
+// Returns the first key after all that start with `prefix`; none if there is no such key.
 inline std::optional<std::string> EndOfPrefix(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (prefix.empty()) return std::nullopt;

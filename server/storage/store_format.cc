@@ -20,14 +20,14 @@ bool Parse(absl::string_view bytes, Record& record) {
   return record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-// From 4 to 5. A record that does not parse stays as it is: whatever loads it names its key, and a
+// From 4 to 5. Leaves a record that does not parse as it is: its loader names the key, and a
 // repair, which takes this step too, puts it into quarantine.
 absl::Status MoveStudySettings(const Store& store, StoreBatch& batch) {
   return store.Scan("study/", [&](absl::string_view key, absl::string_view bytes) {
     v1::StudyRecord record;
     v1::StudySettingsOfFormat4 before;
     if (!Parse(bytes, record) || !Parse(bytes, before)) return absl::OkStatus();
-    record.DiscardUnknownFields();  // where they were
+    record.DiscardUnknownFields();  // their old fields
     v1::StudySettings& settings = *record.mutable_settings();
     settings.set_min_reports(before.min_reports());
     settings.set_expires_unix_seconds(before.expires_unix_seconds());

@@ -20,8 +20,8 @@ bool ConsumePostgresScheme(absl::string_view& text) {
          absl::ConsumePrefix(&text, kShortPostgresScheme);
 }
 
-// Whether what follows each colon of HOST:PORT,HOST:PORT could be a port. A password whose "@HOST"
-// is missing is no port.
+// Whether the text after each colon of HOST:PORT,HOST:PORT could be a port. A password whose
+// "@HOST" is missing could not.
 bool HasOnlyPorts(absl::string_view hosts) {
   const size_t bracket = hosts.rfind(']');  // of an IPv6 address
   if (bracket != absl::string_view::npos) hosts.remove_prefix(bracket);
@@ -51,7 +51,7 @@ std::string StoreLocation::Shown() const {
   const size_t question = rest.find('?');
   const size_t at = rest.rfind('@');
   if (at != absl::string_view::npos) {
-    // An @ after a question mark may end a password, or be part of a parameter.
+    // An @ after a question mark may end a password or belong to a parameter.
     if (question < at) return absl::StrCat(kPostgresScheme, "...");
     rest.remove_prefix(at + 1);
   }

@@ -1,4 +1,4 @@
-// Where a store lies: in a data directory, or in a database of PostgreSQL.
+// The location of a store: a data directory, or a database of PostgreSQL.
 
 #ifndef COPPICE_SERVER_STORAGE_STORE_LOCATION_H_
 #define COPPICE_SERVER_STORAGE_STORE_LOCATION_H_
@@ -11,8 +11,8 @@
 
 namespace coppice::storage {
 
-// Errors   InvalidArgument from Parse(), which quotes nothing that may be a password.
-// Threads  immutable.
+// Errors     Parse(): InvalidArgument, which never quotes what may be a password.
+// Threads    immutable.
 class StoreLocation {
  public:
   // Reads rocksdb:DIR, postgresql://… or postgres://….
@@ -20,9 +20,9 @@ class StoreLocation {
   static StoreLocation DataDir(std::string folder) { return {Engine::kRocksDb, std::move(folder)}; }
 
   bool is_postgres() const { return engine_ == Engine::kPostgres; }
-  // The data directory, or the URI of the database, which may hold a password.
+  // The data directory, or the database's URI, which may contain a password.
   const std::string& address() const { return address_; }
-  // The same for logs and messages: a URI without its user, its password and its parameters.
+  // The address for logs and messages: a URI without its user, password and parameters.
   std::string Shown() const;
 
  private:

@@ -1,7 +1,7 @@
 // Protobuf messages as values of a Store.
 //
-// Errors  DataLoss for a record that does not parse or is missing, naming its key. Nothing is
-//         repaired or skipped.
+// Errors     DataLoss, naming the key, for a record that is missing or does not parse. Nothing is
+//            repaired or skipped.
 
 #ifndef COPPICE_SERVER_STORAGE_STORE_RECORD_H_
 #define COPPICE_SERVER_STORAGE_STORE_RECORD_H_
@@ -24,7 +24,7 @@ inline absl::Status CorruptRecord(absl::string_view key, absl::string_view why) 
                                           "directory"));
 }
 
-// `Record` is a protobuf message.
+// `Record` must be a protobuf message.
 template <typename Record>
 absl::StatusOr<Record> ParseRecord(absl::string_view key, absl::string_view bytes) {
   Record record;

@@ -1,4 +1,4 @@
-// The algorithms that there are. A new one is listed in registry.cc.
+// All algorithms. A new one must be listed in registry.cc.
 
 #ifndef COPPICE_SERVER_TRAINERS_REGISTRY_H_
 #define COPPICE_SERVER_TRAINERS_REGISTRY_H_
@@ -10,10 +10,10 @@
 
 namespace coppice::trainers {
 
-// Every algorithm, by name.
+// Returns every algorithm, each of which has a unique name.
 absl::Span<const Trainer* const> AllTrainers();
 
-// NotFound, with the names that there are.
+// NotFound lists the names of the algorithms.
 absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name);
 
 }  // namespace coppice::trainers

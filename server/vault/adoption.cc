@@ -1,4 +1,4 @@
-// How a plain store becomes a sealed one, in batches of which each leaves a store that can go on.
+// Turns a plain store into a sealed one, batch by batch: every batch leaves a store that can go on.
 
 #include <optional>
 #include <string>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kBatchBytes = size_t{16} << 20;
 
-// Seals private records in byte order. Each batch says how far it came, so that a crash costs no
-// work twice. What opens is sealed already, whatever the state says, as after files were mended.
+// Seals private records in byte order. Each batch records how far sealing came, for after a crash.
+// Skips records that open already, whatever the state says: files may have been repaired.
 class RecordSealer {
  public:
   RecordSealer(storage::Store& store, const MasterKey& master, VaultState state, KeyRing ring)
@@ -76,7 +76,7 @@ absl::StatusOr<bool> HoldsPrivateRecords(const storage::Store& store) {
   return false;
 }
 
-// Nothing private is overwritten by a newer value alone: files and logs hold the older one too.
+// Overwriting a private record is not enough: files and logs still hold the older, plain value.
 absl::Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) {
   for (const absl::string_view prefix : PrivatePrefixes()) {
     COPPICE_RETURN_IF_ERROR(store.Purge(prefix));
@@ -88,7 +88,7 @@ absl::Status PurgeBytesOfBefore(storage::Store& store, const VaultState& state) 
 }
 
 absl::StatusOr<VaultState> BeginSealing(storage::Store& store, const MasterKey& master) {
-  // The format is the first record of a store.
+  // The format must be the first record of a store.
   COPPICE_ASSIGN_OR_RETURN(const std::optional<uint32_t> format, storage::ReadFormat(store));
   if (!format.has_value()) COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(const bool holds_private, HoldsPrivateRecords(store));

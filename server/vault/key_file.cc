@@ -119,7 +119,7 @@ absl::StatusOr<std::string> MakeKeyFile(const std::string& path) {
 }
 
 absl::StatusOr<std::string> AddKey(const std::string& path) {
-  COPPICE_RETURN_IF_ERROR(KeyFile::Load(path).status());  // what is no key file stays as it is
+  COPPICE_RETURN_IF_ERROR(KeyFile::Load(path).status());  // changes only a valid key file
   COPPICE_ASSIGN_OR_RETURN(std::string read, ReadClosedFile(path));
   const WipedText before(std::move(read));
   std::string line;

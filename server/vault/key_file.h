@@ -1,4 +1,4 @@
-// The key file: what opens a sealed store, and is kept outside it.
+// The key file, which opens a sealed store and is kept outside it.
 
 #ifndef COPPICE_SERVER_VAULT_KEY_FILE_H_
 #define COPPICE_SERVER_VAULT_KEY_FILE_H_
@@ -13,7 +13,7 @@
 
 namespace coppice::vault {
 
-// A key that seals the keys of a store. The id tells nothing of the key.
+// A key that seals the keys of a store. The id reveals nothing about the key.
 struct MasterKey {
   std::string id;  // 16 hexadecimal digits
   SecretKey key;
@@ -21,11 +21,11 @@ struct MasterKey {
 
 inline constexpr size_t kMasterKeyIdChars = 16;
 
-// The keys of a key file: one a line, 64 hexadecimal digits. Empty lines, and lines that begin with
-// `#`, are skipped. The first key is the current one; those after it still open what they sealed.
+// The keys of a key file: one per line, 64 hexadecimal digits. Empty lines and lines that begin
+// with `#` are skipped. The first key is the current one; the others still open what they sealed.
 //
-// Errors     InvalidArgument that names the line, and never quotes it. FailedPrecondition for a
-//            file that everybody on the machine may read or change. NotFound if it cannot be read.
+// Errors     InvalidArgument names the line and never quotes it. FailedPrecondition if everybody on
+//            the machine may read or change the file. NotFound if the file cannot be read.
 class KeyFile {
  public:
   static constexpr size_t kMaxKeys = 64;
@@ -34,7 +34,7 @@ class KeyFile {
   static absl::StatusOr<KeyFile> Parse(absl::string_view text);
 
   const MasterKey& current() const { return keys_.front(); }
-  // Null if it is not there.
+  // Null if the file has no key of this id.
   const MasterKey* Find(absl::string_view id) const;
   const std::vector<MasterKey>& keys() const { return keys_; }
 
@@ -44,12 +44,12 @@ class KeyFile {
   std::vector<MasterKey> keys_;  // at least one
 };
 
-// Makes a key file with one fresh key, for its owner alone, and returns the key's id. AlreadyExists
-// if there is a file.
+// Writes a key file with one fresh key, readable by its owner alone, and returns the key's id.
+// AlreadyExists if the file exists.
 absl::StatusOr<std::string> MakeKeyFile(const std::string& path);
 
-// Puts a fresh key before those of the key file at `path`, in one step, and returns its id. Lines
-// that are no keys stay.
+// Puts a fresh key before those of the key file at `path`, in one atomic step, and returns its id.
+// Keeps comments and empty lines.
 absl::StatusOr<std::string> AddKey(const std::string& path);
 
 }  // namespace coppice::vault

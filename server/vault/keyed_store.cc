@@ -27,7 +27,7 @@ absl::StatusOr<KeyedStore> KeyedStore::Open(std::unique_ptr<storage::Store> disk
   COPPICE_RETURN_IF_ERROR(SealStore(*disk, *options.keys, options.tell));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<SealedStore> sealed,
                            SealedStore::Open(*disk, *options.keys, options.unreadable));
-  // A repair keeps what does not open, and so the key that may open it.
+  // A repair keeps records that do not open, and therefore also the key that may still open them.
   if (options.unreadable == UnreadableRecords::kRefuse) {
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> former,
                              sealed->Rewrap(*options.keys));

@@ -1,4 +1,4 @@
-// The one way in which the daemon and the offline commands open a store, sealed or not.
+// Opens a store, sealed or not, for the daemon and the offline commands alike.
 
 #ifndef COPPICE_SERVER_VAULT_KEYED_STORE_H_
 #define COPPICE_SERVER_VAULT_KEYED_STORE_H_
@@ -23,8 +23,8 @@ class Env;
 namespace coppice::vault {
 
 enum class VaultStep {
-  kSealing,    // a plain store is sealed, which takes as long as writing it anew
-  kRewrapped,  // all keys are wrapped under the first key of the key file, and no longer the former
+  kSealing,    // a plain store is being sealed, which takes as long as writing it anew
+  kRewrapped,  // all keys are wrapped under the key file's first key, no longer under the former
 };
 using StepCallback = std::function<void(VaultStep step, absl::string_view former_key)>;
 
@@ -43,11 +43,11 @@ class KeyedStore {
   // Null if the store is plain.
   SealedStore* sealed() const { return sealed_.get(); }
 
-  // Opens what is on `disk`. With keys, a plain store is sealed first, and one that a crash left
-  // half sealed is finished; keys are wrapped under the first key of the key file.
+  // Opens the store on `disk`. With keys, it first seals a plain store or finishes sealing one that
+  // a crash left half sealed, then wraps all keys under the first key of the key file.
   static absl::StatusOr<KeyedStore> Open(std::unique_ptr<storage::Store> disk,
                                          const KeyOptions& options);
-  // The same, and changes nothing. A plain store stays plain.
+  // Opens the store without changing it. A plain store stays plain.
   static absl::StatusOr<KeyedStore> OpenUnchanged(std::unique_ptr<storage::Store> disk,
                                                   const KeyOptions& options);
 
@@ -59,8 +59,8 @@ class KeyedStore {
   std::unique_ptr<SealedStore> sealed_;
 };
 
-// Both open the store at `location`; see postgres_store.h and rocksdb_store.h. FailedPrecondition,
-// having changed no record, for a sealed store without its key file.
+// Both open the store at `location`; see postgres_store.h and rocksdb_store.h. FailedPrecondition
+// for a sealed store without its key file; no record is changed then.
 absl::StatusOr<KeyedStore> OpenKeyedStore(const storage::StoreLocation& location,
                                           const KeyOptions& options);
 absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const storage::StoreLocation& location,
@@ -71,12 +71,12 @@ absl::StatusOr<KeyedStore> OpenKeyedStore(const std::string& data_dir, const Key
 absl::StatusOr<KeyedStore> OpenKeyedStoreForReading(const std::string& data_dir,
                                                     const KeyOptions& options);
 
-// FailedPrecondition if `store`, as it is on the disk, is half sealed: a backup would hold bytes
-// that are to be sealed.
+// FailedPrecondition if `store`, as it is on the disk, is half sealed: a backup would copy plain
+// bytes that still have to be sealed.
 absl::Status CheckNotHalfSealed(const storage::Store& store);
 
-// A part of KeyedStore::Open(): seals what is private in `store`, or goes on where a crash ended
-// that, and takes the plain bytes out of its files. Does nothing to a sealed store.
+// A part of KeyedStore::Open(): seals the private records of `store`, or resumes where a crash
+// ended that, then purges the plain bytes from its files. Does nothing to a sealed store.
 absl::Status SealStore(storage::Store& store, const KeyFile& keys, const StepCallback& tell);
 
 }  // namespace coppice::vault

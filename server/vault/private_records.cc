@@ -25,14 +25,14 @@ constexpr absl::string_view kPrefixes[] = {kOpenCall,   kChunk,     kDataset,   
                                            kJoin,       kAuditSalt, kManifestKey, kTicketKey,
                                            kQuarantine, kSealing};
 
-// A record may be put aside more than once.
+// A repair may put a record aside more than once.
 absl::string_view WithoutQuarantine(absl::string_view key) {
   while (absl::ConsumePrefix(&key, kQuarantine)) {
   }
   return key;
 }
 
-// Up to the first slash.
+// Returns the part up to the first slash.
 absl::string_view IdIn(absl::string_view rest) { return rest.substr(0, rest.find('/')); }
 
 }  // namespace

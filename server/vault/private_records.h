@@ -1,6 +1,6 @@
-// Which records of the store are private, and whose key seals each.
+// Decides which records of the store are private, and which key seals each.
 //
-// docs/storage.md lists all records. A kind of record that is not named here is stored as it is.
+// docs/storage.md lists all records. Every kind of record that is not named here is stored plain.
 
 #ifndef COPPICE_SERVER_VAULT_PRIVATE_RECORDS_H_
 #define COPPICE_SERVER_VAULT_PRIVATE_RECORDS_H_
@@ -13,29 +13,29 @@
 
 namespace coppice::vault {
 
-// A unit is what one key seals, and what is gone with it:
+// A unit is the set of records that one key seals and that become unreadable with that key:
 //   dataset/ID  the rows of a dataset, chunk/ID/
 //   study/ID    the joined features of a study, join/ID/
 //   sealing/ID  the keys that open a relayed study's reports, sealing/ID/
-//   daemon      the ticket key, the manifests' key, the salt of the audit log and what waits to be
-//               entered in it, and the records of datasets and jobs, which outlive the rows
+//   daemon      the ticket key, the manifests' key, the audit log's salt and its pending
+//               entries, and the records of datasets and jobs, which outlive the rows
 inline constexpr absl::string_view kDaemonUnit = "daemon";
 
-// The unit of the record at `key`; none if it is not private. A record that a repair put aside
-// belongs to the unit that it came from.
+// Returns the unit of the record at `key`; none if the record is not private. A record that a
+// repair put aside stays in the unit that it came from.
 std::optional<std::string> UnitOf(absl::string_view key);
 
-// What all records of `unit` start with, but for those put aside: when all of that is deleted, the
-// key is. Empty for kDaemonUnit, whose key stays.
+// Returns the prefix of all records of `unit`, except those that a repair put aside. Deleting this
+// prefix deletes the unit's key. Empty for kDaemonUnit, whose key stays.
 std::string PrefixOfUnit(absl::string_view unit);
 
-// Whether deleting `prefix` may delete all of a unit.
+// Whether deleting `prefix` may delete a whole unit.
 bool MayHoldUnits(absl::string_view prefix);
 
-// Every private record starts with one of these, which are in byte order; other records may too.
+// Every private record starts with one of these, in byte order; other records may too.
 absl::Span<const absl::string_view> PrivatePrefixes();
 
-// Says what the record at `key` is, for the seal. The same wherever a repair puts it.
+// Returns the seal's label for the record at `key`, the same wherever a repair moves it.
 std::string LabelOf(absl::string_view key);
 
 }  // namespace coppice::vault

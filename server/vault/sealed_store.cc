@@ -21,7 +21,7 @@ bool HoldsPrivate(const storage::StoreBatch& batch) {
                      [](const std::string& prefix) { return MayHoldUnits(prefix); });
 }
 
-// The units of `ring` that lose all their records.
+// Returns the units of `ring` that lose all their records.
 std::vector<std::string> UnitsDeletedBy(const storage::StoreBatch& batch, const KeyRing& ring) {
   std::vector<std::string> deleted;
   for (const std::string& prefix : batch.deleted_prefixes()) {
@@ -134,7 +134,7 @@ absl::StatusOr<std::optional<std::string>> SealedStore::OpenRecord(absl::string_
     return std::nullopt;
   };
   if (std::optional<std::string> opened = try_all()) return opened;
-  // The key may have been made since.
+  // The unit's key may have been made after the reader took its ring.
   if (std::shared_ptr<const KeyRing> now = Ring(); now != rings.back()) {
     rings.push_back(std::move(now));
     if (std::optional<std::string> opened = try_all()) return opened;
@@ -169,10 +169,10 @@ absl::Status SealedStore::Apply(const storage::StoreBatch& batch) {
   const MutexLock change(change_mutex_);
   const std::shared_ptr<const KeyRing> before = Ring();
   COPPICE_ASSIGN_OR_RETURN(const SealedBatch sealed, SealBatch(batch));
-  // A record must not be seen before its key.
+  // A record must not become visible before its key.
   SetRing(sealed.during);
   const absl::Status applied = base_.Apply(sealed.batch);
-  // After an error nothing of the batch is visible, and the keys are those of before.
+  // After an error nothing of the batch is visible, so the previous keys apply again.
   SetRing(applied.ok() ? sealed.after : before);
   return applied;
 }
@@ -184,7 +184,7 @@ absl::StatusOr<SealedStore::SealedBatch> SealedStore::SealBatch(
   for (const std::string& prefix : batch.deleted_prefixes()) sealed.batch.DeletePrefix(prefix);
   for (const std::string& key : batch.deleted_keys()) sealed.batch.Delete(key);
   const std::vector<std::string> deleted = UnitsDeletedBy(batch, *sealed.after);
-  std::shared_ptr<KeyRing> changed;  // a copy is made only if it changes
+  std::shared_ptr<KeyRing> changed;  // copied only when it changes
   const auto change = [&]() -> KeyRing& {
     if (changed == nullptr) changed = std::make_shared<KeyRing>(*sealed.after);
     sealed.after = changed;
@@ -215,7 +215,7 @@ absl::StatusOr<SealedStore::SealedBatch> SealedStore::SealBatch(
     sealed.during = sealed.after;
     return sealed;
   }
-  // Records of deleted units are read until the batch is applied.
+  // Readers still open records of the deleted units until the batch is applied.
   auto during = std::make_shared<KeyRing>(*sealed.after);
   for (const auto& [unit, key] : *sealed.during) during->try_emplace(unit, key);
   sealed.during = std::move(during);

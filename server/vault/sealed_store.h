@@ -1,4 +1,4 @@
-// A store whose private records are sealed on their way to the disk, and opened on their way back.
+// A store that seals private records on their way to the disk and opens them on their way back.
 
 #ifndef COPPICE_SERVER_VAULT_SEALED_STORE_H_
 #define COPPICE_SERVER_VAULT_SEALED_STORE_H_
@@ -23,35 +23,35 @@ namespace coppice::vault {
 // What a reader gets for a private record that does not open.
 enum class UnreadableRecords {
   kRefuse,  // DataLoss
-  kShow,    // its sealed bytes, which no loader takes for a record: for check and repair
+  kShow,    // its sealed bytes, which parse as no record: for check and repair
 };
 
-// Each unit of private records (private_records.h) has a key of its own, which is stored wrapped
-// under the first key of a key file. A unit's key is made with its first record, in one batch, and
-// deleted in the batch that deletes the unit's prefix: what no purge reaches is then unreadable.
+// Each unit of private records (private_records.h) has its own key, which is stored wrapped under
+// the first key of a key file. The batch that stores a unit's first record also stores its key; the
+// batch that deletes the unit's prefix deletes it: copies out of reach are then unreadable.
 //
-// A record is sealed with its key in the store as associated data, so that no record passes for
-// another. An older value of the same record does: whoever may write to the files can put it back.
+// A record is sealed with its key in the store as associated data, so no record can pass for
+// another. An older value of the same record can: whoever can write to the files can restore it.
 //
-// Guarantee  Store's. Below this store no private value is plain, and no key is unwrapped. Batches
-//            without private records pass through as they are, and take no lock.
-// Errors     Store's. DataLoss that names the key for a private record that does not open.
+// Guarantee  Store's. Below this store no private value is plain and no key is unwrapped. Batches
+//            without private records pass through unchanged and take no lock.
+// Errors     Store's. DataLoss names the key of a private record that does not open.
 // Threads    safe to share. Batches with private records are applied one after the other.
 class SealedStore final : public storage::Store {
  public:
-  // `base`, which must outlive this, is sealed throughout. FailedPrecondition if `keys` does not
-  // open it, having changed nothing.
+  // `base` must outlive this and be sealed throughout. FailedPrecondition, with nothing changed, if
+  // `keys` does not open it.
   static absl::StatusOr<std::unique_ptr<SealedStore>> Open(storage::Store& base, KeyFile keys,
                                                            UnreadableRecords unreadable);
 
-  // Wraps all keys under the first of `keys` in one batch, then takes the ones before out of the
-  // files, so that the former key opens nothing here any more. Returns the former key's id, none if
-  // the first key is the same. `keys` must hold the former key too: FailedPrecondition otherwise,
-  // and then, or after another error of the batch, nothing is changed. If taking out fails, the
-  // next call and the next opening do it.
+  // Wraps all keys under the first of `keys` in one batch, then purges the former wrapped keys from
+  // the files, so that the former key opens nothing here any more. Returns the former key's id, or
+  // none if the first key is the same. FailedPrecondition unless `keys` also holds the former key.
+  // After that or another error of the batch nothing is changed; if the purge fails, the next call
+  // or the next opening repeats it.
   absl::StatusOr<std::optional<std::string>> Rewrap(KeyFile keys);
 
-  // Calls `visit` for the key of each wrapped key, then of each private record, that does not open.
+  // Calls `visit` with the key of each wrapped key, then each private record, that does not open.
   absl::Status VisitUnreadable(absl::FunctionRef<void(absl::string_view key)> visit) const;
 
   // The id of the key that wraps all others.
@@ -62,7 +62,7 @@ class SealedStore final : public storage::Store {
   absl::Status Scan(absl::string_view prefix,
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override;
-  // Also takes the wrapped keys of deleted units out of the files.
+  // Also purges the wrapped keys of deleted units from the files.
   absl::Status Purge(absl::string_view prefix) override;
   absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     return base_.Backup(options);
@@ -73,10 +73,10 @@ class SealedStore final : public storage::Store {
   }
 
  private:
-  // A batch as it goes to the disk, and the keys when it is there.
+  // A batch as it goes to the disk, and the keys that apply during and after its write.
   struct SealedBatch {
     storage::StoreBatch batch;
-    std::shared_ptr<const KeyRing> during;  // old and new keys, while it is written
+    std::shared_ptr<const KeyRing> during;  // old and new keys, while the batch is written
     std::shared_ptr<const KeyRing> after;
   };
 
@@ -91,12 +91,12 @@ class SealedStore final : public storage::Store {
   std::shared_ptr<const KeyRing> Ring() const;
   void SetRing(std::shared_ptr<const KeyRing> ring);
 
-  // The rings that a reader has met. A record that it reads was sealed by a key of one of them,
-  // unless the unit was made and deleted again in between.
+  // The rings that a reader has met. One of them has the key of every record that it reads, unless
+  // the unit was made and deleted again in between.
   using Rings = std::vector<std::shared_ptr<const KeyRing>>;
 
-  // Opens what was read after the first of `rings`, to which those that came since are added.
-  // Nothing if the record is gone meanwhile, and its key with it.
+  // Opens a value that was read after the first of `rings` was taken, and adds newer rings to
+  // `rings`. None if the record, and its key with it, has been deleted meanwhile.
   absl::StatusOr<std::optional<std::string>> OpenRecord(absl::string_view key,
                                                         absl::string_view unit,
                                                         absl::string_view value,
@@ -107,10 +107,10 @@ class SealedStore final : public storage::Store {
 
   storage::Store& base_;
   const UnreadableRecords unreadable_;
-  mutable Mutex change_mutex_;  // held through whatever is written; taken before ring_mutex_
+  mutable Mutex change_mutex_;  // held through every write; taken before ring_mutex_
   KeyFile keys_ ABSL_GUARDED_BY(change_mutex_);
   VaultState state_ ABSL_GUARDED_BY(change_mutex_);
-  // Never held while the disk is waited for.
+  // Never held while waiting for the disk.
   mutable SharedMutex ring_mutex_;
   std::shared_ptr<const KeyRing> ring_ ABSL_GUARDED_BY(ring_mutex_);  // never null
 };

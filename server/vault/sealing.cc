@@ -25,8 +25,8 @@ const uint8_t* Bytes(absl::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-// AES-256-GCM of one thread in one direction. It keeps the last key, since setting the same one
-// again takes longer than a small record.
+// AES-256-GCM for one thread and one direction. It keeps the last key, because setting the same key
+// again takes longer than sealing a small record.
 class Cipher {
  public:
   explicit Cipher(Direction direction) : direction_(direction) {}
@@ -38,8 +38,8 @@ class Cipher {
            EVP_CipherUpdate(context_.get(), nullptr, &size, Bytes(label),
                             static_cast<int>(label.size())) == 1;
   }
-  // Appends to `out` piece by piece: each is copied out of the processor's cache, and no byte of a
-  // large record is written to memory before its value is known.
+  // Appends to `out` piece by piece: each piece is copied from the processor's cache, and a
+  // large record is not filled with zeros first.
   bool Transform(absl::string_view in, std::string& out) {
     uint8_t piece[kPieceBytes];
     for (; !in.empty(); in.remove_prefix(std::min(in.size(), kPieceBytes))) {
@@ -70,7 +70,7 @@ class Cipher {
     return EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes,
                                const_cast<char*>(tag.data())) == 1;
   }
-  // After a failure nothing of this use may reach the next.
+  // Makes the next use set its key again: nothing of a failed use may reach it.
   void Forget() { key_.reset(); }
 
  private:

@@ -1,4 +1,4 @@
-// Authenticated encryption of what the store keeps private.
+// Authenticated encryption of the store's private records.
 
 #ifndef COPPICE_SERVER_VAULT_SEALING_H_
 #define COPPICE_SERVER_VAULT_SEALING_H_
@@ -13,7 +13,7 @@
 
 namespace coppice::vault {
 
-// 32 secret bytes, which are wiped from memory with their object.
+// 32 secret bytes, wiped from memory when the object ends.
 class SecretKey {
  public:
   static constexpr size_t kBytes = 32;
@@ -38,10 +38,10 @@ class SecretKey {
   std::array<uint8_t, kBytes> bytes_{};
 };
 
-// Overwrites what was secret.
+// Overwrites a text that was secret.
 void Wipe(std::string& text);
 
-// Version, nonce and tag.
+// The bytes of version, nonce and tag.
 inline constexpr size_t kSealedOverhead = 1 + 12 + 16;
 
 // Seals `plain` under `key` by AES-256-GCM: a version byte, a nonce, the ciphertext, the tag. The
@@ -50,8 +50,8 @@ inline constexpr size_t kSealedOverhead = 1 + 12 + 16;
 // `label` says what the bytes are and where they belong. It is not stored: bytes that are moved
 // elsewhere do not open.
 //
-// Guarantee  nonces are 96 random bits. After 2^32 messages under one key two of them are alike
-//            with probability below 2^-33; a dataset has at most 2^26 (docs/storage.md).
+// Guarantee  nonces are 96 random bits. After 2^32 messages under one key the probability that
+//            a nonce repeats is below 2^-33; a dataset has at most 2^26 messages (docs/storage.md).
 // Errors     InvalidArgument above 2^30 bytes; Unavailable if the random source fails; Internal if
 //            OpenSSL lacks the cipher.
 // Source     NIST SP 800-38D, section 8.2.2.

@@ -1,7 +1,7 @@
-// What a sealed store keeps of its own keys: meta/vault, and a wrapped key for each unit beneath
-// vault/.
+// The records that a sealed store keeps about its own keys: meta/vault, and one wrapped key per
+// unit under vault/.
 //
-// Errors     DataLoss that names the record.
+// Errors     DataLoss names the record.
 
 #ifndef COPPICE_SERVER_VAULT_VAULT_RECORDS_H_
 #define COPPICE_SERVER_VAULT_VAULT_RECORDS_H_
@@ -29,18 +29,18 @@ inline std::string WrappedKeyKey(absl::string_view unit) {
 }
 
 enum class VaultPhase {
-  kSealing,  // private records are sealed up to and with `sealed_to`, in byte order
-  kPurging,  // all are sealed; files may still hold bytes, or wrapped keys, of before
+  kSealing,  // private records are sealed up to and including `sealed_to`, in byte order
+  kPurging,  // all are sealed; files may still hold former bytes or wrapped keys
   kSealed,
 };
 
 struct VaultState {
-  std::string master_id;  // of the key that wraps all others
+  std::string master_id;  // the id of the key that wraps all others
   VaultPhase phase = VaultPhase::kSealed;
   std::string sealed_to{};
 };
 
-// None if the store is plain. DataLoss if it holds wrapped keys all the same.
+// None if the store is plain. DataLoss if it has no state but does have wrapped keys.
 absl::StatusOr<std::optional<VaultState>> ReadVaultState(const storage::Store& store);
 void PutVaultState(const VaultState& state, storage::StoreBatch& batch);
 
@@ -54,14 +54,14 @@ absl::Status PutWrappedKey(const MasterKey& master, absl::string_view unit, cons
 absl::StatusOr<SecretKey> UnwrapKey(const KeyFile& keys, absl::string_view unit,
                                     absl::string_view bytes);
 
-// All keys of a store. With `skip_damaged` those that do not open are left out.
+// Loads all keys of a store. With `skip_damaged`, skips the keys that do not open.
 absl::StatusOr<KeyRing> LoadKeyRing(const storage::Store& store, const KeyFile& keys,
                                     bool skip_damaged);
 
-// FailedPrecondition that names the keys, unless `keys` has the one that `state` needs.
+// FailedPrecondition, naming the keys, unless `keys` has the one that `state` needs.
 absl::Status CheckOpens(const KeyFile& keys, const VaultState& state);
 
-// The key of `unit` in `ring`; a fresh one, wrapped by `master` in `batch`, if there is none.
+// Returns the key of `unit` in `ring`, or makes a fresh one and wraps it under `master` in `batch`.
 absl::StatusOr<std::shared_ptr<const SecretKey>> KeyFor(const std::string& unit,
                                                         const MasterKey& master, KeyRing& ring,
                                                         storage::StoreBatch& batch);

@@ -18,8 +18,8 @@ namespace coppice::lab {
 namespace {
 
 constexpr uint64_t kMinTrials = 1000;
-// This part of the trials chooses the pair of inputs, and half of the rest the event: a half of
-// these orders the outputs, the other says how many of them to take.
+// One tenth of the trials chooses the pair of inputs. Half of the rest chooses the event: one half
+// of these orders the outputs, the other decides how many of them to take.
 constexpr uint64_t kPilotPart = 10;
 
 using Counts = std::map<std::string, uint64_t>;  // of each output
@@ -53,13 +53,13 @@ absl::StatusOr<Counts> RunInParallel(const AuditSubject& subject, uint32_t input
   return all;
 }
 
-// How sure a bound is, and of what.
+// The confidence of a bound, and the delta that the claim allows.
 struct Claim {
   double confidence = 0;
   double delta = 0;
 };
 
-// On epsilon, from below. Each side fails with probability (1 - confidence) / 2 at most.
+// Bounds epsilon from below. Each side fails with probability at most (1 - confidence) / 2.
 double LowerBound(uint64_t likely_hits, uint64_t unlikely_hits, uint64_t trials,
                   const Claim& claim) {
   using Binomial = boost::math::binomial_distribution<double>;
@@ -75,7 +75,7 @@ double LowerBound(uint64_t likely_hits, uint64_t unlikely_hits, uint64_t trials,
 
 struct Event {
   std::set<std::string> outputs;
-  double promise = 0;  // the bound that it has on the trials it was chosen on
+  double promise = 0;  // its bound on the trials on which it was chosen
 };
 
 uint64_t CountOf(const Counts& counts, const std::string& output) {
@@ -83,16 +83,16 @@ uint64_t CountOf(const Counts& counts, const std::string& output) {
   return found == counts.end() ? 0 : found->second;
 }
 
-// Outputs of as many trials of one input as of the other.
+// The outputs of the two inputs, over the same number of trials of each.
 struct Sample {
   Counts likely, unlikely;
 };
 
-// The outputs of `sample`, those with the largest ratios of probabilities first.
+// Returns the outputs of `sample`, those with the largest ratios of probabilities first.
 std::vector<std::string> ByRatio(const Sample& sample) {
   std::vector<std::pair<double, std::string>> outputs;
   for (const auto& [output, count] : sample.likely) {
-    // Half an occurrence more on each side keeps what was seen once or twice from leading.
+    // Adding half an occurrence on each side keeps outputs seen once or twice from leading.
     outputs.emplace_back((static_cast<double>(count) + 0.5) /
                              (static_cast<double>(CountOf(sample.unlikely, output)) + 1),
                          output);
@@ -104,10 +104,9 @@ std::vector<std::string> ByRatio(const Sample& sample) {
   return ordered;
 }
 
-// By Neyman and Pearson the best event holds the outputs with the largest ratios of probabilities,
-// down to some ratio: all such events are tried. What orders the outputs does not measure them:
-// thousands of rare outputs that one input happened to have alone would promise what they do not
-// keep.
+// By Neyman and Pearson the best event contains the outputs with the largest ratios of
+// probabilities, down to some ratio: this tries all such events. Separate trials measure them:
+// otherwise thousands of rare outputs that only one input happened to have would promise too much.
 Event ChooseEvent(const Sample& ordering, const Sample& measuring, uint64_t trials,
                   const Claim& claim) {
   const std::vector<std::string> outputs = ByRatio(ordering);
@@ -132,7 +131,7 @@ uint64_t HitsOf(const Event& event, const Counts& counts) {
   return hits;
 }
 
-// The ordered pair of inputs whose best event promises most, on a few trials.
+// Returns the ordered pair of inputs whose best event promises most, on a few trials.
 absl::StatusOr<std::pair<uint32_t, uint32_t>> ChooseInputs(const AuditSubject& subject,
                                                            uint64_t trials, double delta,
                                                            uint32_t threads) {
@@ -191,7 +190,7 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
   COPPICE_ASSIGN_OR_RETURN(const Sample ordering, sample(half / 2));
   COPPICE_ASSIGN_OR_RETURN(const Sample measuring, sample(half - half / 2));
   Event event = ChooseEvent(ordering, measuring, half - half / 2, claim);
-  // A pilot so short may have mistaken which of the two is the likely one.
+  // Such a short pilot may have mistaken which input is the likely one.
   Event other_way = ChooseEvent({ordering.unlikely, ordering.likely},
                                 {measuring.unlikely, measuring.likely}, half - half / 2, claim);
   if (other_way.promise > event.promise) {
@@ -218,7 +217,7 @@ AuditSubject SubjectOf(const LocalMechanism& mechanism) {
           .inputs = static_cast<uint32_t>(domain.cells()),
           .run = [&mechanism, domain](uint32_t input,
                                       PrivateRandom& random) -> absl::StatusOr<std::string> {
-            uint64_t drawn = 0;  // as by a ticket; the sums show it
+            uint64_t drawn = 0;  // drawn as for a ticket; the sums show it
             if (mechanism.columns() > 1) {
               COPPICE_ASSIGN_OR_RETURN(drawn, random.UniformBelow(mechanism.columns()));
             }

@@ -14,13 +14,13 @@
 namespace coppice::lab {
 namespace {
 
-// Deals that the curator makes by itself, to learn how likely each ticket is the victim's: as many
-// as are some seconds, and this many for each ticket at most.
+// Deals that the curator makes itself, to learn how likely each ticket is the victim's: this many
+// tickets in all, which take some seconds, and at most this many deals per ticket.
 constexpr uint64_t kLearntTickets = 10'000'000;
 constexpr uint64_t kLearntDealsPerTicket = 1000;
-// Tickets dealt uniformly are taken for uniform but once in a billion.
+// A uniform dealer exceeds this with probability 2e-3 for 2 tickets, below 1e-6 for 100 or more.
 constexpr double kDoubtDeviations = 6;
-// Summaries are this much finer than one report's mean share in the likelihood ratio.
+// Summaries are this much finer than one report's mean share of the likelihood ratio.
 constexpr double kStepsPerShare = 8;
 
 // The rows of a batch, as cells of the domain.
@@ -31,7 +31,7 @@ struct BatchRows {
 
 BatchRows RowsOf(const Domain& domain) {
   const LeafLabel last = {.leaf = domain.leaves - 1, .label = domain.classes - 1};
-  // A third row where there is one: then an answer may speak for neither of the victim's.
+  // The others' row differs from both of the victim's if possible: an answer may suit neither.
   return {.victim = {{.leaf = 0, .label = 0}, last}, .others = {.leaf = 0, .label = 1}};
 }
 
@@ -46,8 +46,8 @@ absl::Status CheckDeal(const std::vector<uint32_t>& deal, uint32_t tickets) {
   return absl::InvalidArgumentError("the dealer does not deal every ticket once");
 }
 
-// How likely each ticket is the victim's. Equal shares unless the deals say otherwise, since what
-// chance made of them would blur the test.
+// Returns how likely each ticket is the victim's. The shares are equal unless the deals show
+// otherwise, because chance differences would blur the test.
 absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets) {
   OpenSslRandom random;
   const uint64_t deals =
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tic
   return times;
 }
 
-// Tickets with one column and one answer, by how likely the victim's is among them.
+// The probability that the victim's ticket is among those with this column and this answer.
 using Answers = std::map<std::pair<uint32_t, std::string>, double>;
 
 absl::StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRows& rows,
@@ -92,8 +92,8 @@ absl::StatusOr<Answers> DrawBatch(const LocalMechanism& mechanism, const BatchRo
   return answers;
 }
 
-// Of the first input over the second: the victim holds ticket i with its weight, and all others
-// answered as the row of the others does, whichever they hold.
+// Returns the ratio of the first input to the second: the victim holds ticket i with its weight,
+// and all others answer as the others' row does, whichever tickets they hold.
 absl::StatusOr<double> LogLikelihoodRatio(const LocalMechanism& mechanism, const BatchRows& rows,
                                           const Answers& answers) {
   double likelihood[2] = {0, 0};

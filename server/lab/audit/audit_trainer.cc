@@ -24,8 +24,8 @@ absl::StatusOr<std::shared_ptr<const Schema>> OneNumber() {
   return std::make_shared<const Schema>(std::move(schema));
 }
 
-// Three rows on the right of the only cut, and with one row more one on its left: without it the
-// cut and "missing or not" are as good as each other by any score, with it the cut is better.
+// Makes three rows to the right of the only cut, and in one table a row more to its left: without
+// that row the cut and "missing or not" score the same, with it the cut scores higher.
 std::array<Table, 2> TablesOf(const std::shared_ptr<const Schema>& schema, Neighbours neighbours) {
   std::array<Table, 2> tables = {Table(schema), Table(schema)};
   for (Table& table : tables) {
@@ -36,7 +36,7 @@ std::array<Table, 2> TablesOf(const std::shared_ptr<const Schema>& schema, Neigh
   return tables;
 }
 
-// Those of these that the algorithm has.
+// Returns those of these settings that the algorithm has.
 trainers::Settings SmallSettings(const trainers::AlgorithmInfo& info) {
   const trainers::Settings wanted = {{"trees", "1"},     {"depth", "1"},        {"cuts", "1"},
                                      {"vote", "pooled"}, {"features", "1"},     {"labelled", "1"},
@@ -50,8 +50,8 @@ trainers::Settings SmallSettings(const trainers::AlgorithmInfo& info) {
   return settings;
 }
 
-// Without the weights that are the same sums of the same rows in both tables: their noise says
-// nothing, and would make many outcomes of one.
+// Leaves out the weights that are the same sums of the same rows in both tables: their noise says
+// nothing, and would split one outcome into many.
 std::string Outcome(const Model& model, Neighbours neighbours) {
   std::string summary;
   for (size_t t = 0; t < model.forest().size(); ++t) {

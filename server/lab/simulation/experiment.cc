@@ -22,11 +22,11 @@ namespace {
 
 // The devices that answer in one tree.
 struct Answers {
-  std::vector<uint64_t> rows;  // of each value: rows[leaf * classes + label], honest or not
+  std::vector<uint64_t> rows;  // per value, honest or not: rows[leaf * classes + label]
   uint64_t pushers = 0;
 };
 
-// The tree is a public coin.
+// Assigns each device to a tree by a public coin.
 std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
                             curator::PublicRandom& assignment) {
   const uint32_t classes = rows.schema().num_classes();
@@ -48,7 +48,7 @@ std::vector<Answers> Assign(const Forest& forest, const Table& rows, const Colle
   return answers;
 }
 
-// What the curator would see if nobody needed protection.
+// Counts as a curator would if nobody needed protection.
 curator::PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& domain) {
   curator::PrivateCounts result;
   result.counts.classes = domain.classes;
@@ -82,7 +82,7 @@ absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMecha
   return sums;
 }
 
-// One counter for each tree; they share mechanisms for up to `most_leaves`.
+// Makes one counter per tree; they share mechanisms for up to `most_leaves`.
 absl::StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const SimulatedStudy& study,
                                                                    const Table& public_rows,
                                                                    const CollectOptions& options,
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const Simulat
   return counters;
 }
 
-// One for each tree, if there are liars who push.
+// Makes one pusher per tree if there are liars who push.
 absl::StatusOr<std::vector<ConsistentPusher>> PushersOf(
     const SimulatedStudy& study, const std::vector<curator::ConsistentCounter>& counters,
     const Table& public_rows, const CollectOptions& options) {
@@ -120,7 +120,7 @@ void CountPublicRowsInto(const Table& public_rows, SimulatedStudy& study) {
   }
 }
 
-// An honest report about consistent leaves, or one with a false label.
+// Makes an honest report about consistent leaves, or one with a false label.
 absl::StatusOr<std::string> RandomizeConsistent(const LocalMechanism& mechanism,
                                                 absl::Span<const uint32_t> leaves,
                                                 const LeafLabel& value, uint32_t column,
@@ -175,7 +175,7 @@ absl::Status CollectConsistent(const Table& public_rows, const Table& private_ro
   return absl::OkStatus();
 }
 
-// All features are public, and each private row answers about its label.
+// For studies whose features are all public: each private row answers about its label.
 absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
                            const CollectOptions& options, curator::PublicRandom& assignment,
                            PrivateRandom& noise, SimulatedStudy& study) {
@@ -225,7 +225,7 @@ absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
   }
   const curator::TreeReports reports{.mechanism = &mechanism, .sums = &sums};
   study.alarms = curator::ComputeAlarms({reports});
-  // A study whose features are public has none: its sums do not tell columns apart.
+  // The daemon has no such alarm for these studies: their sums do not tell columns apart.
   std::erase_if(study.alarms, [](const curator::Alarm& alarm) { return alarm.name == "column"; });
   return absl::OkStatus();
 }

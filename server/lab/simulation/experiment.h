@@ -1,5 +1,5 @@
-// One simulated study in one process: grow the public partition, let every private row answer once
-// through its mechanism, estimate, and score on test rows.
+// One simulated study in one process: it grows the public partition, lets every private row answer
+// once through its mechanism, estimates, and scores on test rows.
 //
 // Guarantee  none for the printed accuracies: a score on private rows is itself a release. The sums
 //            are as private as a real study's, from the same code and the same random source.
@@ -34,15 +34,15 @@ namespace coppice::lab {
 
 struct CollectOptions {
   curator::PartitionOptions partition;
-  // The size of the trees is chosen from the public rows (forest_size.h); hybrid rule only.
+  // Whether to choose the trees' size from the public rows (forest_size.h); hybrid rule only.
   bool choose_size = false;
   // Unset: chosen for the forest (mechanism_choice.h).
   std::optional<MechanismKind> mechanism;
-  // Unset: exact counts, no privacy whatever.
+  // Unset: exact counts, without any privacy.
   std::optional<Budget> epsilon;
-  // Set: some of the private rows' devices lie. Needs an epsilon.
+  // If set, some of the private rows' devices lie. Needs an epsilon.
   std::optional<LiarOptions> liars;
-  // Where a number is to be predicted; chosen if unset (number_labels.h).
+  // For numbers; chosen if unset (number_labels.h).
   std::optional<NumberRange> rounding{};
 };
 
@@ -52,28 +52,28 @@ struct SimulatedStudy {
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree
   std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
-  // Set where all features are public: the reports are labels, and private_counts are of none.
+  // Set if all features are public: the reports are labels, and private_counts count none.
   std::optional<curator::LabelReports> labels;
-  std::shared_ptr<const Table> claimed_rows;  // those of `labels`, where liars claim other values
-  std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
+  std::shared_ptr<const Table> claimed_rows;  // the rows of `labels` if liars claim other values
+  std::optional<MechanismKind> mechanism;     // of the reports; none without privacy
   size_t report_bytes = 0;                    // of one report; 0 without privacy
   size_t leaves = 0;                          // of all trees
-  std::vector<curator::Alarm> alarms;         // that the reports raise or not; see alarms.h
+  std::vector<curator::Alarm> alarms;         // raised or not; see alarms.h
 };
 
-// Of numbers, rows are as RowsOfStudy() has them. Each private row answers in one tree, chosen by
-// `assignment`. Who lies, and how, hangs on the partition's seed alone, so that a study with liars
+// For numbers, the rows must come from RowsOfStudy(). Each private row answers in one tree, chosen
+// by `assignment`. Who lies, and how, depends only on the partition's seed, so a study with liars
 // has the rows and trees of the one without. The private rows must outlive the study.
 absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
                                        const CollectOptions& options,
                                        curator::PublicRandom& assignment, PrivateRandom& noise);
 
-// Predictions for all leaves, predictions[tree][leaf].
+// Returns predictions for all leaves, predictions[tree][leaf].
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                                  const curator::EstimatorOptions& options);
 
-// For a study of labels: kSmooth alone.
+// For a study of labels; only kSmooth is supported.
 absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
                                                      const Table& public_rows,
                                                      const curator::EstimatorOptions& options);
@@ -83,7 +83,7 @@ class LocatedRows {
  public:
   LocatedRows(const Forest& forest, const Table& rows);
 
-  // Of labels and probabilities as of Model::Predict().
+  // Scores labels and probabilities that are computed as in Model::Predict().
   ClassScores Evaluate(const ForestPredictions& predictions) const;
 
  private:

@@ -36,13 +36,13 @@ struct Push {
   double strength = 0;
 };
 
-// The symbol of a column that speaks for the most worth.
+// Returns the symbol of a column that adds the most worth.
 Push BestSymbol(const SymbolResponse& mechanism, uint32_t column, absl::Span<const double> worths) {
   std::vector<double> strength(mechanism.symbols());
   for (size_t cell = 0; cell < worths.size(); ++cell) {
     const uint32_t symbol = mechanism.SymbolOf(column, cell);
     strength[symbol] += worths[cell];
-    // Here a block's other sign speaks against the cell.
+    // In this mechanism a block's other sign counts against the cell.
     if (mechanism.kind() == MechanismKind::kHadamardResponse) strength[symbol ^ 1] -= worths[cell];
   }
   const auto best = std::max_element(strength.begin(), strength.end());
@@ -68,7 +68,7 @@ std::string SymbolPayload(uint32_t symbol, size_t bytes) {
   return payload;
 }
 
-// Bits of this many cells, or their increasing numbers of `width` bits.
+// Encodes cells as bits, or as their increasing numbers of `width` bits.
 std::string BitmapOf(absl::Span<const size_t> cells, size_t bits) {
   std::string payload(BitPayloadBytes(bits), '\0');
   for (const size_t cell : cells) FlipBit(payload, cell);
@@ -157,7 +157,7 @@ absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack at
   return pusher;
 }
 
-// Increasing.
+// Returns the cells in increasing order.
 std::vector<size_t> Pusher::BestCells(size_t count, curator::PublicRandom& random) const {
   std::vector<size_t> cells(worths_.size());
   std::iota(cells.begin(), cells.end(), size_t{0});
@@ -237,7 +237,7 @@ absl::StatusOr<Pusher> ConsistentPusher::PusherFor(absl::Span<const uint32_t> le
   return Pusher::Create(counter_.MechanismFor(leaves.size()), options_.attack, std::move(worths));
 }
 
-// Among equals the first from a random place on.
+// Ties go to the first choice from a random start on.
 ClaimedReport ConsistentPusher::BestClaim(curator::PublicRandom& random) const {
   const uint64_t ticket = random.Next();
   const size_t first = random.Below(choices_.size());

@@ -2,21 +2,20 @@
 //
 // kLabel     an honest report of the next class. Nobody can tell it from a true one.
 // kGiven     tree and column are the ticket's; the payload is the one that pushes most.
-// kChosen    the liar chooses the column too, the one that pushes most: what a study would face if
-//            the column were the device's. Tickets prevent it; it is here to show why they do.
+// kChosen    the liar also chooses the column, the one that pushes most: what a study would face
+//            if devices chose their column. Tickets prevent that; this shows why they do.
 //
 // The push of a payload is what it adds to the counts of cells, each times the cell's worth to the
-// liar. Its aim says what a cell is worth; all aims go by public figures. Among symbols a liar
-// sends the one that speaks for the most worth; among sets the cells that are worth most, drawn
-// anew for each liar among equals; of a unary vector the ones are the cells that are worth
-// anything, or as many as are accepted.
+// liar. The aim defines a cell's worth; all aims use public figures. Among symbols a liar sends the
+// one that adds the most worth; among sets, the cells of most worth, with ties drawn anew for each
+// liar; in a unary vector, ones for the cells of positive worth, or as many as are accepted.
 //
-// In studies with public features a liar also says which public values it has (Claim), and its
-// payload is about the leaves that they allow. There a cell's worth is divided by the public rows
+// In studies with public features a liar also claims public values (Claim), and its payload is
+// about the leaves that they allow. A cell's worth is then divided by the number of public rows
 // that allow its leaf: reports about a leaf are in proportion to them, and share its estimate. That
-// is an approximation. It leaves out what other trees say of the same rows, how far the estimator
+// is an approximation: it ignores what other trees say about the same rows, how far the estimator
 // trusts reports at all, and that liars who all choose the same values help each other less and
-// less. Where reports are labels, the ticket's tree decides nothing but which values are chosen.
+// less. If reports are labels, the ticket's tree only decides which values are chosen.
 //
 // Errors     CellWorths(): InvalidArgument for a target that is no class. Create(): InvalidArgument
 //            for kGiven on a Laplace mechanism (not simulated), kChosen on one without columns.
@@ -50,16 +49,16 @@ absl::StatusOr<Attack> ParseAttack(absl::string_view name);  // "label", "given"
 absl::string_view AttackName(Attack attack);
 
 enum class Aim {
-  kLeaves,  // the target class, in all leaves alike
-  kRows,    // the target class, in each leaf by its public rows
-  kInvert,  // in each leaf against the majority of its public rows, by how large it is
+  kLeaves,  // the target class, equally in all leaves
+  kRows,    // the target class, in each leaf in proportion to its public rows
+  kInvert,  // in each leaf against its public majority, in proportion to that
 };
 absl::StatusOr<Aim> ParseAim(absl::string_view name);  // "leaves", "rows", "invert"
 absl::string_view AimName(Aim aim);
 
 enum class Claim {
   kOwn,     // the public values of the liar's row
-  kChosen,  // those of the public row with which its payload pushes most
+  kChosen,  // those of the public row with which the payload pushes most
 };
 absl::StatusOr<Claim> ParseClaim(absl::string_view name);  // "own", "chosen"
 absl::string_view ClaimName(Claim claim);
@@ -70,25 +69,25 @@ struct LiarOptions {
   // For kGiven and kChosen. kInvert has no target.
   Aim aim = Aim::kLeaves;
   uint32_t target = 1;
-  Claim claim = Claim::kOwn;  // for kGiven and kChosen, where features are public
+  Claim claim = Claim::kOwn;  // for kGiven and kChosen, with public features
 };
 
-// Which of `devices` lie: round(share * devices) of them, drawn uniformly.
+// Draws which of `devices` lie: round(share * devices) of them, uniformly.
 std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random);
 
-// The streams of a study's public seed that who lies, and what liars draw, come from.
+// The streams of a study's public seed for choosing who lies and for what liars draw.
 inline constexpr uint64_t kLiarStream = 0x6c69617273;
 inline constexpr uint64_t kPushStream = kLiarStream + 1;
 
-// Who lies in a study, and how.
+// Decides who lies in a study, and how.
 class Liars {
  public:
-  // None, without options.
+  // Without options nobody lies.
   Liars(size_t devices, const std::optional<LiarOptions>& options, uint64_t seed);
 
-  // Whether the device sends what serves it, whatever its row.
+  // Whether the device sends what pushes most, whatever its row.
   bool Pushes(size_t device) const { return push_ && lies_[device]; }
-  // What any other device reports, honestly randomized: its label, or a false one.
+  // Returns the label that any other device reports, honestly randomized: its own, or a false one.
   uint32_t LabelOf(size_t device, const Table& rows) const;
 
  private:
@@ -96,22 +95,22 @@ class Liars {
   bool push_ = false;
 };
 
-// worths[leaf * classes + label] of one tree; those of a leaf add up to 0.
+// Returns worths[leaf * classes + label] of one tree; those of a leaf add up to 0.
 absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
                                                const curator::PublicCounts& public_counts);
 
-// What a liar of kGiven or kChosen sends in one tree. Borrows the mechanism.
+// Makes the reports of kGiven and kChosen liars in one tree. `mechanism` must outlive the pusher.
 class Pusher {
  public:
   static absl::StatusOr<Pusher> Create(const LocalMechanism& mechanism, Attack attack,
                                        std::vector<double> worths);
 
-  // One liar's report with a ticket's draw of the column, checked and added to the sums.
+  // Draws the column as a ticket does, makes one liar's report, checks it and adds it to the sums.
   absl::Status SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const;
 
   uint32_t ColumnFor(uint32_t of_ticket) const { return chosen_column_.value_or(of_ticket); }
   std::string PayloadIn(uint32_t column, curator::PublicRandom& random) const;
-  // What the report adds to the counts of cells, each times its worth.
+  // Returns what the report adds to the counts of cells, each times its worth.
   double PushOf(absl::string_view payload, uint32_t column) const;
 
  private:
@@ -128,14 +127,14 @@ class Pusher {
 
 // A liar's report in a study with public features.
 struct ClaimedReport {
-  std::optional<size_t> public_row{};  // whose values are claimed; none: the liar's own
-  std::vector<uint32_t> leaves{};      // that the claimed values allow
+  std::optional<size_t> public_row{};  // the row whose values are claimed; none: the liar's own
+  std::vector<uint32_t> leaves{};      // those that the claimed values allow
   uint32_t column = 0;
   std::string payload{};
 };
 
-// What a liar of kGiven or kChosen sends in one tree of a study with public features. Borrows the
-// counter.
+// Makes the reports of kGiven and kChosen liars in one tree of a study with public features.
+// `counter` must outlive the pusher.
 class ConsistentPusher {
  public:
   static absl::StatusOr<ConsistentPusher> Create(const curator::ConsistentCounter& counter,
@@ -143,13 +142,13 @@ class ConsistentPusher {
                                                  const curator::PublicCounts& public_counts,
                                                  const LiarOptions& options);
 
-  // `own_leaves` are what the liar's own values allow, `own_column` what its ticket draws for them.
-  // InvalidArgument would be a payload that no honest device sends.
+  // `own_leaves` are those that the liar's own values allow, `own_column` what its ticket draws for
+  // them. InvalidArgument would mean a payload that no honest device sends.
   absl::StatusOr<ClaimedReport> Send(absl::Span<const uint32_t> own_leaves, uint32_t own_column,
                                      curator::PublicRandom& random) const;
 
  private:
-  // Values that can be claimed: of all public rows that allow the same leaves.
+  // Values that can be claimed: those of all public rows that allow the same leaves.
   struct Choice {
     std::vector<uint32_t> leaves;
     std::vector<size_t> public_rows;
@@ -168,7 +167,7 @@ class ConsistentPusher {
   std::vector<Choice> choices_;
 };
 
-// The private rows with the values that devices claim: claims[device] is a public row. Labels stay.
+// Returns the private rows with the claimed values: claims[device] is a public row. Labels stay.
 Table ClaimedRows(const Table& public_rows, const Table& private_rows,
                   const std::map<size_t, size_t>& claims);
 

@@ -71,7 +71,7 @@ void AddDeviceTokenFlags(CLI::App& app, DeviceTokenFlags& flags) {
       ->capture_default_str();
 }
 
-// 256 bits of the private generator, with a prefix by which scanners find one that leaked.
+// Draws 256 bits of the private generator; the prefix lets scanners find a token that leaked.
 absl::StatusOr<std::string> MakeDeviceToken() {
   OpenSslRandom random;
   std::string bytes;
@@ -82,7 +82,7 @@ absl::StatusOr<std::string> MakeDeviceToken() {
   return absl::StrCat("coppice_", absl::WebSafeBase64Escape(bytes));
 }
 
-// -1, or the exit code once help or a complaint is printed.
+// Returns -1, or the exit code once help or an error message is printed.
 int ParseCommand(CLI::App& app, const std::string& program, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);

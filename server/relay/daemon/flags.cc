@@ -189,7 +189,7 @@ void DescribeRelay(CLI::App& app, RelayFlags& flags) {
   app.set_config("--config", "", "Read settings from this file; flags go before it")
       ->check(CLI::ExistingFile.description(""))
       ->type_name("FILE");
-  app.allow_config_extras(false);  // a misspelt setting is refused, not skipped
+  app.allow_config_extras(false);  // refuses a misspelt setting instead of skipping it
 }
 
 int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {

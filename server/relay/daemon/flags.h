@@ -1,4 +1,4 @@
-// The settings of coppice-relay, from the command line and a file of the same names.
+// The settings of coppice-relay, from the command line and from a file with the same names.
 
 #ifndef COPPICE_SERVER_RELAY_DAEMON_FLAGS_H_
 #define COPPICE_SERVER_RELAY_DAEMON_FLAGS_H_
@@ -33,7 +33,7 @@ struct RelayFlags {
   std::string curator_cert;
   std::string curator_client_key;
   std::string curator_token_file;
-  std::string curator_key;  // a pin, or a file with one
+  std::string curator_key;  // a pin, or a file that contains one
   bool curator_insecure = false;
 
   std::vector<std::string> studies;
@@ -46,7 +46,7 @@ struct RelayFlags {
   bool admit_all = false;
 
   std::string metrics_listen;         // empty: no metrics
-  std::string metrics_password_file;  // empty: whoever reaches the page reads it
+  std::string metrics_password_file;  // empty: anyone who reaches the page may read it
   std::string port_file;
   uint64_t max_transport_bytes = uint64_t{1} << 30;
   uint64_t max_answer_bytes = uint64_t{256} << 20;
@@ -58,20 +58,20 @@ struct RelayFlags {
 };
 
 // Declares the flags on `app`, with the program's description and examples. `flags` must outlive
-// it.
+// `app`.
 void DescribeRelay(CLI::App& app, RelayFlags& flags);
 
-// Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
+// Fills `flags` and returns -1, or the exit code once help, the version or an error is printed.
 int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags);
 
-// The same again, for a file of settings that may have changed: InvalidArgument instead of words to
-// the terminal.
+// Parses them again, because the file of settings may have changed. Returns InvalidArgument instead
+// of printing to the terminal.
 absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv);
 
-// InvalidArgument that names the flag and what it wants, when the flags do not fit together.
+// InvalidArgument names the flag and what it wants if the flags do not fit together.
 absl::Status CheckRelayFlags(const RelayFlags& flags);
 
-// What the checked flags say. Reads the file of --curator-key: InvalidArgument if it has none.
+// Converts the checked flags. Reads the file of --curator-key: InvalidArgument if it has no key.
 absl::StatusOr<RelayOptions> RelayOptionsOf(const RelayFlags& flags);
 ConnectOptions CuratorConnectionOf(const RelayFlags& flags);
 

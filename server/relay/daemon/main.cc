@@ -1,4 +1,4 @@
-// coppice-relay: which command it is, and what its libraries log.
+// coppice-relay: selects the command, and decides what its libraries log.
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
@@ -19,8 +19,8 @@
 namespace coppice::relay {
 namespace {
 
-// Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
-// addresses.
+// Logs where gRPC complained about a socket or a handshake, at debug level. Omits gRPC's text,
+// which contains addresses.
 const Log* relay_library_log = nullptr;
 void LogFromTransport(gpr_log_func_args* args) {
   relay_library_log->Write(LogLevel::kDebug, "grpc",
@@ -39,9 +39,9 @@ int ServeAndLog(int argc, const char* const* argv, const RelayFlags& flags) {
 }
 
 int RelayMain(int argc, const char* const* argv) {
-  umask(S_IRWXG | S_IRWXO);  // whatever is made here holds keys or who gets which ticket
-  google::protobuf::SetLogHandler(nullptr);  // its words name fields of requests
-  // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
+  umask(S_IRWXG | S_IRWXO);  // files made here contain keys, or who gets which ticket
+  google::protobuf::SetLogHandler(nullptr);  // its messages name fields of requests
+  // Debian's Abseil checks every lock for deadlocks, gRPC's included, which slows small calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const absl::string_view command = argc > 1 ? argv[1] : "";
   if (command == "keygen") return KeygenCommand(argc - 1, argv + 1);

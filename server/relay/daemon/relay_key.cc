@@ -35,7 +35,7 @@ absl::StatusOr<SigningKey> DrawKey() {
   return key;
 }
 
-// As `openssl genpkey -algorithm ed25519` writes it.
+// Writes it as `openssl genpkey -algorithm ed25519` does.
 absl::Status WriteKey(const std::string& file, const SigningKey& key) {
   const KeyPtr pkey(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, key.seed().data(),
                                                  key.seed().size()));

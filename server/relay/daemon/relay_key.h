@@ -1,4 +1,4 @@
-// The relay's Ed25519 key, which devices pin, in its data directory. Secret.
+// The relay's secret Ed25519 key, which devices pin, in its data directory.
 
 #ifndef COPPICE_SERVER_RELAY_DAEMON_RELAY_KEY_H_
 #define COPPICE_SERVER_RELAY_DAEMON_RELAY_KEY_H_
@@ -11,16 +11,16 @@
 
 namespace coppice::relay {
 
-// The folder exists, and is a folder that nobody but its owner may enter. FailedPrecondition that
-// says what to do.
+// Checks that the folder exists and that others on this machine may not enter it.
+// FailedPrecondition says what to do.
 absl::Status CheckDataDir(const std::string& data_dir);
 
-// Makes a key, and the folder if it is not there. AlreadyExists if the folder has one: devices that
-// pinned it would refuse another.
+// Makes a key, and the folder if needed. AlreadyExists if the folder has a key: devices that pinned
+// that one would refuse another.
 absl::StatusOr<SigningKey> MakeRelayKey(const std::string& data_dir);
 
-// FailedPrecondition: there is none, or everybody on this machine may read it. InvalidArgument: the
-// file holds no such key.
+// FailedPrecondition: there is no key, or everybody on this machine may read it. InvalidArgument:
+// the file contains no such key.
 absl::StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir);
 
 }  // namespace coppice::relay

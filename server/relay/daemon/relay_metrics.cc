@@ -22,7 +22,7 @@ double FreeBytes(const std::string& data_dir) {
   return static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
 }
 
-// One value a study and label.
+// One value per study and label.
 struct StudyValue {
   const char* label_value;
   uint64_t StudyTotals::*value;

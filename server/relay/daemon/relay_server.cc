@@ -24,7 +24,7 @@ void SetRelayLimits(const RelayServerOptions& options, grpc::ServerBuilder& buil
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                              static_cast<int>(options.max_connection_age * 1000));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGraceMs);
-  // Without this two relays would share a port, and each would see half of the calls.
+  // Without this, two relays would share a port, and each would get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<RelayServer>> RelayServer::Start(const RelayServe
                                                                 Relay& relay,
                                                                 Admission& admission) {
   std::unique_ptr<RelayServer> server(new RelayServer(options, relay, admission));
-  grpc::EnableDefaultHealthCheckService(true);  // asked for before the builder is made
+  grpc::EnableDefaultHealthCheckService(true);  // must come before the builder is made
   grpc::ServerBuilder builder;
   SetRelayLimits(options, builder);
   builder.AddListeningPort(options.listen,

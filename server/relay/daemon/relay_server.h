@@ -1,4 +1,4 @@
-// The port of coppice-relay: its three calls, and health (grpc.health.v1).
+// The port of coppice-relay: the three calls of devices, and health (grpc.health.v1).
 
 #ifndef COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
 #define COPPICE_SERVER_RELAY_DAEMON_RELAY_SERVER_H_
@@ -27,13 +27,13 @@ struct RelayServerOptions {
   ServiceLimits limits{};
 };
 
-// Guarantee  No answer is compressed, and no compressed call is taken. A connection takes calls for
-//            max_connection_age, and so does a call that stalls.
-// Threads    safe to share, but for Stop(), once.
+// Guarantee  No answer is compressed, and compressed calls are refused. A connection, and any
+//            stalled call on it, ends 30 seconds after max_connection_age at the latest.
+// Threads    safe to share, except Stop(), which is called once.
 class RelayServer {
  public:
-  // `relay` and `admission` must outlive it, and the certificates too. Unavailable if the address
-  // cannot be had.
+  // `relay`, `admission` and the certificates must outlive the server. Unavailable if the address
+  // cannot be used.
   static absl::StatusOr<std::unique_ptr<RelayServer>> Start(const RelayServerOptions& options,
                                                             Relay& relay, Admission& admission);
   ~RelayServer();
@@ -41,11 +41,11 @@ class RelayServer {
   int port() const { return port_; }
   ServiceTotals totals() const { return service_.totals(); }
 
-  // What the health service answers for "ready"; not ready at first, nor after Stop().
+  // Sets what the health service answers for "ready"; not ready at first, nor after Stop().
   void SetReady(bool ready);
 
-  // Tells health checks that it is going, lets the relay answer what it has accepted, takes no new
-  // calls, and waits at most `grace` for those that are left.
+  // Tells health checks that the server ends, lets the relay answer what it has accepted, takes no
+  // new calls, and waits at most `grace` for the remaining ones.
   void Stop(absl::Duration grace);
 
  private:
@@ -53,7 +53,7 @@ class RelayServer {
 
   Relay& relay_;
   RelayService service_;
-  std::unique_ptr<grpc::Server> server_;  // the first to go
+  std::unique_ptr<grpc::Server> server_;  // destroyed first
   int port_ = 0;
 };
 

@@ -30,7 +30,7 @@ constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
 constexpr absl::Duration kBetweenLooks = absl::Seconds(2);  // at the file of --admission
 constexpr absl::Duration kCuratorDeadline = absl::Seconds(60);
 
-// What the flags name, read once.
+// The contents of the files that the flags name, read once.
 struct RelayFiles {
   SigningKey key;
   RelayOptions options;
@@ -91,7 +91,7 @@ void TellStart(const RelayFlags& flags, const RelayFiles& files, const Log& log)
                 "devices is then that of a small batch: give --admission FILE"}});
 }
 
-// About a study as a whole: no event knows of one report.
+// Logs an event about a study as a whole: no event contains anything about one report.
 void LogRelayEvent(const RelayEvent& event, const Log& log) {
   LogLevel level = LogLevel::kInfo;
   if (event.severity == RelayEvent::Severity::kWarning) level = LogLevel::kWarning;

@@ -21,7 +21,7 @@ absl::Status DiskFails(const std::string& data_dir, absl::string_view what) {
                                              std::strerror(errno), "); check the disk"));
 }
 
-// Writes a page to the disk under no name, so that nothing is left of it.
+// Writes a page to the disk in a nameless file, which leaves nothing behind.
 absl::Status TestDataDir(const std::string& data_dir) {
   const int file = open(data_dir.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) return absl::OkStatus();
@@ -71,7 +71,7 @@ absl::Status RunRelaySelfTest(const std::string& data_dir, const SigningKey& key
 }
 
 std::vector<ReadinessCheck> RelayReadinessChecks(const RelayParts& parts) {
-  return {{"self-test", [] { return absl::OkStatus(); }},  // or there would be no port
+  return {{"self-test", [] { return absl::OkStatus(); }},  // or no port would open
           {"deals", [&relay = parts.relay] { return relay.Ready(); }},
           {"disk", [data_dir = parts.flags.data_dir] { return TestDataDir(data_dir); }},
           {"random", TestRandom}};

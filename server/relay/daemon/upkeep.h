@@ -1,4 +1,4 @@
-// What coppice-relay looks at of itself: the self-test at its start, its readiness, its metrics.
+// How coppice-relay watches itself: the self-test at its start, its readiness, its metrics.
 
 #ifndef COPPICE_SERVER_RELAY_DAEMON_UPKEEP_H_
 #define COPPICE_SERVER_RELAY_DAEMON_UPKEEP_H_
@@ -20,10 +20,10 @@
 
 namespace coppice::relay {
 
-// A line in the log for each failure, and one for the whole. FailedPrecondition if there was any.
+// Logs a line for each failure and one for the result. FailedPrecondition if any test failed.
 absl::Status RunRelaySelfTest(const std::string& data_dir, const SigningKey& key, const Log& log);
 
-// All of it must outlive what is made from it.
+// These must outlive everything that is made from them.
 struct RelayParts {
   const RelayFlags& flags;
   const Relay& relay;
@@ -33,8 +33,8 @@ struct RelayParts {
 
 std::vector<ReadinessCheck> RelayReadinessChecks(const RelayParts& parts);
 
-// Totals by study and outcome: nothing about one report, one device or one ticket. Null if no page
-// is asked for.
+// Serves totals by study and outcome, and nothing about one report, one device or one ticket. Null
+// if the flags ask for no page.
 absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeRelayMetrics(const RelayParts& parts,
                                                                         const Readiness& readiness);
 

@@ -46,7 +46,7 @@ absl::StatusOr<BatchDelivery> BatchDelivery::Create(std::shared_ptr<const Epoch>
   return BatchDelivery(std::move(epoch), std::move(envelope), frozen.reports);
 }
 
-// The same at every try.
+// The result is the same at every attempt.
 uint64_t BatchDelivery::ReportsPerPart() const {
   const uint64_t report =
       kTicketIdBytes + kTicketMacBytes + kEncapsulatedBytes + epoch_->rules().ciphertext_bytes;
@@ -70,7 +70,7 @@ absl::StatusOr<BatchDelivery::Progress> BatchDelivery::SendNext(CuratorCalls& cu
   COPPICE_RETURN_IF_ERROR(request.status());
   absl::StatusOr<v1::DeliverBatchResponse> response = curator.DeliverBatch(*request);
   if (!response.ok()) {
-    knows_position_ = false;  // the part may have come or not
+    knows_position_ = false;  // the part may or may not have arrived
     return response.status();
   }
   return Learn(*response);
@@ -89,7 +89,7 @@ absl::StatusOr<BatchDelivery::Progress> BatchDelivery::Learn(
     default:
       return absl::DataLossError("the curator does not say how far the batch has come");
   }
-  // Whoever has all reports and still receives has an error of its own.
+  // A curator that has all reports and still receives has an error of its own.
   if (response.received() >= reports_) {
     return absl::DataLossError(absl::StrCat("the curator has ", response.received(),
                                             " reports of a batch of ", reports_,

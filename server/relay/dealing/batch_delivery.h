@@ -1,4 +1,4 @@
-// One frozen batch on its way to the curator.
+// Delivers one frozen batch to the curator.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_BATCH_DELIVERY_H_
 #define COPPICE_SERVER_RELAY_DEALING_BATCH_DELIVERY_H_
@@ -16,34 +16,34 @@
 
 namespace coppice::relay {
 
-// Guarantee  What is sent is a function of the frozen reports, of the deal's terms and of the
-//            relay's key: the same bytes at every try, and after every restart. Parts are cut in
-//            the order of tickets, and are as large as the curator allows.
+// Guarantee  What is sent depends only on the frozen reports, the deal's terms and the relay's key:
+//            the same bytes at every attempt, and after every restart. Parts follow the order of
+//            tickets, and are as large as the curator allows.
 // Errors     those of the curator, and of Epoch::Read(), which cannot_read() tells apart. DataLoss:
-//            the curator's answer makes no sense. After an error the same call may be made again.
+//            the curator's answer makes no sense. The same call may be repeated after an error.
 // Threads    one at a time.
 class BatchDelivery {
  public:
-  // What the curator takes where its operator allows least; kMaxReportsPerPart is its other limit.
+  // The lowest limit that a curator's operator can set; kMaxReportsPerPart is the other limit.
   static constexpr uint64_t kMaxPartBytes = (uint64_t{1} << 20) - 4096;
 
   enum class Progress : uint8_t {
-    kAsked,   // it is known now how far the batch has come
-    kMoves,   // send the next part
-    kStands,  // the curator took nothing of it: wait
+    kAsked,   // the curator has said how far the batch has come
+    kMoves,   // the curator took a part: send the next one
+    kStands,  // the curator took no report: wait
     kStored,  // the curator has all of it
-    kBroken,  // what it has is not what was signed, and it wants no more of it
+    kBroken,  // the curator's copy is not what was signed, and it wants no more
   };
 
-  // FailedPrecondition: `key` is not the one that the terms name.
+  // FailedPrecondition unless `key` is the one that the terms name.
   static absl::StatusOr<BatchDelivery> Create(std::shared_ptr<const Epoch> epoch,
                                               const RelayTerms& terms, const Frozen& frozen,
                                               const SigningKey& key);
 
-  // One call. The first after a start asks how far the batch has come.
+  // Makes one call. The first after a start asks how far the batch has come.
   absl::StatusOr<Progress> SendNext(CuratorCalls& curator);
 
-  // Whether the last call of SendNext() failed before the curator was called.
+  // Whether the last call of SendNext() failed before it called the curator.
   bool cannot_read() const { return cannot_read_; }
 
   uint64_t reports() const { return reports_; }

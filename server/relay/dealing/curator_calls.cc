@@ -22,7 +22,7 @@
 namespace coppice::relay {
 namespace {
 
-// Of what the files hold. One that cannot be read counts as empty: connecting says what is wrong.
+// Hashes the files' contents. An unreadable file counts as empty: connecting reports the error.
 Sha256Digest HashOfFiles(const ConnectOptions& connect) {
   std::string hashes;
   for (const std::string* path :
@@ -34,7 +34,7 @@ Sha256Digest HashOfFiles(const ConnectOptions& connect) {
   return Sha256({hashes});
 }
 
-// Not longer: nothing ends this wait.
+// Kept short, because nothing can interrupt this wait.
 constexpr absl::Duration kConnectWithin = absl::Seconds(2);
 
 class GrpcCuratorCalls final : public CuratorCalls {
@@ -88,7 +88,7 @@ class GrpcCuratorCalls final : public CuratorCalls {
     return channel_;
   }
 
-  // False if all calls are cancelled.
+  // Returns false if all calls are cancelled.
   bool Begin(grpc::ClientContext& context) {
     MutexLock lock(mutex_);
     if (!cancelled_) in_progress_.insert(&context);
@@ -101,7 +101,7 @@ class GrpcCuratorCalls final : public CuratorCalls {
 
   absl::Status Call(OneCall call) {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Channel());
-    // A channel that lost its server connects again only while somebody waits on it.
+    // A channel that lost its server reconnects only while somebody waits on it.
     channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectWithin));
     return CallServer(*channel, connect_.server, once_, [&](grpc::ClientContext& context) {
       if (!Begin(context)) {

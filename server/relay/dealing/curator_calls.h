@@ -13,8 +13,8 @@
 
 namespace coppice::relay {
 
-// Guarantee  Each call is tried once: who calls decides when to try again (collector_call.h:
-//            IsRetryable(), AskedToWait()). Nothing of a device's call is part of it.
+// Guarantee  Each call is tried once: the caller decides when to retry (collector_call.h:
+//            IsRetryable(), AskedToWait()). It contains nothing of a device's call.
 // Errors     as FromGrpcStatus(); Cancelled after Cancel().
 // Threads    safe to share.
 class CuratorCalls {
@@ -25,14 +25,14 @@ class CuratorCalls {
   virtual absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(
       const v1::DeliverBatchRequest& request) = 0;
 
-  // Ends the calls in progress, and every later one at once.
+  // Ends the calls in progress, and makes every later one fail at once.
   virtual void Cancel() = 0;
 };
 
-// Over gRPC. A call connects anew if one of the files that `connect` names holds something else by
-// then: a token or a certificate is replaced without a restart.
+// Makes them over gRPC. A call reconnects if one of the files that `connect` names has changed, so
+// a token or a certificate is replaced without a restart.
 //
-// Errors     InvalidArgument: options or files that do not do.
+// Errors     InvalidArgument: unusable options or files.
 absl::StatusOr<std::unique_ptr<CuratorCalls>> MakeCuratorCalls(const ConnectOptions& connect,
                                                                absl::Duration deadline);
 

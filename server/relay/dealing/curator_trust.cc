@@ -18,7 +18,7 @@ absl::Status MalformedManifest(absl::string_view study, absl::string_view why) {
                                           "; no pool is opened: ask the curator"));
 }
 
-// The file is the pin, and the signed manifest as it travels.
+// The file is the pin, and the signed manifest in its wire form.
 std::string Pack(const PublicKey& pin, const SignedManifest& manifest) {
   return std::string(pin.begin(), pin.end()) + ToProto(manifest).SerializeAsString();
 }

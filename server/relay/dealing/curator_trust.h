@@ -1,4 +1,4 @@
-// Which manifests of a study the relay believes. All of it is public.
+// Decides which manifests of a study the relay trusts. All of it is public.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_CURATOR_TRUST_H_
 #define COPPICE_SERVER_RELAY_DEALING_CURATOR_TRUST_H_
@@ -15,13 +15,13 @@
 
 namespace coppice::relay {
 
-// Begins with the pinned key of the curator, and follows it as a device does (client/trust.h).
+// Starts at the curator's pinned key, and follows its successors as devices do (client/trust.h).
 //
-// Guarantee  What Admit() returns is signed by the pinned key, or by the last one that it led to;
-//            is about the study; and takes nothing back of what was admitted before. It is on disk
-//            before Admit() returns. Another pin starts anew, and the study keeps its promises.
-// Errors     FailedPrecondition: refused, in words for the relay's operator. DataLoss: malformed,
-//            or a signature that does not check; a damaged file. Unavailable: the file cannot be
+// Guarantee  What Admit() returns is signed by the pinned key or by its last successor, is about
+//            the study, and weakens nothing that was admitted before. It is on disk before Admit()
+//            returns. Another pin starts a new chain of keys, but the study keeps its promises.
+// Errors     FailedPrecondition: refused, with a message for the relay's operator. DataLoss:
+//            malformed, or a bad signature; a damaged file. Unavailable: the file cannot be
 //            written.
 // Threads    one at a time.
 class CuratorTrust {

@@ -16,21 +16,21 @@ namespace {
 
 constexpr size_t kLengthBytes = 4;
 constexpr size_t kTicketBytes = kTicketIdBytes + kTicketMacBytes;
-// Fields 1 and 2 of RelayedOffer: a byte that names the field, one with the length, the value.
+// Fields 1 and 2 of RelayedOffer: each a byte that names the field, one with the length, the value.
 constexpr char kTicketField[] = {0x0a, static_cast<char>(kTicketBytes)};
 constexpr char kClaimField[] = {0x12, static_cast<char>(kClaimBytes)};
 constexpr size_t kOwnFieldsBytes =
     sizeof kTicketField + kTicketBytes + sizeof kClaimField + kClaimBytes;
 
-// Big-endian.
+// Appends it big-endian.
 void AppendLength(size_t length, std::string& to) {
   for (int shift = 24; shift >= 0; shift -= 8) {
     to.push_back(static_cast<char>(length >> shift & 0xff));
   }
 }
 
-// Fields follow each other in the order of their numbers, so that a message may be put together
-// from the bytes of two.
+// Fields are serialized in the order of their numbers, so a message can be assembled from the bytes
+// of two.
 std::string TreeFields(const std::string& tree, const std::string& path) {
   v1::RelayedOffer offer;
   offer.set_tree(tree);
@@ -95,7 +95,7 @@ std::string DealDocuments::Envelope(const Dealt& dealt) const {
   return envelope;
 }
 
-// A length, as many bytes of the answer to GetRelayTerms, and a GetOfferResponse with the forest.
+// Writes a length, that much of the answer to GetRelayTerms, a GetOfferResponse with the forest.
 std::string DealDocuments::Pack() const {
   v1::GetOfferResponse forest;
   for (const std::string& fields : tree_fields_) {

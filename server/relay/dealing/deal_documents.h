@@ -1,5 +1,5 @@
-// What a relay shows to devices of one deal, made once: the terms that all of them get, and
-// offers. All of it is public but for who gets which offer.
+// The documents that a relay shows to devices of one deal, made once: the terms that all of them
+// get, and the offers. All of it is public, except who gets which offer.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_DEAL_DOCUMENTS_H_
 #define COPPICE_SERVER_RELAY_DEALING_DEAL_DOCUMENTS_H_
@@ -23,31 +23,31 @@
 namespace coppice::relay {
 
 // Guarantee  Every envelope has offer_bytes() bytes, whatever the ticket and its tree. The forest
-//            is the one that the terms' root stands for.
-// Errors     DataLoss: the forest is another one, or the bytes are no documents. InvalidArgument:
-//            terms or trees that this version does not take, or offers above kMaxOfferBytes.
-// Threads    immutable once Promise() was called; then safe to share.
+//            is the one that the terms' root commits to.
+// Errors     DataLoss: the forest is another one, or the bytes are malformed. InvalidArgument:
+//            unsupported terms or trees, or offers above kMaxOfferBytes.
+// Threads    immutable after Promise(); then safe to share.
 class DealDocuments {
  public:
   static constexpr size_t kMaxOfferBytes = size_t{16} << 20;
 
-  // `offer`: the curator's, with terms, manifest and the whole forest. Its tickets are passed over.
+  // `offer` is the curator's, with terms, manifest and the whole forest. Its tickets are ignored.
   static absl::StatusOr<DealDocuments> Create(const v1::GetOfferResponse& offer);
 
   uint32_t offer_bytes() const { return static_cast<uint32_t>(offer_bytes_); }
 
-  // Signs what the relay promises of this deal. Once, before anything below.
+  // Signs what the relay promises for this deal. Call it once, before anything below.
   absl::Status Promise(const RelayTerms& promise, const SigningKey& key);
 
   const RelayTerms& promise() const { return promise_; }
-  // What the curator signed.
+  // The manifest that the curator signed.
   const Manifest& manifest() const { return manifest_; }
   // A serialized GetRelayTermsResponse.
   const std::shared_ptr<const std::string>& terms_answer() const { return terms_answer_; }
-  // Four bytes with a length, big-endian; as many of a serialized RelayedOffer; zeros.
+  // Returns a length of four bytes, big-endian; a serialized RelayedOffer of that length; zeros.
   std::string Envelope(const Dealt& dealt) const;
 
-  // For the epoch's folder, and back.
+  // Converts to the bytes that the epoch's folder keeps, and back.
   std::string Pack() const;
   static absl::StatusOr<DealDocuments> Unpack(absl::string_view packed);
 
@@ -57,7 +57,7 @@ class DealDocuments {
   std::string terms_;
   v1::SignedManifest signed_manifest_;
   Manifest manifest_;
-  std::vector<std::string> tree_fields_;  // of each tree, `tree` and `tree_path` of RelayedOffer
+  std::vector<std::string> tree_fields_;  // per tree, `tree` and `tree_path` of RelayedOffer
   size_t offer_bytes_ = 0;
   RelayTerms promise_;
   std::shared_ptr<const std::string> terms_answer_;

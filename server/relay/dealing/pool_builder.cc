@@ -12,7 +12,7 @@
 namespace coppice::relay {
 namespace {
 
-constexpr uint64_t kMaxTicketsPerCall = 1000;  // what the curator gives
+constexpr uint64_t kMaxTicketsPerCall = 1000;  // what the curator gives at most
 
 std::string FingerprintBytes(const Fingerprint& fingerprint) {
   return {fingerprint.begin(), fingerprint.end()};
@@ -23,7 +23,7 @@ absl::Status NotRelayed(absl::string_view study, absl::string_view why) {
       absl::StrCat("study ", study, " ", why, ", so that it cannot be answered through a relay"));
 }
 
-// Whatever splits devices into smaller crowds: what they show, and how they answer.
+// Refuses studies in which devices' values or answers would split them into smaller crowds.
 absl::Status CheckRelayable(const Terms& terms, const Manifest& manifest) {
   if (!manifest.sealing.has_value()) {
     return NotRelayed(terms.study, "was created without a relay");
@@ -116,8 +116,8 @@ absl::Status PoolBuilder::CheckBatch(const ManifestSealing& sealing) const {
       " reports, and a pool of this relay has ", wanted_, " tickets; give it more (--tickets)"));
 }
 
-// A manifest that was changed may name another sealing key, and other bytes would tell devices of
-// one deal apart.
+// A changed manifest may name another sealing key, and different bytes would tell devices of one
+// deal apart.
 absl::Status PoolBuilder::CheckUnchanged(const v1::GetOfferResponse& offer) const {
   const bool has_same_manifest =
       !offer.has_manifest() ||
@@ -143,7 +143,7 @@ absl::Status PoolBuilder::AddTickets(const v1::GetOfferResponse& offer) {
 
 uint64_t PoolBuilder::BytesNeeded() const {
   if (!first_.has_value()) return 0;
-  constexpr uint64_t kPerSlot = 1 + kEncapsulatedBytes + 8;  // beside the ciphertext
+  constexpr uint64_t kPerSlot = 1 + kEncapsulatedBytes + 8;  // besides the ciphertext
   constexpr uint64_t kPerTicket = kTicketIdBytes + kTicketMacBytes;
   constexpr uint64_t kRest = 1 << 20;
   const uint64_t ciphertext = SealingOf(first_->sealing, first_->fingerprint).ciphertext_bytes();

@@ -18,7 +18,7 @@
 
 namespace coppice::relay {
 
-// Everything of a deal but its name and its times.
+// A deal without its name and its times.
 struct TicketPool {
   std::vector<Ticket> tickets;  // all different
   DealDocuments documents;
@@ -28,31 +28,31 @@ struct TicketPool {
   uint64_t ciphertext_bytes = 0;  // of every sealed report
 };
 
-// Guarantee  One set of terms, one manifest and so one sealing key for all tickets: devices of a
-//            deal are alike but for ticket and tree. The manifest is one that CuratorTrust admits,
-//            of a study that takes sealed reports and that nothing else splits into crowds.
-// Errors     Add(): Aborted: the study has changed since the first offer, begin anew. DataLoss: the
-//            curator's answer is not what was asked for, or not consistent. FailedPrecondition:
-//            the study is none that can be relayed, or not with so few tickets; in words for the
-//            relay's operator. Otherwise as CuratorTrust. After an error the builder is of no use.
+// Guarantee  All tickets have one set of terms, one manifest and so one sealing key: devices of a
+//            deal differ only by ticket and tree. CuratorTrust admits the manifest, and the study
+//            takes sealed reports and splits devices by nothing else.
+// Errors     Add(): Aborted: the study has changed since the first offer; start a new builder.
+//            DataLoss: the curator's answer is not what was asked for, or inconsistent.
+//            FailedPrecondition: the study cannot be relayed, or needs more tickets; the message is
+//            for the operator. Otherwise as CuratorTrust. After an error the builder is useless.
 // Threads    one at a time.
 class PoolBuilder {
  public:
-  // `trust` must outlive the builder. `min_batch` is the relay's own wish, 0 if it has none.
+  // `trust` must outlive the builder. `min_batch` is the relay's own minimum, 0 for none.
   PoolBuilder(std::string study, uint64_t tickets, uint64_t min_batch, CuratorTrust& trust)
       : study_(std::move(study)), wanted_(tickets), own_min_batch_(min_batch), trust_(trust) {}
 
-  // The first asks for the terms and one ticket, so that what is wrong shows before many are spent.
+  // The first request asks for the terms and one ticket, so errors show before many are spent.
   v1::GetOfferRequest NextRequest() const;
   absl::Status Add(const v1::GetOfferResponse& offer, int64_t now_unix_seconds);
 
-  // Bytes on disk that the deal will need, and when the study expires; 0 before the first offer.
+  // The bytes on disk that the deal will need, and the study's expiry; 0 before the first offer.
   uint64_t BytesNeeded() const;
   int64_t expires_unix_seconds() const {
     return first_.has_value() ? first_->documents.manifest().expires_unix_seconds : 0;
   }
   bool IsComplete() const { return first_.has_value() && pool_tickets_.size() == wanted_; }
-  // Once it is complete. DataLoss: a ticket that came twice.
+  // Call it once the pool is complete. DataLoss: a ticket came twice.
   absl::StatusOr<TicketPool> Finish() &&;
 
  private:

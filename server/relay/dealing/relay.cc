@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<DiskFile>> LockFolder(const std::string& folder) 
   return file;
 }
 
-// A study that is not served any more may have reports that nobody sends.
+// Warns of studies that are no longer served but may have reports that nobody sends.
 void WarnOfOthers(const RelayOptions& options, const RelaySeams& seams) {
   const std::string studies = absl::StrCat(options.data_dir, "/studies");
   const absl::StatusOr<std::vector<std::string>> names = RealDisk().List(studies);
@@ -128,7 +128,7 @@ absl::Status Relay::Ready() const {
 }
 
 void Relay::Drain() {
-  // First, so that no study takes its cancelled call for a curator that is gone, and says so.
+  // Must come first, so that no study logs its cancelled call as a curator that is gone.
   for (const auto& study : studies_) study->BeginDrain();
   curator_->Cancel();
   for (const auto& study : studies_) study->Drain();

@@ -1,5 +1,5 @@
 // All that a relay does between its devices and the curator, without a network of its own: the
-// service of the daemon calls it for devices, and it calls the curator by itself.
+// daemon's service calls it for devices, and it calls the curator itself.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_RELAY_H_
 #define COPPICE_SERVER_RELAY_DEALING_RELAY_H_
@@ -24,20 +24,19 @@ namespace coppice::relay {
 
 class RelayedStudy;
 
-// Guarantee  A pool is complete before its first ticket is dealt, and never refilled. A batch is
-//            closed before its first byte is sent, and sent in the order of its tickets: what the
-//            curator sees is a function of which ticket has which report, and of nothing else.
-//            What is answered about a ticket without its claim is the same for every ticket.
+// Guarantee  A pool is complete before its first ticket is dealt, and is never refilled. A batch is
+//            closed before its first byte is sent, and is sent in the order of its tickets: the
+//            curator sees which ticket has which report, and nothing else. The answer about a
+//            ticket without its claim is the same for every ticket.
 // Errors     NotFound: no such study here. Unavailable: no deal is open, or the disk fails; try
-//            again later. FailedPrecondition: `epoch` is not the deal that is open, or its time is
-//            over. ResourceExhausted: no ticket of it is left. InvalidArgument: a name.
-// Threads    safe to share; a thread for each study of its own.
+//            again later. FailedPrecondition: `epoch` is not the open deal, or its time is over.
+//            ResourceExhausted: no ticket of it is left. InvalidArgument: a malformed name.
+// Threads    safe to share; each study has a thread of its own.
 class Relay {
  public:
-  // Takes up every deal that the data directory holds, and begins its work. `key` signs.
-  // InvalidArgument: options. Unavailable: another process has the data directory, or the file
-  // system refuses. FailedPrecondition: a deal was signed by another key. DataLoss: a deal's files
-  // are damaged.
+  // Resumes every deal in the data directory, and starts working. `key` signs. InvalidArgument: bad
+  // options. Unavailable: another process uses the data directory, or the file system refuses.
+  // FailedPrecondition: another key signed a deal. DataLoss: a deal's files are damaged.
   static absl::StatusOr<std::unique_ptr<Relay>> Open(const RelayOptions& options,
                                                      const SigningKey& key,
                                                      std::shared_ptr<CuratorCalls> curator,
@@ -45,36 +44,36 @@ class Relay {
   // Drains first.
   ~Relay();
 
-  // A serialized GetRelayTermsResponse, the same bytes for every device of a deal. `study` is
-  // "studies/ID".
+  // Returns a serialized GetRelayTermsResponse, the same bytes for every device of a deal. `study`
+  // is "studies/ID".
   absl::StatusOr<std::shared_ptr<const std::string>> Terms(absl::string_view study) const;
 
-  // The envelope of a TakeOfferResponse: one length for all tickets of a deal. `admit` is called
-  // once it is certain that there is a deal to take from, before a ticket is dealt; if it fails,
-  // its error is returned and none is.
+  // Returns the envelope of a TakeOfferResponse, of one length for all tickets of a deal. Calls
+  // `admit` once there is certainly a deal to take from, before a ticket is dealt; if it fails,
+  // returns its error and deals no ticket.
   using Admit = absl::FunctionRef<absl::Status(const EpochId& epoch)>;
   absl::StatusOr<std::string> TakeOffer(absl::string_view study, absl::string_view epoch,
                                         Admit admit);
 
-  // `done` runs once, in this thread or in another, and must not block: with the outcome once it
-  // holds for good, or with Unavailable, after which the same bytes may be sent again.
+  // `done` runs once, in this thread or in another, and must not block. It gets the outcome once
+  // that is final, or Unavailable, after which the same bytes may be sent again.
   void Submit(absl::string_view epoch, SealedReport report, SubmitDone done);
 
   // In the order of RelayOptions::studies.
   std::vector<StudyTotals> totals() const;
-  // Reports of a deal that none of the studies has.
+  // Reports of a deal that none of the studies knows.
   uint64_t unknown_epochs() const { return unknown_epochs_; }
 
-  // OK if every study has a deal that is open, or has come to its end. Unavailable, naming the
-  // first that has none and why.
+  // OK if every study has an open deal, or has ended. Unavailable names the first study without a
+  // deal, and the reason.
   absl::Status Ready() const;
 
-  // Deals no more, ends calls to the curator, and returns when every report that came is answered.
-  // Terms() and Submit() answer until the object goes.
+  // Stops dealing, ends calls to the curator, and returns once every received report is answered.
+  // Terms() and Submit() answer until the object is destroyed.
   void Drain();
 
-  // Without threads (RelaySeams): does what is due, at most one call to the curator for each thing
-  // that is, and returns when the next is.
+  // Without threads (RelaySeams): does what is due, with at most one call to the curator for each
+  // due task, and returns when the next task is due.
   absl::Time Step();
 
  private:

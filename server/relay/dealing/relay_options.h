@@ -1,4 +1,4 @@
-// What a relay is told, and what it tells of itself.
+// The relay's options, and the events and totals that it reports.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_RELAY_OPTIONS_H_
 #define COPPICE_SERVER_RELAY_DEALING_RELAY_OPTIONS_H_
@@ -19,22 +19,22 @@
 namespace coppice::relay {
 
 struct RelayOptions {
-  std::string data_dir;              // a folder that exists
+  std::string data_dir;              // must exist
   std::vector<std::string> studies;  // their ids, all different
   PublicKey curator_key{};           // the pin
   uint64_t tickets = 0;              // of each pool, at most kMaxEpochTickets
-  uint64_t min_batch = 0;            // 0: as the study's manifest says, which is the least
-  // Both from the opening of a deal. The second is cut where the study expires soon after.
+  uint64_t min_batch = 0;            // 0: the manifest's, which is also the minimum
+  // Both count from the opening of a deal. The second ends earlier if the study expires soon after.
   absl::Duration deal_for = absl::Hours(12);
   absl::Duration collect_for = absl::Hours(24);
 };
 
-// Of one study, for the daemon's log. Never about one report, one device or one ticket.
+// An event of one study, for the daemon's log. Never about one report, one device or one ticket.
 struct RelayEvent {
   enum class Severity : uint8_t { kInfo, kWarning, kError };
   Severity severity = Severity::kInfo;
   std::string study;
-  std::string text;  // a sentence for the relay's operator; what the curator said is printable
+  std::string text;  // a sentence for the relay's operator; the curator's words are printable
 };
 
 // What tests replace.
@@ -42,18 +42,18 @@ struct RelaySeams {
   std::function<absl::Time()> now = absl::Now;
   std::function<absl::StatusOr<EpochId>()> draw_epoch = nullptr;  // null: OpenSSL's
   std::function<void(const RelayEvent&)> log = [](const RelayEvent&) {};
-  // Under the epochs. It must outlive the relay.
+  // The disk of the epochs. It must outlive the relay.
   Disk* disk = &RealDisk();
-  // Without, nothing happens but in Relay::Step().
+  // Without threads, work happens only in Relay::Step().
   bool threads = true;
 };
 
-// Totals since the start of the process, but for what is said to be now.
+// Totals since the start of the process, except the values marked "now".
 struct StudyTotals {
   enum class Phase : uint8_t {
     kOpening,     // no deal is open yet
-    kDealing,     // tickets are dealt and reports taken,
-    kCollecting,  // and reports alone
+    kDealing,     // tickets are dealt and reports taken
+    kCollecting,  // only reports are taken
     kEnded,       // the study takes no more reports
   };
   std::string study;
@@ -65,11 +65,11 @@ struct StudyTotals {
   uint64_t closed = 0;
   uint64_t unknown = 0;
   uint64_t bad_length = 0;
-  // Batches, by what became of them.
+  // Batches, by state.
   uint64_t waiting = 0;    // closed and not yet at the curator, now
   uint64_t delivered = 0;  // the curator has them
   uint64_t dropped = 0;    // too small, so erased
-  uint64_t refused = 0;    // the curator takes them no more, so erased
+  uint64_t refused = 0;    // the curator no longer takes them, so erased
 };
 
 }  // namespace coppice::relay

@@ -10,10 +10,10 @@
 namespace coppice::relay {
 namespace {
 
-// Erased epochs whose late reports are told that they are late.
+// For this many erased epochs, late reports are told that they are late.
 constexpr size_t kMaxErasedEpochs = 16;
 
-// Of the folder of a deal that is set aside.
+// Names the folder of a deal that is set aside.
 constexpr absl::string_view kDamagedSuffix = ".damaged";
 
 std::string EpochBytes(const EpochId& epoch) { return {epoch.begin(), epoch.end()}; }
@@ -102,7 +102,7 @@ absl::Status RelayedStudy::SetAside(const std::string& folder, const absl::Statu
   return absl::OkStatus();
 }
 
-// By the name of its folder. Its devices keep their reports until it is removed.
+// Takes the epoch from the folder's name. Its devices keep their reports until it is removed.
 void RelayedStudy::KnowDamaged(const std::string& folder) {
   const absl::string_view name = absl::string_view(folder).substr(folder.rfind('/') + 1);
   const std::string epoch =
@@ -120,7 +120,7 @@ absl::Status RelayedStudy::RestoreEpoch(const std::string& folder) {
   if (absl::IsDataLoss(opened.status())) return SetAside(folder, opened.status());
   COPPICE_RETURN_IF_ERROR(opened.status());
   std::shared_ptr<Epoch> epoch = *std::move(opened);
-  // The process may have ended before it said so.
+  // The process may have ended before it logged this.
   if (epoch->state() == EpochState::kDropped) SayTooSmall(epoch->rules().min_batch);
   if (epoch->state() == EpochState::kDropped || epoch->state() == EpochState::kDelivered) {
     return epoch->Erase();
@@ -195,7 +195,7 @@ std::shared_ptr<const RelayedStudy::Deal> RelayedStudy::OpenDeal() const {
   return deal_;
 }
 
-// For devices, whom the reason would tell about the relay's machine.
+// The message is for devices, to whom the reason would reveal the state of the relay's machine.
 absl::Status RelayedStudy::NoDeal() const {
   return absl::UnavailableError(
       absl::StrCat("no deal of study ", study_, " is open now; come again"));
@@ -258,7 +258,7 @@ bool RelayedStudy::Submit(absl::string_view epoch, SealedReport& report, SubmitD
     reopens = known->reopens;
     ++in_flight_;
   }
-  // The epoch is not kept by what it calls: the last to let go of it waits for its thread.
+  // The callback must not hold the epoch: the last owner that releases it waits for its thread.
   SubmitDone counted = [this, done = std::move(done)](absl::StatusOr<SubmitOutcome> outcome) {
     CountAnswer(outcome);
     done(std::move(outcome));

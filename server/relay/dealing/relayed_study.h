@@ -1,5 +1,5 @@
-// One study's deals, one after the other: a pool is opened, dealt, collected, frozen, delivered and
-// erased.
+// One study's deals, one after the other: each pool is opened, dealt, collected, frozen, delivered
+// and erased.
 
 #ifndef COPPICE_SERVER_RELAY_DEALING_RELAYED_STUDY_H_
 #define COPPICE_SERVER_RELAY_DEALING_RELAYED_STUDY_H_
@@ -33,14 +33,14 @@
 
 namespace coppice::relay {
 
-// When something that failed is tried again: after pauses that double.
+// The time of the next attempt after failures: pauses double.
 class GrowingPause {
  public:
   static constexpr absl::Duration kFirst = absl::Seconds(1);
   static constexpr absl::Duration kLongest = absl::Minutes(5);
 
   absl::Time next() const { return next_; }
-  // `asked` is how long the other side wants to be left alone, in addition.
+  // `asked` is the additional time that the other side wants to be left alone.
   void Lengthen(absl::Time now, absl::Duration asked = absl::ZeroDuration());
   void Clear() { *this = GrowingPause(); }
 
@@ -49,18 +49,18 @@ class GrowingPause {
   absl::Time next_ = absl::InfinitePast();
 };
 
-// Guarantee  At most one deal is open, and at most kMaxWaitingBatches wait for the curator. A deal
-//            that was lost, or erased, is never opened again, whatever comes for it. A batch that
-//            the curator does not have is erased only if the curator keeps on refusing it in the
-//            same words, says that it is broken, or refuses it after the study's expiry.
+// Guarantee  At most one deal is open, and at most kMaxWaitingBatches wait for the curator. A lost
+//            or erased deal never opens again. A batch that the curator does not have is erased
+//            only if the curator keeps refusing it with the same message, says that it is broken,
+//            or refuses it after the study's expiry.
 // Errors     as Relay.
-// Threads    What devices call is safe to share. Step() is for one thread: the study's own, if it
-//            was started.
+// Threads    the calls of devices are safe to share. Step() is for one thread: the study's own,
+//            once it is started.
 class RelayedStudy {
  public:
   static constexpr size_t kMaxWaitingBatches = 2;
-  // The pauses between this many refusals are more than an hour: a curator whose store has failed,
-  // or moved to another machine, refuses for a while too.
+  // This many refusals take more than an hour: a curator whose store has failed, or that moved to
+  // another machine, also refuses for a while.
   static constexpr int kRefusalsForGood = 21;
 
   // The key, the curator and the folder's disk must outlive the study.
@@ -76,30 +76,30 @@ class RelayedStudy {
 
   absl::StatusOr<std::shared_ptr<const std::string>> Terms() const;
   absl::StatusOr<std::string> TakeOffer(absl::string_view epoch, Relay::Admit admit);
-  // False, and nothing is done, if the epoch is none of this study's.
+  // Returns false, and does nothing, if the epoch does not belong to this study.
   bool Submit(absl::string_view epoch, SealedReport& report, SubmitDone& done);
 
   StudyTotals totals() const;
   absl::Status Ready() const;
 
-  // Begins to do by itself what Step() does.
+  // Starts a thread that calls Step().
   void Start();
-  // From now on it begins nothing, and logs no call that fails.
+  // From now on the study starts nothing, and logs no failed call.
   void BeginDrain();
-  // Does that, and waits for what it does. The curator's calls must be cancelled before.
+  // Calls BeginDrain() and waits for running work. The curator's calls must be cancelled before.
   void Drain();
 
-  // Does what is due now; returns when the next is.
+  // Does what is due now; returns when the next task is due.
   absl::Time Step();
 
  private:
-  // What devices deal with. Epoch is safe to share but for what Step() alone does.
+  // What devices deal with. Epoch is safe to share, except for the calls that only Step() makes.
   struct Deal {
     std::shared_ptr<Epoch> epoch;
     std::shared_ptr<const DealDocuments> documents;
   };
-  // An epoch that reports may come for. Without `epoch` it is erased, or, if it `reopens`, opened
-  // again soon, or set aside.
+  // An epoch that reports may come for. A null `epoch` is erased, or, if it `reopens`, will be
+  // opened again soon or is set aside.
   struct KnownEpoch {
     EpochRules rules;
     std::shared_ptr<Epoch> epoch;
@@ -109,7 +109,7 @@ class RelayedStudy {
     std::shared_ptr<Epoch> epoch;
     BatchDelivery delivery;
     int64_t expires_unix_seconds = 0;  // of the study; 0: never
-    // The last answers, as far as they were the same FailedPrecondition.
+    // The last answers, as long as they were the same FailedPrecondition.
     std::string refusal = {};
     int refusals = 0;
   };
@@ -125,12 +125,12 @@ class RelayedStudy {
   std::string FolderOf(const EpochId& epoch) const;
   absl::Status Restore();
   absl::Status RestoreEpoch(const std::string& folder);
-  // Renames the folder of a deal that cannot be opened any more, so that it never is by itself.
+  // Renames the folder of a deal that can no longer be opened, so that no start opens it.
   absl::Status SetAside(const std::string& folder, const absl::Status& why);
   void KnowDamaged(const std::string& folder);
   void Run();
 
-  // `epoch` is the deal that devices take part in from now on.
+  // Makes `epoch` the deal that devices take part in from now on.
   void BeginDeal(std::shared_ptr<Epoch> epoch, std::shared_ptr<const DealDocuments> documents)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Know(std::shared_ptr<Epoch> epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -167,7 +167,7 @@ class RelayedStudy {
   absl::Time OpeningFailed(absl::Time now, const absl::Status& error);
 
   bool IsDraining() const;
-  // To the log, but not the same twice in a row.
+  // Logs the text, unless it repeats the last one.
   void Say(RelayEvent::Severity severity, std::string text);
 
   const RelayOptions options_;
@@ -177,16 +177,16 @@ class RelayedStudy {
   const RelaySeams seams_;
   Counts counts_;
 
-  // Of Step() alone.
+  // Only Step() uses these.
   CuratorTrust trust_;
   std::optional<PoolBuilder> builder_;
   bool refused_ = false;  // the study itself takes no more deals
-  // The folder of a pool that could not be opened: nobody was dealt a ticket of it.
+  // The folder of a pool that failed to open: nobody was dealt a ticket of it.
   std::string unopened_;
   GrowingPause reopening_, freezing_, delivering_, opening_;
-  // Of a deal whose disk has failed, until it is opened again.
+  // The documents of a deal whose disk has failed, until it is opened again.
   std::shared_ptr<const DealDocuments> closed_;
-  std::shared_ptr<const Deal> closing_;  // until nobody else has it
+  std::shared_ptr<const Deal> closing_;  // until nobody else holds it
   std::deque<WaitingBatch> waiting_;     // oldest first
   std::string last_said_;
 

@@ -1,4 +1,4 @@
-// What a study does by itself: it freezes its deal, delivers its batches, and opens the next pool.
+// The work of a study's thread: it freezes the deal, delivers batches, and opens the next pool.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,11 +18,11 @@ namespace {
 
 using Severity = RelayEvent::Severity;
 
-// How often a deal is looked at, whose last report ends it before its time.
+// The interval at which a deal is checked: its last report ends it before its time.
 constexpr absl::Duration kLook = absl::Seconds(1);
 
-// A batch must be at the curator when the study expires, so collecting ends well before: by a day,
-// or by as long as a short deal takes.
+// A batch must reach the curator before the study expires, so collecting ends earlier: by a day, or
+// by the length of a shorter deal.
 absl::Duration DeliveryReserve(absl::Duration collect_for) {
   return std::min(absl::Hours(24), collect_for);
 }
@@ -35,7 +35,7 @@ absl::StatusOr<EpochId> DrawEpoch() {
   return epoch;
 }
 
-// The curator's words, without the name that each call has in its log.
+// Returns the curator's words without the request id, which differs in each call.
 absl::string_view WithoutRequestId(absl::string_view message) {
   return message.substr(0, message.find(" (request id "));
 }
@@ -59,7 +59,7 @@ void RelayedStudy::Say(Severity severity, std::string text) {
 absl::Time RelayedStudy::StepReopening(absl::Time now) {
   if (closed_ == nullptr && !CloseIfFailed()) return absl::InfiniteFuture();
   if (now < reopening_.next()) return reopening_.next();
-  // Whoever deals with it at this moment lets go of it soon.
+  // A call that uses it at this moment will release it soon.
   if (closing_ != nullptr && (closing_.use_count() > 1 || closing_->epoch.use_count() > 1)) {
     return now + absl::Milliseconds(10);
   }
@@ -78,12 +78,12 @@ absl::Time RelayedStudy::StepReopening(absl::Time now) {
   return reopening_.next();
 }
 
-// If the disk has failed under the open deal, nobody gets hold of its epoch from now on.
+// If the disk has failed under the open deal, nobody can get its epoch from now on.
 bool RelayedStudy::CloseIfFailed() {
   const std::shared_ptr<const Deal> deal = OpenDeal();
   if (deal == nullptr) return false;
   const absl::Status health = deal->epoch->health();
-  const bool froze_in_vain = freezing_.next() != absl::InfinitePast();  // which also needs it
+  const bool froze_in_vain = freezing_.next() != absl::InfinitePast();  // it needs the disk too
   if (health.ok() && !froze_in_vain) return false;
   if (!health.ok()) {
     Say(Severity::kError,
@@ -118,7 +118,7 @@ absl::Time RelayedStudy::StepDeal(absl::Time now) {
   if (now < freezing_.next()) return freezing_.next();
   const absl::Time freeze_at =
       absl::FromUnixSeconds(deal->documents->promise().freeze_at_unix_seconds);
-  // Never because the batch is large enough: that would leave out whoever is late.
+  // The size of the batch never ends a deal: that would leave out late devices.
   if (!deal->epoch->IsOver(now)) return std::min(freeze_at, now + kLook);
   const absl::Status frozen = Freeze(now, *deal);
   if (frozen.ok()) return now;
@@ -151,7 +151,7 @@ absl::Status RelayedStudy::Freeze(absl::Time now, const Deal& deal) {
   freezing_.Clear();
   reopening_.Clear();
   MutexLock lock(mutex_);
-  deal_.reset();  // the caller holds it: an epoch that went here would wait for this lock
+  deal_.reset();  // the caller holds it: destroying an epoch here would wait for this lock
   why_no_deal_ = "the next one is not open yet";
   return absl::OkStatus();
 }
@@ -188,7 +188,7 @@ absl::Time RelayedStudy::StepDelivery(absl::Time now) {
   if (*progress == BatchDelivery::Progress::kStands) {
     return DeliveryFailed(now, absl::UnavailableError("the curator took no report"));
   }
-  if (*progress == BatchDelivery::Progress::kAsked) return now;  // which proves little
+  if (*progress == BatchDelivery::Progress::kAsked) return now;  // an answer that proves little
   delivering_.Clear();
   waiting_.front().refusals = 0;
   if (*progress != BatchDelivery::Progress::kMoves) FinishDelivery(*progress);
@@ -219,7 +219,7 @@ void RelayedStudy::DropFirstWaiting() {
   --counts_.waiting;
 }
 
-// NotFound says nothing about the study: a curator has it for whom the relay has no grant, too.
+// NotFound says nothing about the study: a curator also answers it to a relay without a grant.
 bool RelayedStudy::IsRefusedForGood(WaitingBatch& batch, const absl::Status& error) {
   const bool refuses = absl::IsFailedPrecondition(error);
   const absl::string_view words = WithoutRequestId(error.message());
@@ -251,7 +251,7 @@ absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& erro
   return delivering_.next();
 }
 
-// What this relay cannot read stops no other batch. The next start sets aside what is damaged.
+// An unreadable batch blocks no other batch. The next start sets a damaged one aside.
 absl::Time RelayedStudy::ReadingFailed(absl::Time now, const absl::Status& error) {
   Say(Severity::kError, absl::StrCat("a batch of ", waiting_.front().delivery.reports(),
                                      " reports cannot be read, and waits: ", error.message()));
@@ -276,7 +276,7 @@ absl::Time RelayedStudy::StepOpening(absl::Time now) {
   return now;
 }
 
-// One call. All that a deal may fail by is asked before more tickets are.
+// Makes one call. Everything that can fail is checked before more tickets are requested.
 absl::Status RelayedStudy::Collect(absl::Time now) {
   if (!builder_.has_value()) {
     builder_.emplace(study_, options_.tickets, options_.min_batch, trust_);
@@ -284,7 +284,7 @@ absl::Status RelayedStudy::Collect(absl::Time now) {
   COPPICE_RETURN_IF_ERROR(RemoveUnopened());
   COPPICE_RETURN_IF_ERROR(CheckRoom());
   const absl::StatusOr<v1::GetOfferResponse> offer = curator_.GetOffer(builder_->NextRequest());
-  // Whoever never saw the study may only be misconfigured.
+  // A relay that never saw the study may only be misconfigured.
   refused_ = absl::IsFailedPrecondition(offer.status()) && trust_.has_admitted();
   COPPICE_RETURN_IF_ERROR(offer.status());
   absl::Status added = builder_->Add(*offer, absl::ToUnixSeconds(now));
@@ -296,8 +296,8 @@ absl::Status RelayedStudy::Collect(absl::Time now) {
   return OfServer(added);
 }
 
-// It may be there as a whole where the disk failed after that. Beside the next deal it would look
-// as if a backup had been put back.
+// The folder may be complete if the disk failed only after that. Next to the following deal it
+// would look like a restored backup.
 absl::Status RelayedStudy::RemoveUnopened() {
   if (unopened_.empty()) return absl::OkStatus();
   COPPICE_RETURN_IF_ERROR(Epoch::Remove(unopened_, *seams_.disk));
@@ -315,7 +315,7 @@ absl::Status RelayedStudy::CheckRoom() const {
                                              " MB: make room, or give the pool fewer tickets"));
 }
 
-// `expires`: the study, in seconds since 1970; 0: never.
+// `expires` is the study's, in seconds since 1970; 0: never.
 absl::StatusOr<absl::Time> RelayedStudy::FreezeAt(int64_t expires, absl::Time now) const {
   const absl::Time wanted = now + options_.collect_for;
   if (expires == 0) return wanted;
@@ -370,7 +370,7 @@ absl::Status RelayedStudy::OpenPool(absl::Time now) {
 
 absl::Time RelayedStudy::OpeningFailed(absl::Time now, const absl::Status& error) {
   if (IsDraining()) return absl::InfiniteFuture();  // its calls were cancelled
-  // Tickets that came are kept while the curator is only slow: the next call shows whether the
+  // Keeps the received tickets while the curator is only slow: the next call shows whether the
   // study is still the same.
   if (!IsRetryable(error) && !absl::IsCancelled(error)) builder_.reset();
   opening_.Lengthen(now, AskedToWait(error));

@@ -1,4 +1,4 @@
-// How the files of an epoch hold numbers and show that they are whole.
+// How the files of an epoch encode numbers and prove that they are whole.
 
 #ifndef COPPICE_SERVER_RELAY_EPOCH_BYTES_H_
 #define COPPICE_SERVER_RELAY_EPOCH_BYTES_H_
@@ -18,10 +18,10 @@ namespace coppice::relay {
 inline constexpr size_t kTicketBytes = kTicketIdBytes + kTicketMacBytes;
 inline constexpr size_t kNumberBytes = 8;
 inline constexpr size_t kCheckBytes = 8;
-// What disks write whole or not at all: records of one file that change apart have one each.
+// Disks write a sector whole or not at all: each record that changes alone has its own sector.
 inline constexpr size_t kSectorBytes = 512;
 
-// By their bytes, id first.
+// Compares by bytes, id first.
 inline bool IsBefore(const Ticket& a, const Ticket& b) {
   return a.id != b.id ? a.id < b.id : a.mac < b.mac;
 }
@@ -31,14 +31,14 @@ absl::string_view ViewOf(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Big-endian.
+// Returns `number`, big-endian.
 inline std::string NumberBytes(uint64_t number) {
   std::string bytes(kNumberBytes, '\0');
   for (size_t i = kNumberBytes; i-- > 0; number >>= 8) bytes[i] = static_cast<char>(number & 0xff);
   return bytes;
 }
 
-// Of the first kNumberBytes of `bytes`, which must have so many.
+// Reads the first kNumberBytes of `bytes`, which must have this many.
 inline uint64_t NumberIn(absl::string_view bytes) {
   uint64_t number = 0;
   for (size_t i = 0; i < kNumberBytes; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
@@ -51,7 +51,7 @@ inline absl::string_view Take(absl::string_view& bytes, size_t count) {
   return taken;
 }
 
-// Finds torn and rotten bytes, and not those that somebody forged.
+// A checksum that finds torn and decayed bytes, but not forged ones.
 inline std::string CheckOf(std::initializer_list<absl::string_view> parts) {
   return std::string(ViewOf(Sha256(parts)).substr(0, kCheckBytes));
 }

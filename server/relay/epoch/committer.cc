@@ -9,7 +9,7 @@
 namespace coppice::relay {
 namespace {
 
-// What a report takes while it waits, beside its bytes.
+// The memory of a waiting report besides its bytes.
 constexpr uint64_t kPendingBytes = 256;
 
 uint64_t WaitingBytes(const SealedReport& report) {
@@ -38,7 +38,7 @@ uint64_t SlotSet::Find(uint64_t index) const {
     index -= static_cast<uint64_t>(std::popcount(words_[word++]));
   }
   uint64_t bits = words_[word];
-  for (; index > 0; --index) bits &= bits - 1;  // without its lowest one
+  for (; index > 0; --index) bits &= bits - 1;  // clears the lowest one
   return word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
 }
 
@@ -56,7 +56,7 @@ absl::Status Committer::Add(uint64_t slot, SealedReport& report, SubmitDone& don
   if (queued_bytes_ + bytes > kMaxQueuedBytes) {
     return absl::ResourceExhaustedError("the relay is busy; send the same report again later");
   }
-  // Copies of one report would fill the queue, and stop all other devices.
+  // Otherwise copies of one report could fill the queue and block all other devices.
   if (!waiting_slots_.insert(slot).second) {
     return absl::ResourceExhaustedError(
         "a report of this ticket is being stored; send the same report again later");
@@ -117,7 +117,7 @@ void Committer::Commit(std::vector<Pending>& group) {
   stored_ = full_.size();
 }
 
-// A slot has one report in a group, and the first that ever came stays.
+// A slot has one report in a group, and the first report that ever came stays.
 absl::Status Committer::WriteGroup(std::vector<Pending>& group) {
   bool wrote = false;
   for (Pending& pending : group) {

@@ -31,7 +31,7 @@ absl::Status ValidateRules(const EpochRules& rules, uint64_t tickets) {
   return absl::OkStatus();
 }
 
-// One of two reports with the same ticket would be lost, and which one told by when it came.
+// If a ticket came twice, one of two reports would be lost, which would reveal their order.
 absl::Status SortTickets(std::vector<Ticket>& tickets) {
   std::sort(tickets.begin(), tickets.end(), &IsBefore);
   if (std::adjacent_find(tickets.begin(), tickets.end()) == tickets.end()) return absl::OkStatus();
@@ -49,7 +49,7 @@ absl::Status MakeFolder(const std::string& folder, const EpochSpec& spec, Disk& 
   return disk.SyncFolder(folder);
 }
 
-// With its name, or not at all.
+// Makes the epoch under its final name, or not at all.
 absl::Status MakeEpoch(const std::string& folder, const EpochSpec& spec, Disk& disk) {
   const std::string unfinished = absl::StrCat(folder, kUnfinishedSuffix);
   COPPICE_RETURN_IF_ERROR(RemoveContents(unfinished, disk));
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Create(const std::string& folder, 
   return epoch;
 }
 
-// In one step first, so that nobody opens a half of it.
+// Renames the folder first, in one step, so that nobody opens a half of it.
 absl::Status Epoch::Remove(const std::string& folder, Disk& disk) {
   const std::string erased = absl::StrCat(folder, kErasedSuffix);
   absl::Status renamed = disk.RenameFolder(folder, erased);
@@ -79,7 +79,7 @@ absl::Status Epoch::Remove(const std::string& folder, Disk& disk) {
     COPPICE_RETURN_IF_ERROR(RemoveContents(erased, disk));
     renamed = disk.RenameFolder(folder, erased);
   }
-  // An earlier try may have come so far.
+  // An earlier attempt may have renamed it already.
   if (!renamed.ok() && !absl::IsNotFound(renamed)) return renamed;
   COPPICE_RETURN_IF_ERROR(disk.SyncFolder(ParentOf(folder)));
   return RemoveContents(erased, disk);
@@ -87,7 +87,7 @@ absl::Status Epoch::Remove(const std::string& folder, Disk& disk) {
 
 absl::StatusOr<std::vector<std::string>> Epoch::List(const std::string& parent, Disk& disk) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(parent));
-  // A name that a power cut takes back may come back as an epoch's, which must be whole then.
+  // A power cut could undo a rename, and the epoch must be whole then: sync before removing.
   COPPICE_RETURN_IF_ERROR(disk.SyncFolder(parent));
   std::vector<std::string> epochs;
   for (const std::string& name : names) {

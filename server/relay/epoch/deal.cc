@@ -23,14 +23,14 @@ constexpr absl::string_view kMarkLabel("coppice.v1.deal_mark\0", 21);
 constexpr absl::string_view kOrderLabel("coppice.v1.deal_order\0", 22);
 constexpr absl::string_view kClaimLabel("coppice.v1.deal_claim\0", 22);
 constexpr size_t kKeyBytes = 32;
-// The key in the first sector, and two marks that are written in turn.
+// The key is in the first sector; two marks follow, which are written in turn.
 constexpr size_t kDealFileBytes = 3 * kSectorBytes;
-// A crash passes over this many tickets at most: one sync for this many.
+// A crash skips at most this many tickets, and one sync covers as many.
 constexpr uint64_t kPlacesPerMark = 1000;
 
 using KeyBytes = std::array<uint8_t, kKeyBytes>;
 
-// What the file begins with.
+// The head of the file.
 constexpr size_t kHeadBytes = kDealMagic.size() + kKeyBytes + 2 * kCheckBytes;
 
 std::string PoolCheck(absl::string_view pool) { return CheckOf({kPoolLabel, pool}); }
@@ -53,7 +53,7 @@ std::optional<DealMark> ParseMark(absl::string_view sector) {
   return DealMark{.sequence = NumberIn(numbers), .place = NumberIn(numbers.substr(kNumberBytes))};
 }
 
-// Bytes of a key, wiped when they go.
+// The bytes of a key, wiped on destruction.
 class WipedBytes {
  public:
   explicit WipedBytes(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -89,7 +89,7 @@ struct RankedSlot {
   uint32_t slot = 0;
 };
 
-// AES-256 of the numbers 0, 1, ..., some at a time. A block cipher gives no value twice.
+// Ranks by AES-256 of the numbers 0, 1, ..., in groups. A block cipher never repeats a value.
 bool RankSlots(const KeyBytes& key, std::vector<RankedSlot>& ranked) {
   constexpr size_t kBlockBytes = 16;
   constexpr size_t kBlocksAtOnce = 256;
@@ -220,12 +220,12 @@ absl::Status Dealer::ReadMarks(const std::string& path) {
   sequence_ = last->sequence;
   next_ = marked_ = last->place;
   if (both) return absl::OkStatus();
-  // The other one may have been the last: torn, or written and rotten. It said this much at most.
+  // The other mark may have been the last, torn or decayed. It was at most this far ahead.
   next_ = std::min<uint64_t>(last->place + kPlacesPerMark, order_.size());
   return Mark(next_);
 }
 
-// So that a clean end passes over no ticket.
+// Marks the exact place, so that a clean end skips no ticket.
 Dealer::~Dealer() {
   {
     MutexLock lock(mutex_);

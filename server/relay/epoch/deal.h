@@ -1,4 +1,4 @@
-// The secret order in which an epoch deals its tickets, and the claims that show who was dealt one.
+// The secret order in which an epoch deals its tickets, and the claims of those who got one.
 
 #ifndef COPPICE_SERVER_RELAY_EPOCH_DEAL_H_
 #define COPPICE_SERVER_RELAY_EPOCH_DEAL_H_
@@ -17,32 +17,31 @@
 
 namespace coppice::relay {
 
-// Writes a fresh key of the private generator into a new file at `path`, which it syncs. `pool` is
+// Writes a fresh key of the private generator into a new file at `path`, and syncs it. `pool` is
 // the identity of the file whose tickets it deals.
 absl::Status MakeDealFile(const std::string& path, Disk& disk, absl::string_view pool = "");
 
-// Overwrites the key and removes its file, if there is one: then nobody can tell who was dealt
-// what. A file system that writes elsewhere (snapshots, flash) may keep the old bytes.
+// Overwrites the key and removes its file, if it exists: after that nobody can tell who got which
+// ticket. File systems that write elsewhere (snapshots, flash) may keep the old bytes.
 absl::Status EraseDealFile(const std::string& path, Disk& disk);
 
-// Guarantee  Slots come in an order that is a pseudorandom function of the key, each once, also
-//            over crashes: a place is dealt only once the file says that it may be gone. Key, order
-//            and claims are wiped from memory with the object.
-// Errors     Open(): NotFound; DataLoss that names the file, also if it was made for another file
+// Guarantee  Slots come in an order that is a pseudorandom function of the key, each once, even
+//            across crashes: a place is dealt only after the file says that it may be gone. Key,
+//            order and claims are wiped from memory on destruction.
+// Errors     Open(): NotFound; DataLoss that names the file, also if it belongs to another file
 //            than `pool`: a copy would deal the same tickets again; Internal: OpenSSL fails. After
-//            a write or a sync has failed, which health() names, DealSlot() has that error for
-//            good.
+//            a failed write or sync, which health() reports, DealSlot() always returns that error.
 // Threads    safe to share.
 // Source     the order: slots sorted by AES-256 of their number; a claim: the first 16 bytes of
-//            HMAC-SHA256 of the ticket. Each under a key of its own, HMAC-SHA256 of a name under
-//            the file's key.
+//            HMAC-SHA256 of the ticket. Each has its own key, HMAC-SHA256 of a name under the
+//            file's key.
 class Dealer {
  public:
   static absl::StatusOr<std::unique_ptr<Dealer>> Open(const std::string& path, uint64_t slots,
                                                       Disk& disk, absl::string_view pool = "");
   ~Dealer();
 
-  // ResourceExhausted: all are dealt.
+  // ResourceExhausted: all tickets are dealt.
   absl::StatusOr<uint32_t> DealSlot();
   absl::StatusOr<Claim> ClaimOf(absl::string_view ticket) const;
   uint64_t dealt() const;

@@ -40,7 +40,7 @@ absl::Status DiskError(absl::string_view what, const std::string& path, int erro
 
 class PosixFile final : public DiskFile {
  public:
-  // Takes the descriptor.
+  // Owns the descriptor.
   PosixFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~PosixFile() override { close(descriptor_); }
 
@@ -57,7 +57,7 @@ class PosixFile final : public DiskFile {
     return static_cast<uint64_t>(facts.st_size);
   }
 
-  // A number alone is soon given again to another file.
+  // The inode number alone could soon belong to another file.
   absl::StatusOr<std::string> Identity() const override {
     struct statx facts {};
     if (statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) {
@@ -126,7 +126,7 @@ class PosixDisk final : public Disk {
   }
 
   absl::Status RenameFolder(const std::string& from, const std::string& to) override {
-    // rename() replaces an empty folder, which nobody makes beside us.
+    // rename() replaces an empty folder, and no other process makes one here.
     if (access(to.c_str(), F_OK) == 0) return DiskError("renamed to", to, EEXIST);
     return rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus()
                                                  : DiskError("renamed", from, errno);
@@ -135,7 +135,7 @@ class PosixDisk final : public Disk {
   absl::Status SyncFolder(const std::string& path) override {
     const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return DiskError("opened", path, errno);
-    // EINVAL: a file system that has nothing to sync.
+    // EINVAL: the file system has nothing to sync.
     const int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
     close(folder);
     return error == 0 ? absl::OkStatus() : DiskError("synced", path, error);

@@ -1,4 +1,4 @@
-// The disk under an epoch, as a seam: tests put one there that fails and loses power.
+// The disk under an epoch, as a seam: tests replace it by one that fails and loses power.
 
 #ifndef COPPICE_SERVER_RELAY_EPOCH_DISK_H_
 #define COPPICE_SERVER_RELAY_EPOCH_DISK_H_
@@ -14,31 +14,31 @@
 
 namespace coppice::relay {
 
-// A file that is open.
+// An open file.
 //
-// Errors     as Disk. DataLoss: a read beyond its end, or of what the disk has lost. Unavailable:
-//            somebody else has the lock.
+// Errors     as Disk. DataLoss: a read beyond its end, or of bytes that the disk has lost.
+//            Unavailable: another process has the lock.
 // Threads    safe to share.
 class DiskFile {
  public:
   virtual ~DiskFile() = default;
 
-  // Keeps everybody else out who asks for it, until this object or its process goes.
+  // Excludes everybody else who locks the file, until this object or its process ends.
   virtual absl::Status Lock() = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
-  // What no copy has: it is given with the file, and stays when the file is renamed or written.
+  // Identifies the file: renaming or writing keeps the identity, and no copy has the same one.
   virtual absl::StatusOr<std::string> Identity() const = 0;
   virtual absl::StatusOr<std::string> Read(uint64_t offset, uint64_t bytes) const = 0;
-  // Reserves space, so that no write below `bytes` can fail for want of it. New bytes are zeros.
+  // Reserves space, so that no write below `bytes` fails for lack of it. New bytes are zeros.
   virtual absl::Status Allocate(uint64_t bytes) = 0;
   virtual absl::Status Write(uint64_t offset, absl::string_view bytes) = 0;
-  // What was written survives a power cut when this returns.
+  // When it returns OK, everything written survives a power cut.
   virtual absl::Status Sync() = 0;
 };
 
-// Guarantee  what is made is for its owner alone. Names survive a power cut once their folder is
-//            synced.
-// Errors     All name the path. NotFound, AlreadyExists. ResourceExhausted: the disk is full.
+// Guarantee  new files and folders are for their owner alone. Names survive a power cut once their
+//            folder is synced.
+// Errors     all name the path. NotFound, AlreadyExists. ResourceExhausted: the disk is full.
 //            Unavailable: the file system refuses.
 // Threads    safe to share.
 class Disk {
@@ -50,12 +50,12 @@ class Disk {
   virtual absl::Status RemoveFile(const std::string& path) = 0;
 
   virtual absl::Status CreateFolder(const std::string& path) = 0;
-  // An empty one.
+  // Removes an empty folder.
   virtual absl::Status RemoveFolder(const std::string& path) = 0;
-  // AlreadyExists if `to` does.
+  // AlreadyExists if `to` exists.
   virtual absl::Status RenameFolder(const std::string& from, const std::string& to) = 0;
   virtual absl::Status SyncFolder(const std::string& path) = 0;
-  // The names in a folder, sorted.
+  // Returns the names in a folder, sorted.
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& path) const = 0;
 };
 

@@ -25,7 +25,7 @@ EpochState StateOf(const Pool& pool) {
   return pool.delivered() ? EpochState::kDelivered : EpochState::kFrozen;
 }
 
-// What the slots of a pool make, were it frozen now.
+// What the slots of a pool contain, and the batch that they would make if it were frozen now.
 struct ScannedPool {
   Frozen batch;
   SlotSet full;
@@ -46,8 +46,8 @@ absl::StatusOr<ScannedPool> ScanPool(const Pool& pool, const EpochContents& cont
   return scanned;
 }
 
-// Where a sync has failed, every later one may take the bytes in memory for written (Linux does).
-// So what was found is written again, whoever put it there.
+// After a failed sync every later one may take the bytes in memory for written (Linux does). So
+// everything found is written again, whoever wrote it first.
 absl::Status WriteAgain(Pool& pool, const EpochContents& contents) {
   if (pool.frozen().has_value()) return pool.MarkFrozen(*pool.frozen());
   COPPICE_RETURN_IF_ERROR(
@@ -62,7 +62,7 @@ absl::Status EraseKey(const std::string& folder, Disk& disk) {
   return disk.SyncFolder(folder);
 }
 
-// What of an epoch changes from its start to its end.
+// The parts of an epoch that change from its start to its end.
 struct EpochParts {
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Dealer> dealer;  // null once it is frozen
@@ -99,7 +99,7 @@ class StoredEpoch final : public Epoch {
  private:
   bool EndsBy(absl::Time now) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasLengths(const SealedReport& report) const;
-  // The ticket's slot, for whoever has its claim; empty for all others.
+  // Returns the ticket's slot if the report has its claim; empty for all others.
   absl::StatusOr<std::optional<uint64_t>> SlotOfHolder(const SealedReport& report) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Empty: `done` was taken, and will be called.
@@ -115,10 +115,10 @@ class StoredEpoch final : public Epoch {
 
   mutable SharedMutex mutex_;
   EpochState state_ ABSL_GUARDED_BY(mutex_);
-  bool taking_ ABSL_GUARDED_BY(mutex_);  // false for good from the first try to freeze or erase
+  bool taking_ ABSL_GUARDED_BY(mutex_);  // false for good from the first attempt to freeze or erase
   bool erased_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Dealer> dealer_ ABSL_GUARDED_BY(mutex_);
-  SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // once it is frozen
+  SlotSet batch_ ABSL_GUARDED_BY(mutex_);  // set once it is frozen
   uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<Committer> committer_;  // until then
   std::atomic<bool> late_{false};       // a report came after freeze_at, if the clock was right
@@ -170,8 +170,8 @@ bool StoredEpoch::HasLengths(const SealedReport& report) const {
          report.ciphertext.size() == rules().ciphertext_bytes;
 }
 
-// The claim comes first, and takes as long for every ticket: the curator knows all tickets, and
-// would learn from the answers which are dealt, and so whose each is.
+// Checks the claim first, in the same time for every ticket: the curator knows all tickets, and
+// answers could show it which ones are dealt, and so whose each is.
 absl::StatusOr<std::optional<uint64_t>> StoredEpoch::SlotOfHolder(
     const SealedReport& report) const {
   COPPICE_ASSIGN_OR_RETURN(const Claim claim, dealer_->ClaimOf(report.ticket));
@@ -226,7 +226,7 @@ absl::Status StoredEpoch::StopTaking(absl::Time now) {
 absl::StatusOr<Frozen> StoredEpoch::Freeze(absl::Time now) {
   COPPICE_RETURN_IF_ERROR(StopTaking(now));
   if (state() != EpochState::kOpen) return *pool_->frozen();
-  // Outside of the lock: reports that wait are answered first, and those that come meanwhile too.
+  // Runs without the lock: waiting reports, and those that come meanwhile, are answered first.
   committer_->Stop();
   COPPICE_RETURN_IF_ERROR(committer_->health());
   return MakeBatch();
@@ -300,7 +300,7 @@ absl::Status StoredEpoch::Erase() {
   return Remove(folder_, disk_);
 }
 
-// The set of a frozen epoch is known. If it has another root, the disk changed it.
+// The reports of a frozen epoch are fixed. If their root differs, the disk changed them.
 absl::Status CheckBatch(const std::string& folder, const Pool& pool, const Frozen& scanned) {
   if (StateOf(pool) != EpochState::kFrozen || scanned == *pool.frozen()) return absl::OkStatus();
   return absl::DataLossError(
@@ -326,7 +326,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Open(const std::string& folder, Di
                         .ciphertext_bytes = contents.rules.ciphertext_bytes,
                         .terms = contents.terms};
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Open(PoolPath(folder), shape, disk));
-  // Nobody builds on a name that a power cut takes back.
+  // Nobody may build on a name that a power cut could take back.
   COPPICE_RETURN_IF_ERROR(disk.SyncFolder(ParentOf(folder)));
   COPPICE_RETURN_IF_ERROR(WriteAgain(*pool, contents));
   COPPICE_ASSIGN_OR_RETURN(ScannedPool scanned, ScanPool(*pool, contents));

@@ -1,9 +1,9 @@
 // One deal of a relay, on disk: a pool of tickets, a slot for each ticket's sealed report, and the
-// key that deals them. docs/relay.md says what rests on it.
+// key that deals them. docs/relay.md says which promises depend on it.
 //
-// One folder an epoch, for its owner alone:
+// Each epoch has one folder, for its owner alone:
 //
-//   terms    what the epoch was made with: its rules and its documents
+//   terms    its rules and its documents
 //   tickets  the pool, sorted by bytes; a ticket's rank is its slot
 //   pool     preallocated: a header, and the slots
 //   deal     the key, and how far it has dealt; overwritten and removed when the epoch is frozen
@@ -34,12 +34,12 @@ inline constexpr size_t kClaimBytes = 16;
 // Shows that its sender was dealt a ticket. Secret until the epoch is frozen.
 using Claim = std::array<uint8_t, kClaimBytes>;
 
-// What an epoch holds itself to, of the terms that the relay signed.
+// The rules that an epoch follows, from the terms that the relay signed.
 struct EpochRules {
   EpochId epoch{};
   uint64_t min_batch = 0;               // at least 1
-  int64_t deal_until_unix_seconds = 0;  // from then on no ticket is dealt,
-  int64_t freeze_at_unix_seconds = 0;   // and from then on no report is taken; not before that
+  int64_t deal_until_unix_seconds = 0;  // no ticket is dealt from then on
+  int64_t freeze_at_unix_seconds = 0;   // no report is taken from then on; not before deal_until
   uint64_t ciphertext_bytes = 0;        // of every sealed report, at most kMaxCiphertextBytes
 
   friend bool operator==(const EpochRules&, const EpochRules&) = default;
@@ -49,7 +49,7 @@ inline constexpr uint64_t kMaxCiphertextBytes = uint64_t{1} << 17;
 struct EpochSpec {
   EpochRules rules;
   std::vector<Ticket> tickets;  // in any order; at least min_batch, at most kMaxEpochTickets
-  std::string documents;        // whatever belongs to the epoch; kept, and not looked into
+  std::string documents;        // kept with the epoch as opaque bytes
 };
 
 enum class EpochState : uint8_t {
@@ -64,7 +64,7 @@ struct Dealt {
   Claim claim{};
 };
 
-// As a device sends it, of any lengths.
+// As a device sends it: the fields may have any length.
 struct SealedReport {
   std::string ticket;
   std::string claim;
@@ -72,7 +72,7 @@ struct SealedReport {
   std::string ciphertext;
 };
 
-// As v1::SubmitOutcome.
+// The same numbers as v1::SubmitOutcome.
 enum class SubmitOutcome : uint8_t {
   kStored = 1,
   kConflict = 2,
@@ -85,7 +85,7 @@ using SubmitDone = std::function<void(absl::StatusOr<SubmitOutcome>)>;
 struct Frozen {
   bool dropped = false;
   uint64_t reports = 0;
-  Sha256Digest root{};  // over the reports as BatchHeader::root; zeros if dropped
+  Sha256Digest root{};  // over the reports, as BatchHeader::root; zeros if dropped
 
   friend bool operator==(const Frozen&, const Frozen&) = default;
 };
@@ -98,38 +98,39 @@ struct SealedColumns {
   std::string ciphertexts = {};   // ciphertext_bytes each
 };
 
-// For metrics: totals, and nothing by ticket.
+// Totals for metrics, and nothing per ticket.
 struct EpochTotals {
   uint64_t tickets = 0;
-  uint64_t dealt = 0;   // or passed over by a crash; 0 once it is frozen
-  uint64_t stored = 0;  // slots that are full
-  uint64_t lost = 0;  // of those, what could not be read any more when it was frozen by this object
+  uint64_t dealt = 0;   // or skipped by a crash; 0 once it is frozen
+  uint64_t stored = 0;  // full slots
+  uint64_t lost = 0;    // of those, unreadable when this object froze it
 };
 
-// Guarantee  Every order of the pool is equally likely to be dealt, no ticket is dealt twice, and a
-//            crash at any point changes neither: it passes over tickets. What was answered kStored
-//            is on disk. Without its claim a ticket has the same answer in every state. What is
-//            frozen is a function of which ticket got which report: of no time, order, repeat or
-//            crash. Once it is frozen, the key of the deal is gone, and the set never changes.
+// Guarantee  Every order of the pool is equally likely to be dealt, and no ticket is dealt twice; a
+//            crash at any point changes neither, but skips tickets. A report answered with kStored
+//            is on disk. Without its claim a ticket gets the same answer in every state. A frozen
+//            batch depends only on which ticket got which report: not on time, order, repeats or
+//            crashes. Once it is frozen, the deal's key is gone, and the batch never changes.
 // Errors     Create(): InvalidArgument (the spec, also a ticket twice), AlreadyExists,
 //            ResourceExhausted (disk full); it leaves nothing behind. Open(): NotFound, Unavailable
-//            (another process has it), DataLoss that names the file. Deal() and Submit() speak to
-//            devices: their messages name nothing of this machine, and health() says what failed.
-// Threads    Deal(), Submit() and what is const are safe to share; the others one at a time, beside
-//            them. The destructor answers every report first, and nobody may call meanwhile.
+//            (another process has it), DataLoss that names the file. The messages of Deal() and
+//            Submit() are for devices and reveal nothing about this machine; health() says what
+//            failed.
+// Threads    Deal(), Submit() and const calls are safe to share; the others one at a time, next to
+//            those. The destructor answers every report first; nobody may call meanwhile.
 class Epoch {
  public:
-  // `folder` is the epoch's own, and must not exist. `disk` must outlive the epoch.
+  // `folder` belongs to the epoch, and must not exist. `disk` must outlive the epoch.
   static absl::StatusOr<std::unique_ptr<Epoch>> Create(const std::string& folder, EpochSpec spec,
                                                        Disk& disk = RealDisk());
   static absl::StatusOr<std::unique_ptr<Epoch>> Open(const std::string& folder,
                                                      Disk& disk = RealDisk());
-  // The folders of epochs in `parent`, sorted. Removes what half-made and half-erased ones left; so
-  // nobody may create or erase one there meanwhile.
+  // Returns the folders of epochs in `parent`, sorted. Removes what half-made and half-erased ones
+  // left, so nobody may create or erase one there meanwhile.
   static absl::StatusOr<std::vector<std::string>> List(const std::string& parent,
                                                        Disk& disk = RealDisk());
 
-  // Removes the epoch in `folder`, which nobody may have open, whatever is left of it.
+  // Removes the epoch in `folder`, or what is left of it. Nobody may have it open.
   static absl::Status Remove(const std::string& folder, Disk& disk = RealDisk());
 
   Epoch() = default;
@@ -140,8 +141,8 @@ class Epoch {
   virtual const EpochRules& rules() const = 0;
   virtual EpochState state() const = 0;
   virtual EpochTotals totals() const = 0;
-  // For the operator. An error says which write or sync has failed: only the disk knows what is on
-  // it, so Deal() or Submit() is Unavailable until the epoch is opened again.
+  // For the operator. An error names the failed write or sync: only the disk knows what it contains
+  // then, so Deal() or Submit() is Unavailable until the epoch is opened again.
   virtual absl::Status health() const = 0;
   virtual absl::StatusOr<std::string> ReadDocuments() const = 0;
 
@@ -150,27 +151,26 @@ class Epoch {
   virtual absl::StatusOr<Dealt> Deal(absl::Time now) = 0;
 
   // `done` runs once, in this thread or in the epoch's own, and must not block. After an error the
-  // report may be sent again, as it is. ResourceExhausted: too many wait. Unavailable: a write has
+  // same report may be sent again. ResourceExhausted: too many wait. Unavailable: a write has
   // failed.
   virtual void Submit(SealedReport report, absl::Time now, SubmitDone done) = 0;
 
-  // Whether reports are taken no more: freeze_at has come, by any time that Submit() was given, or
+  // Whether no more reports are taken: freeze_at has come, by any time that Submit() was given, or
   // every slot is full. Then nothing is dealt either.
   virtual bool IsOver(absl::Time now) const = 0;
 
-  // Ends the taking of reports, makes them a batch or drops them, and erases the key of the deal.
-  // FailedPrecondition unless IsOver(now). Any other error leaves the
-  // epoch closed: open it again, and call again. Once it is frozen, the answer is the same for
-  // ever.
+  // Stops taking reports, makes them a batch or drops them, and erases the deal's key.
+  // FailedPrecondition unless IsOver(now). Any other error leaves the epoch closed: open it again,
+  // and repeat the call. Once it is frozen, the result never changes.
   virtual absl::StatusOr<Frozen> Freeze(absl::Time now) = 0;
 
-  // At most `count` of the batch's reports, from number `first` of them on; fewer at its end.
+  // Returns at most `count` of the batch's reports, from number `first` on; fewer at its end.
   // FailedPrecondition unless the epoch is frozen or delivered.
   virtual absl::StatusOr<SealedColumns> Read(uint64_t first, uint64_t count) const = 0;
   virtual absl::Status MarkDelivered() = 0;
 
-  // Removes the epoch from the disk, in any state; it answers kClosed from then on. An error leaves
-  // it to List() or to another call.
+  // Removes the epoch from the disk, in any state; it answers kClosed from then on. After an error
+  // List() or another call removes it.
   virtual absl::Status Erase() = 0;
 };
 

@@ -19,7 +19,7 @@ constexpr size_t kTermsHeadBytes =
 std::string TermsPath(const std::string& folder) { return absl::StrCat(folder, "/terms"); }
 std::string TicketsPath(const std::string& folder) { return absl::StrCat(folder, "/tickets"); }
 
-// What the file of terms begins with; the documents follow.
+// The head of the terms file; the documents follow it.
 struct TermsHead {
   EpochRules rules;
   uint64_t tickets = 0;
@@ -78,7 +78,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view head, absl:
   return file->Sync();
 }
 
-// A ticket is its bytes and nothing else, so a pool in memory is the file of tickets.
+// A ticket consists of its bytes alone, so a pool in memory has the form of the tickets file.
 static_assert(sizeof(Ticket) == kTicketBytes);
 absl::string_view BytesOf(const std::vector<Ticket>& tickets) {
   return {reinterpret_cast<const char*>(tickets.data()), tickets.size() * kTicketBytes};
@@ -122,7 +122,7 @@ absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const Epoc
 
 absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk) {
   const std::string path = TermsPath(folder);
-  COPPICE_RETURN_IF_ERROR(ReadEpochDocuments(folder, disk).status());  // found damaged at once
+  COPPICE_RETURN_IF_ERROR(ReadEpochDocuments(folder, disk).status());  // shows damage at once
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_ASSIGN_OR_RETURN(const TermsHead head, ReadHead(*file, path));
   COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,

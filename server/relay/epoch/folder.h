@@ -1,4 +1,4 @@
-// The folder of an epoch: what it was made with, and how it goes.
+// The folder of an epoch: its contents, and their removal.
 
 #ifndef COPPICE_SERVER_RELAY_EPOCH_FOLDER_H_
 #define COPPICE_SERVER_RELAY_EPOCH_FOLDER_H_
@@ -14,7 +14,7 @@
 
 namespace coppice::relay {
 
-// Beside an epoch's folder: while it is made, and while it is erased.
+// Suffixes of folders next to an epoch's: while it is made, and while it is erased.
 inline constexpr absl::string_view kUnfinishedSuffix = ".new";
 inline constexpr absl::string_view kErasedSuffix = ".gone";
 
@@ -25,7 +25,7 @@ std::string ParentOf(const std::string& folder);
 struct EpochContents {
   EpochRules rules;
   std::vector<Ticket> tickets;  // sorted
-  Sha256Digest terms{};         // of the file of terms
+  Sha256Digest terms{};         // of the terms file
 };
 
 // Writes terms and tickets into an empty folder, and syncs the files. `spec.tickets` must be
@@ -36,7 +36,7 @@ absl::StatusOr<Sha256Digest> WriteContents(const std::string& folder, const Epoc
 absl::StatusOr<EpochContents> ReadContents(const std::string& folder, Disk& disk);
 absl::StatusOr<std::string> ReadEpochDocuments(const std::string& folder, Disk& disk);
 
-// Overwrites the key of the deal, and removes the folder with all that it holds, if it is there.
+// Overwrites the deal's key, and removes the folder with its contents, if it exists.
 absl::Status RemoveContents(const std::string& folder, Disk& disk);
 
 }  // namespace coppice::relay

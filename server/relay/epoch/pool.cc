@@ -67,8 +67,8 @@ absl::StatusOr<std::unique_ptr<Pool>> Pool::Open(const std::string& path, const 
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<DiskFile> file, disk.OpenFile(path));
   COPPICE_RETURN_IF_ERROR(file->Lock());
   std::unique_ptr<Pool> pool(new Pool(path, shape, std::move(file)));
-  // A process that was killed may have written what it did not sync: nobody builds on that before
-  // it is on the disk.
+  // A process that was killed may have written without syncing: nobody may build on that before it
+  // is on the disk.
   COPPICE_RETURN_IF_ERROR(pool->Sync());
   COPPICE_RETURN_IF_ERROR(pool->ReadHeader());
   return pool;

@@ -1,5 +1,5 @@
-// The file of an epoch's sealed reports: a slot for each ticket, and what became of all of them;
-// and the thread that puts them there.
+// The file of an epoch's sealed reports: a slot for each ticket, and marks for the whole pool; and
+// the thread that writes reports into it.
 
 #ifndef COPPICE_SERVER_RELAY_EPOCH_POOL_H_
 #define COPPICE_SERVER_RELAY_EPOCH_POOL_H_
@@ -26,11 +26,11 @@ namespace coppice::relay {
 struct PoolShape {
   uint64_t slots = 0;
   uint64_t ciphertext_bytes = 0;
-  Sha256Digest terms{};  // of the file of terms, which every part of the pool is bound to
+  Sha256Digest terms{};  // of the terms file; every part of the pool is bound to it
 };
 
-// Writes an empty pool with all its space into a new file at `path`, which it syncs. Returns the
-// identity of the file.
+// Writes an empty pool with all its space into a new file at `path`, and syncs it. Returns the
+// file's identity.
 absl::StatusOr<std::string> MakePoolFile(const std::string& path, const PoolShape& shape,
                                          Disk& disk);
 
@@ -39,32 +39,31 @@ struct SlotReport {
   absl::string_view ciphertext;
 };
 
-// Guarantee  A slot or a mark that a crash tore is as if it had not been written. Each is bound to
-//            its epoch, and a slot to its ticket.
+// Guarantee  A slot or a mark that a crash tore counts as not written. Each is bound to its epoch,
+//            and a slot to its ticket.
 // Errors     Open(): NotFound, Unavailable (another process has it), DataLoss that names the file.
-//            After a write or a sync has failed, all others fail likewise: what is on the disk is
-//            known only once the file is opened again.
-// Threads    reads are safe to share, beside a write of another slot; writes one at a time.
+//            After a failed write or sync all others fail with the same error: what is on the disk
+//            is known only once the file is opened again.
+// Threads    reads are safe to share, also during a write of another slot; one write at a time.
 class Pool {
  public:
   static absl::StatusOr<std::unique_ptr<Pool>> Open(const std::string& path, const PoolShape& shape,
                                                     Disk& disk);
 
-  // Of its file, which a copy does not have.
+  // The identity of the pool's file, which no copy has.
   absl::StatusOr<std::string> Identity() const { return file_->Identity(); }
 
-  // Calls `visit` for every full slot, in the order of `tickets`, which are those of the slots from
-  // `first` on.
+  // Calls `visit` for every full slot, in order. `tickets` are those of the slots from `first` on.
   absl::Status Scan(
       uint64_t first, absl::Span<const Ticket> tickets,
       absl::FunctionRef<absl::Status(uint64_t slot, const SlotReport& report)> visit) const;
   absl::Status Write(uint64_t slot, const Ticket& ticket, const SlotReport& report);
   absl::Status Sync();
 
-  // Empty until MarkFrozen() was called once, by whichever process.
+  // Empty until some process has called MarkFrozen() once.
   const std::optional<Frozen>& frozen() const { return frozen_; }
   bool delivered() const { return delivered_; }
-  // On the disk when they return.
+  // Both marks are on the disk when these return OK.
   absl::Status MarkFrozen(const Frozen& frozen);
   absl::Status MarkDelivered();
 
@@ -76,7 +75,7 @@ class Pool {
   uint64_t SlotBytes() const;
   std::string SlotCheck(const Ticket& ticket, absl::string_view report) const;
   absl::Status WriteDurably(uint64_t offset, const std::string& bytes);
-  // Of a write or a sync: its error is every later one's.
+  // Keeps the error of a write or a sync, which every later one then returns.
   absl::Status Remember(absl::Status status);
 
   const std::string path_;
@@ -87,7 +86,7 @@ class Pool {
   absl::Status failed_;
 };
 
-// Which slots are full.
+// The set of full slots.
 class SlotSet {
  public:
   explicit SlotSet(uint64_t slots) : words_((slots + 63) / 64) {}
@@ -95,7 +94,7 @@ class SlotSet {
   bool Has(uint64_t slot) const { return (words_[slot / 64] >> slot % 64 & 1) != 0; }
   void Add(uint64_t slot);
   uint64_t size() const { return size_; }
-  // Number `index` of its slots in their order; `index` must be below size().
+  // Returns the slot with rank `index` in their order; `index` must be below size().
   uint64_t Find(uint64_t index) const;
 
  private:
@@ -103,14 +102,14 @@ class SlotSet {
   uint64_t size_ = 0;
 };
 
-// Puts sealed reports into a pool, many with one sync.
+// Writes sealed reports into a pool, many with one sync.
 //
-// Guarantee  A slot's first report stays. `done` has kStored only once the report is on the disk.
-// Errors     From Add(), which then leaves `report` and `done` alone, and for `done`, in words for
-//            devices. ResourceExhausted: more waits than kMaxQueuedBytes, or a report of the same
-//            slot does. Unavailable: a write has failed, which health() names; then for all
-//            reports, until the epoch is opened again.
-// Threads    Add() and what is const are safe to share. One thread of its own writes and answers.
+// Guarantee  A slot's first report stays. `done` gets kStored only once the report is on the disk.
+// Errors     From Add(), which then leaves `report` and `done` alone, and for `done`; the messages
+//            are for devices. ResourceExhausted: more waits than kMaxQueuedBytes, or a report of
+//            the same slot does. Unavailable: a write has failed, which health() reports; then for
+//            all reports until the epoch is opened again.
+// Threads    Add() and const calls are safe to share. Its own thread writes and answers.
 class Committer {
  public:
   static constexpr uint64_t kMaxQueuedBytes = uint64_t{1} << 26;
@@ -120,7 +119,7 @@ class Committer {
   ~Committer();
 
   absl::Status Add(uint64_t slot, SealedReport& report, SubmitDone& done);
-  // Answers what was added, and ends the thread. Nothing may be added any more.
+  // Answers what was added, and ends the thread. Nothing may be added afterwards.
   void Stop();
 
   uint64_t stored() const;
@@ -137,18 +136,18 @@ class Committer {
   void Run();
   void Commit(std::vector<Pending>& group);
   absl::Status WriteGroup(std::vector<Pending>& group);
-  // Empty if the slot is.
+  // Empty if the slot is empty.
   absl::StatusOr<std::optional<SubmitOutcome>> CompareStored(const Pending& pending) const;
 
   Pool& pool_;
   const absl::Span<const Ticket> tickets_;
-  SlotSet full_;  // the thread's own until it ends
+  SlotSet full_;  // used by the thread alone until it ends
 
   mutable Mutex mutex_;
   CondVar changed_;
   std::vector<Pending> queue_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uint64_t> waiting_slots_
-      ABSL_GUARDED_BY(mutex_);  // until it is known what came
+      ABSL_GUARDED_BY(mutex_);  // until its report is decided
   uint64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t stored_ ABSL_GUARDED_BY(mutex_);

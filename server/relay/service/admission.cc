@@ -25,7 +25,7 @@ absl::Status BadAdmission(const std::string& file, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat("--admission ", file, problem));
 }
 
-// 32 bytes that no other process has.
+// Draws 32 bytes that no other process has.
 absl::StatusOr<std::string> DrawHashKey() {
   OpenSslRandom random;
   std::string key;
@@ -67,8 +67,8 @@ std::unique_ptr<Admission> Admission::OfEverybody() {
 absl::Status Admission::Reload() {
   if (file_.empty()) return absl::OkStatus();
   {
-    // Before the reading: a change in between is seen later. Also of a bad file, so that it is
-    // complained of once.
+    // Taken before reading: a change in between is seen later. Set for a bad file too, so that it
+    // is reported once.
     const Stamp stamp = StampOf(file_);
     const MutexLock lock(mutex_);
     stamp_ = stamp;
@@ -138,7 +138,7 @@ Admission::Stamp Admission::StampOf(const std::string& file) {
 }
 
 Admission::NameHash Admission::HashOfName(absl::string_view name) const {
-  // The key has one length, so that this is a function of the two parts.
+  // The key has a fixed length, so the hash depends on both parts unambiguously.
   const Sha256Digest inner = Sha256({hash_key_, name});
   NameHash hash{};
   std::copy_n(inner.begin(), hash.size(), hash.begin());

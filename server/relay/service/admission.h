@@ -1,4 +1,4 @@
-// Whom a relay deals tickets to.
+// Decides to whom a relay deals tickets.
 
 #ifndef COPPICE_SERVER_RELAY_SERVICE_ADMISSION_H_
 #define COPPICE_SERVER_RELAY_SERVICE_ADMISSION_H_
@@ -24,43 +24,43 @@
 
 namespace coppice::relay {
 
-// What a call shows of its caller. Secret: it names a device.
+// The credentials that a call shows. Secret: they name a device.
 struct ShownCredentials {
   std::optional<std::string> token;         // the bearer token's text
   std::optional<Sha256Digest> certificate;  // SHA-256 of the client's certificate, DER
 };
 
-// Reads who may take how many tickets of each deal from a file, a line each:
+// Reads from a file who may take how many tickets of each deal, one per line:
 //
 //   NAME SHA256 [TICKETS]               of a token
 //   NAME certificate:SHA256 [TICKETS]   of a client certificate
 //
-// A name may have several lines, as while its token is replaced: its tickets are counted once. A
-// lost answer costs a ticket, so the default is kDefaultTickets. What follows # is a comment.
+// A name may have several lines, as while its token is replaced: its tickets are counted together.
+// A lost answer costs a ticket: hence kDefaultTickets. A comment starts with #.
 //
-// Guarantee  a name takes no more tickets of a deal than its line says, for as long as the process
-//            lives. How many it took is kept in memory alone, under a hash that no other process
-//            can make, and without an order: neither the disk nor this tells who came when.
-// Errors     Unauthenticated: nobody that the file names. ResourceExhausted: the name has taken its
-//            tickets.
+// Guarantee  a name takes no more tickets of a deal than its line allows, as long as the process
+//            lives. The counts are in memory only, under a hash that no other process can compute,
+//            and without an order: neither the disk nor the counts tell who came when.
+// Errors     Unauthenticated: the file does not name the caller. ResourceExhausted: the name has
+//            taken its tickets.
 // Threads    safe to share.
 class Admission {
  public:
   static constexpr uint32_t kDefaultTickets = 3;
   static constexpr uint32_t kMaxTickets = 1'000'000;
 
-  // FailedPrecondition: everybody on this machine may read the file, or change it. InvalidArgument:
-  // a line that is none, with its number. NotFound.
+  // FailedPrecondition: everybody on this machine may read or change the file. InvalidArgument
+  // names the malformed line. NotFound.
   static absl::StatusOr<std::unique_ptr<Admission>> Open(const std::string& file);
-  // Whoever asks may take as many as there are.
+  // Admits everybody, for any number of tickets.
   static std::unique_ptr<Admission> OfEverybody();
 
   // Reads the file again, and changes nothing if that fails. Errors as Open().
   absl::Status Reload();
-  // Whether the file is another one than the one that was read last.
+  // Whether the file has changed since it was last read.
   bool HasChanged() const;
 
-  // Counts one ticket of `epoch`, the deal of `study` that is open.
+  // Counts one ticket of `epoch`, the open deal of `study`.
   absl::Status Admit(absl::string_view study, const EpochId& epoch, const ShownCredentials& shown);
 
  private:
@@ -75,14 +75,14 @@ class Admission {
     Allowances certificates;
   };
   using TicketsByName = absl::flat_hash_map<NameHash, uint32_t>;
-  // Of the deal that is open, and of the one before it, whose last calls may still be answered.
+  // For the open deal, and for the previous one, whose last calls may still be answered.
   struct Taken {
     EpochId epoch{}, epoch_before{};
     TicketsByName tickets, tickets_before;
 
     TicketsByName& Of(const EpochId& deal);
   };
-  // What tells one version of a file from another.
+  // Tells versions of a file apart.
   using Stamp = std::array<int64_t, 4>;
 
   Admission(std::string file, std::string hash_key)

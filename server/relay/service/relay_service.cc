@@ -37,7 +37,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
 
 template <typename Message>
 bool Parse(const ByteBuffer& bytes, Message& message) {
-  ByteBuffer shared = bytes;  // a reference to the same slices, since reading wants one to change
+  ByteBuffer shared = bytes;  // shares the same slices; reading needs a mutable buffer
   grpc::ProtoBufferReader reader(&shared);
   return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
 }
@@ -88,7 +88,7 @@ ShownCredentials CredentialsOf(const CallbackServerContext& context) {
   return {.token = TokenOf(context), .certificate = CertificateOf(context)};
 }
 
-// Owns `bytes` until gRPC has sent them, without a copy.
+// Keeps `owner` alive, and with it `bytes`, until gRPC has sent them, without a copy.
 template <typename Owner>
 grpc::Slice SliceOf(Owner owner, absl::string_view bytes) {
   return grpc::Slice(
@@ -96,9 +96,9 @@ grpc::Slice SliceOf(Owner owner, absl::string_view bytes) {
       [](void* owned) { delete static_cast<Owner*>(owned); }, new Owner(std::move(owner)));
 }
 
-// A serialized TakeOfferResponse.
+// Returns a serialized TakeOfferResponse.
 ByteBuffer OfferAnswer(std::string envelope) {
-  std::string head(1, '\x0a');  // field 1, of a length
+  std::string head(1, '\x0a');  // field 1, length-delimited
   size_t size = envelope.size();
   for (; size >= 0x80; size >>= 7) head.push_back(static_cast<char>((size & 0x7f) | 0x80));
   head.push_back(static_cast<char>(size));
@@ -108,14 +108,14 @@ ByteBuffer OfferAnswer(std::string envelope) {
   return ByteBuffer(slices.data(), slices.size());
 }
 
-// A serialized SubmitSealedReportResponse: two bytes, whatever the outcome.
+// Returns a serialized SubmitSealedReportResponse: two bytes, whatever the outcome.
 ByteBuffer OutcomeAnswer(SubmitOutcome outcome) {
   const char bytes[] = {'\x08', static_cast<char>(outcome)};
   const grpc::Slice slice(bytes, sizeof(bytes));
   return ByteBuffer(&slice, 1);
 }
 
-// Holds what an offer takes until its device has read it.
+// Counts the memory of an offer until its device has read it.
 class OfferReactor final : public ServerUnaryReactor {
  public:
   OfferReactor(std::atomic<uint64_t>& bytes, size_t size) : bytes_(bytes), size_(size) {

@@ -16,26 +16,26 @@
 
 namespace coppice::relay {
 
-// What devices may have waiting at once. A relay that is beyond half of the reports deals no
-// tickets, so that reports of tickets that are dealt still come in.
+// Limits on what devices may have waiting. A relay beyond half of the reports deals no tickets, so
+// that reports of dealt tickets still come in.
 struct ServiceLimits {
   uint64_t pending_reports = 8192;
   uint64_t offer_bytes = uint64_t{256} << 20;  // of offers that wait to be read
 };
 
-// Since the start of the process.
+// Counted since the start of the process.
 struct ServiceTotals {
   uint64_t refused_by_admission = 0;
   uint64_t refused_by_load = 0;
 };
 
-// Guarantee  Nothing of a call is logged, stored or passed on but the request's own fields: no
-//            address, no metadata, no time. Credentials are looked at for TakeOffer alone. Answers
-//            have one length each: of all offers of a deal, and of all outcomes of reports.
+// Guarantee  Nothing about a call is logged, stored or passed on except the request's own fields:
+//            no address, no metadata, no time. Only TakeOffer looks at credentials. All offers of a
+//            deal have one length, and so have all outcomes of reports.
 // Errors     InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
 //            wait in grpc-retry-pushback-ms, under load, which depends on no request's content;
 //            else those of Relay and Admission. No error says anything about a ticket.
-// Threads    safe to share. Both that it is made of must outlive it, and it the server.
+// Threads    safe to share. Relay and Admission must outlive it, and it must outlive the server.
 class RelayService {
  public:
   RelayService(Relay& relay, Admission& admission, const ServiceLimits& limits = {});

@@ -15,14 +15,14 @@ namespace coppice::storage {
 namespace {
 
 constexpr size_t kIdBytes = 16;
-// A page of a B-tree takes keys of 2,704 bytes, their headers included.
+// A page of a B-tree fits keys of at most 2,704 bytes, including their headers.
 constexpr size_t kMaxKeyBytes = 2600;
 constexpr size_t kMaxValueBytes = 1'000'000'000;
-// Of keys and values in one statement: far below the gigabyte that a parameter may have.
+// Bytes of keys and values per statement: far below the gigabyte that a parameter may have.
 constexpr size_t kStatementBytes = size_t{16} << 20;
 
-// Fails for want of an epoch unless the caller is the owner. The lock on the owner's row makes a
-// successor wait for this transaction, and fails what comes after the successor.
+// Fails for lack of an epoch unless the caller is the owner. The lock on the owner's row makes a
+// successor wait for this transaction, and a later transaction of the former owner fails.
 constexpr char kInsertId[] =
     "INSERT INTO coppice.coppice_batches (id, epoch, applied) VALUES ($1,"
     "  (SELECT epoch FROM coppice.coppice_owner WHERE epoch = $2 FOR KEY SHARE), true)";
@@ -34,8 +34,8 @@ constexpr char kDeleteKeys[] = "DELETE FROM coppice.coppice_records WHERE key = 
 constexpr char kPut[] =
     "INSERT INTO coppice.coppice_records (key, value) SELECT * FROM unnest($1, $2)"
     "  ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-// Waits for a transaction that has inserted the same id and still runs. The update is a write, so
-// that this commit too waits for the replicas.
+// Waits for a running transaction that has inserted the same id. The update is a write, so this
+// commit also waits for the replicas.
 constexpr char kSettle[] =
     "INSERT INTO coppice.coppice_batches (id, epoch, applied) VALUES ($1,"
     "  (SELECT epoch FROM coppice.coppice_owner WHERE epoch = $2 FOR KEY SHARE), false)"
@@ -61,7 +61,7 @@ void AddDeletes(const StoreBatch& batch, std::vector<Statement>& statements) {
   statements.push_back({.sql = kDeleteKeys, .values = {QueryValue::ByteaArray(keys)}});
 }
 
-// The last put of a key alone: one statement may not write a row twice.
+// Keeps only the last put of each key: one statement may not write a row twice.
 void AddPuts(const StoreBatch& batch, std::vector<Statement>& statements) {
   std::map<absl::string_view, absl::string_view> puts;
   for (const auto& [key, value] : batch.puts()) puts[key] = value;

@@ -21,13 +21,13 @@ constexpr Oid kTextType = 25;
 constexpr Oid kByteaArrayType = 1001;
 constexpr int kMinServerVersion = 150000;
 
-// What a session needs whatever the role's defaults are. `client_min_messages` leaves warnings.
+// Every session's settings, whatever the role's defaults. `client_min_messages` keeps warnings.
 constexpr char kSessionSettings[] =
     "SET search_path = pg_catalog; SET client_min_messages = warning; "
     "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = "
     "off; "
     "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'; "
-    // So that the lock of a daemon whose machine is gone is free within a minute.
+    // Frees the lock of a daemon whose machine is gone within a minute.
     "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
 void AppendInt32(uint32_t number, std::string& bytes) {
@@ -81,12 +81,12 @@ bool IsGood(const PGresult* result) {
   }
 }
 
-// An ERROR ends a statement, and the session goes on; FATAL and PANIC end the session.
+// ERROR ends only the statement; FATAL and PANIC end the session.
 bool EndsStatementAlone(const PGresult* result) {
   return FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
 }
 
-// libpq's own words for a URI that it cannot read quote it, its password included.
+// Checks the URI here because libpq's error for a malformed URI quotes it, including its password.
 absl::Status CheckUri(const std::string& uri) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
       PQconninfoParse(uri.c_str(), nullptr), &PQconninfoFree);
@@ -105,8 +105,8 @@ absl::Status CheckUri(const std::string& uri) {
 
 using ConnectionOptions = std::vector<std::pair<const char*, std::string>>;
 
-// What comes later wins: our defaults, the URI, a limit, and that a replica never answers in the
-// primary's place. A server that is gone is noticed in 30 s, or within the limit.
+// Later entries win: our defaults, the URI, a limit, and a rule that a replica never answers in the
+// primary's place. A dead server is noticed in 30 s, or within the limit.
 ConnectionOptions OptionsFor(const std::string& uri, absl::Duration time_limit) {
   ConnectionOptions options = {{"connect_timeout", "10"},
                                {"tcp_user_timeout", "30000"},
@@ -153,7 +153,7 @@ QueryValue QueryValue::Text(absl::string_view text) {
   return {.type = kTextType, .bytes = std::string(text)};
 }
 
-// Dimensions, flags, type, length and first index, then each element after its length.
+// Encodes dimensions, flags, type, length and first index, then each element after its length.
 QueryValue QueryValue::ByteaArray(absl::Span<const absl::string_view> elements) {
   QueryValue value{.type = kByteaArrayType, .bytes = {}};
   for (const uint32_t number : {uint32_t{1}, uint32_t{0}, kByteaType,
@@ -201,7 +201,7 @@ void Connection::KeepWarning(void* self, const PGresult* notice) {
 
 bool Connection::IsAlive() {
   PGconn* const connection = connection_.get();
-  // The first call may read the server's last words, the second then meets the end.
+  // The first call may read the server's last words; the second then sees the end.
   return !silent_ && PQconsumeInput(connection) == 1 && PQconsumeInput(connection) == 1 &&
          PQstatus(connection) == CONNECTION_OK;
 }
@@ -238,7 +238,7 @@ bool Connection::AwaitUntil(std::chrono::steady_clock::time_point deadline) {
       silent_ = true;
       return false;
     }
-    if (PQconsumeInput(connection) != 1) break;  // PQgetResult() tells what is wrong
+    if (PQconsumeInput(connection) != 1) break;  // PQgetResult() reports the error
   }
   return true;
 }
@@ -248,7 +248,7 @@ bool Connection::AwaitAnswer() {
   if (time_limit_ == absl::InfiniteDuration()) {
     return !abandoned_ || AwaitUntil(std::chrono::steady_clock::time_point::max());
   }
-  // PQcancel() is no help: it waits for the server, which may stand still.
+  // PQcancel() does not help: it waits for the server, which may be frozen.
   silent_ = !AwaitUntil(After(time_limit_));
   return !silent_;
 }
@@ -259,7 +259,7 @@ absl::StatusOr<QueryResult> Connection::ReadAnswer() {
     if (!AwaitAnswer()) return NoAnswer();
     QueryResult next(PQgetResult(connection_.get()));
     if (next.get() == nullptr) break;
-    // An error may come after the rows: they are sent before the commit is done.
+    // An error may follow the rows, because they are sent before the commit is done.
     if (answer.get() == nullptr || IsGood(answer.get())) answer = std::move(next);
   }
   if (answer.get() == nullptr) return StatusOfConnection();

@@ -22,7 +22,7 @@
 
 namespace coppice::storage {
 
-// What a server answered to one statement, in binary.
+// A server's answer to one statement, in binary.
 class QueryResult {
  public:
   explicit QueryResult(PGresult* result) : result_(result, &PQclear) {}
@@ -56,7 +56,7 @@ struct Statement {
   std::vector<QueryValue> values{};
 };
 
-// How a transaction ended. Unknown: its commit may be done, or still be under way.
+// How a transaction ended. Unknown: its commit may be done or still running.
 enum class TransactionOutcome { kCommitted, kRefused, kUnknown };
 
 struct TransactionResult {
@@ -64,16 +64,16 @@ struct TransactionResult {
   absl::Status status;  // OK if and only if it is committed
 };
 
-// One session. TLS and passwords are libpq's, by the URI, the environment and PGPASSFILE.
+// One session. libpq takes TLS settings and passwords from the URI, the environment and PGPASSFILE.
 //
-// Guarantee  no message of a status holds a password, a key or a value of a record.
-// Errors     ResourceExhausted if the server's disk is full; DataLoss if it finds its files
-//            corrupt; FailedPrecondition if the role lacks a right; Unavailable for anything else.
-// Threads    for one at a time.
+// Guarantee  no status message contains a password, a key or a value of a record.
+// Errors     ResourceExhausted if the server's disk is full; DataLoss if its files are corrupt;
+//            FailedPrecondition if the role lacks a right; Unavailable for anything else.
+// Threads    one at a time.
 class Connection {
  public:
-  // A statement without an answer within `time_limit` fails, and the connection is of no more use.
-  // Connecting takes as long per host, but two seconds at least.
+  // A statement without an answer within `time_limit` fails, and the connection is then useless.
+  // Connecting takes at most the same time per host, but may take two seconds.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(
       const std::string& uri, absl::Duration time_limit = absl::InfiniteDuration());
 
@@ -83,25 +83,25 @@ class Connection {
   // Whether the session still stands, as far as the server has said.
   bool IsAlive();
 
-  // Asked about once a second while an answer does not come. Once it is true the wait ends as if
-  // the session were lost.
+  // Calls `abandoned` about once a second while an answer is outstanding. Once it returns true, the
+  // wait ends as if the session were lost.
   void AbandonWhen(std::function<bool()> abandoned) { abandoned_ = std::move(abandoned); }
 
   absl::StatusOr<QueryResult> Run(const Statement& statement);
-  // The same for a statement that writes. OK if and only if it is committed, on the synchronous
-  // replicas too; after an error it may be.
+  // Runs a statement that writes. OK if and only if it is committed, also on the synchronous
+  // replicas; after an error it may be committed.
   absl::StatusOr<QueryResult> RunAndCommit(const Statement& statement);
-  // Statements without parameters, with semicolons between them.
+  // Runs statements without parameters, separated by semicolons.
   absl::Status RunScript(const std::string& script);
-  // A command such as VACUUM. A warning is an error: it says that something was skipped.
+  // Runs a command such as VACUUM. A warning is an error: it means that something was skipped.
   absl::Status RunMaintenance(const std::string& command);
 
-  // Calls `visit` with each row as it arrives. After an error the connection is of no more use.
+  // Calls `visit` with each row as it arrives. After an error the connection is useless.
   absl::Status Stream(const Statement& statement,
                       absl::FunctionRef<absl::Status(const QueryResult& row)> visit);
 
-  // Runs the statements as one transaction that is sent in one piece. Unknown also if the server
-  // warns that it did not wait for a synchronous replica.
+  // Runs the statements as one transaction, sent in one piece. The outcome is also unknown if the
+  // server warns that it did not wait for a synchronous replica.
   TransactionResult RunTransaction(absl::Span<const Statement> statements);
 
  private:
@@ -111,10 +111,10 @@ class Connection {
   static void KeepWarning(void* self, const PGresult* notice);
 
   bool Send(const Statement& statement);
-  // Waits until PQgetResult() has an answer or an error. False: it is not to be waited for.
+  // Waits until PQgetResult() has an answer or an error. False if no answer will come.
   bool AwaitAnswer();
   bool AwaitUntil(std::chrono::steady_clock::time_point deadline);
-  // The last answer to what was sent, or the first error.
+  // Returns the last answer to what was sent, or the first error.
   absl::StatusOr<QueryResult> ReadAnswer();
   absl::Status StatusOfConnection() const;
   TransactionResult ReadPipeline(size_t statements);
@@ -123,7 +123,7 @@ class Connection {
   const absl::Duration time_limit_;
   std::function<bool()> abandoned_;
   bool silent_ = false;          // for longer than the limit, or abandoned
-  bool replica_missed_ = false;  // a warning of the kind that RunTransaction() heeds
+  bool replica_missed_ = false;  // the server gave the warning that RunTransaction() heeds
   std::string warning_;          // the last one
 };
 

@@ -16,22 +16,22 @@ namespace {
 // Another daemon that makes the tables at the same time holds the lock for a moment.
 constexpr absl::Duration kTablesWait = absl::Seconds(3);
 constexpr int kRenewalsPerLength = 5;
-// Less than what a candidate waits for, by what clocks may run apart.
+// Below the time that a candidate waits, by as much as clocks may differ.
 constexpr double kProvenShare = 0.9;
 
-// Counts on while the machine is suspended, as CLOCK_MONOTONIC does not.
+// Continues to count while the machine is suspended, unlike CLOCK_MONOTONIC.
 absl::Duration BootTime() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return absl::DurationFromTimespec(now);
 }
 
-// Renewals wait for synchronous replicas, as batches do: a primary that was paused, and whose
-// replica was promoted meanwhile, then proves nothing.
+// Renewals wait for synchronous replicas, as batches do: a primary that was paused while its
+// replica was promoted then proves nothing.
 absl::StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
                                                              absl::Duration length) {
   const absl::Duration time_limit = 0.4 * length;
-  const absl::Duration lock_limit = 0.3 * length;  // of the server: keeps the session
+  const absl::Duration lock_limit = 0.3 * length;  // the server's: keeps the session
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session, Connection::Open(uri, time_limit));
   COPPICE_RETURN_IF_ERROR(CheckDurability(*session));
   COPPICE_RETURN_IF_ERROR(session->RunScript(
@@ -121,9 +121,9 @@ void Lease::RenewUntilOver() {
   if (options_.on_lost) options_.on_lost();
 }
 
-// After a failover the database may lack the lease of another curator, taken after this one's proof
-// had ended. Unless the proof still stands, or the server is the same, a new session counts only
-// after the other's proof has ended as well.
+// After a failover the database may lack the lease that another curator took after this one's proof
+// had ended. A new session therefore counts at once only if the proof still holds or the server is
+// the same, and else only after the other curator's proof must have ended.
 absl::Status Lease::Connect() {
   session_.reset();
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session,
@@ -184,7 +184,7 @@ absl::StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::
   if (options.address.empty()) {
     return absl::InvalidArgumentError("a curator of a fleet needs an address for its peers");
   }
-  // Without a limit: making the tables may take longer than a lease.
+  // This session has no limit: making the tables may take longer than a lease.
   {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> session, Connection::Open(uri));
     COPPICE_RETURN_IF_ERROR(PrepareForFleet(*session));
@@ -218,7 +218,7 @@ absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::TryTake() {
   return taken;
 }
 
-// A candidate that waits for less than the leader's lease would lead beside it.
+// A candidate that waits for less time than the leader's lease would lead at the same time.
 absl::Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
   if (owner.address.empty() || owner.length == options_.length) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -227,21 +227,21 @@ absl::Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
                    ": give all curators of a fleet the same --lease-seconds"));
 }
 
-// The time is read after the answer: what was renewed before it is in it.
+// Reads the time after the answer, so that the answer includes every earlier renewal.
 bool LeaseCandidate::MayTake(const OwnerRow& owner) {
   const absl::Duration now = BootTime();
   if (watched_ == nullptr || watched_->epoch != owner.epoch || watched_->renewal != owner.renewal) {
     watched_ = std::make_unique<OwnerRow>(owner);
     watched_since_ = now;
   }
-  // A lease that was released may be so in this database alone, set back by a failover, while who
-  // has taken it still has a proof.
+  // After a failover a lease may look released in this database alone, while the curator that has
+  // taken it still has a proof.
   if (owner.address.empty()) return !owner.locked && now - session_since_ >= options_.length;
   return now - watched_since_ >= options_.length;
 }
 
 absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::Take(const OwnerRow& owner) {
-  // A leader that stands still in the middle of a batch has the owner's row locked.
+  // A leader that freezes in the middle of a batch has the owner's row locked.
   if (!owner.address.empty()) {
     COPPICE_RETURN_IF_ERROR(EndOtherLocks(*session_, owner.epoch, LocksToEnd::kWaitingForClient));
   }

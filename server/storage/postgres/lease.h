@@ -1,13 +1,13 @@
-// Which curator of a fleet leads (docs/postgresql.md#a-fleet).
+// Decides which curator of a fleet leads (docs/postgresql.md#a-fleet).
 //
-// A lease is a row of the database that its holder renews. A candidate takes it when it was
-// released, or when it has seen it without a renewal for one whole length of its own clock. The
-// clock is CLOCK_BOOTTIME, which stands still neither when a process is paused nor when its machine
-// is suspended; no wall clock is read.
+// A lease is a row of the database that its holder renews. A candidate takes it once it is
+// released, or once the candidate has seen no renewal for one whole length on its own clock. That
+// clock is CLOCK_BOOTTIME, which continues while a process is paused or its machine suspended; no
+// wall clock is read.
 //
 // Guarantee  at most one Lease of a database passes Check() at any moment, if the clocks of the
 //            machines run within 5 % of true time, and if the database's former primary commits
-//            nothing more once a replica was promoted. Why: docs/postgresql.md#why-one-leads.
+//            nothing more once a replica was promoted. Proof: docs/postgresql.md#why-one-leads.
 // Errors     those of Connection: Unavailable while the database does not answer.
 
 #ifndef COPPICE_SERVER_STORAGE_POSTGRES_LEASE_H_
@@ -45,9 +45,9 @@ struct Leader {
   int64_t epoch = 0;
 };
 
-// The right to use the store. A thread of its own renews it.
+// The right to use the store. Its own thread renews it.
 //
-// Threads  safe to share, but for Release(), which is called once, and the destructor.
+// Threads    safe to share, except Release(), which is called once, and the destructor.
 class Lease {
  public:
   ~Lease();  // stops renewing; does not release
@@ -56,18 +56,18 @@ class Lease {
 
   int64_t epoch() const { return epoch_; }
 
-  // OK, or Unavailable: another curator may lead by now. It compares clocks, and asks nobody. After
-  // an error it may be OK again, unless the lease is lost.
+  // OK, or Unavailable if another curator may lead by now. Compares clocks and makes no call. It
+  // may return OK again after an error, unless the lease is lost.
   absl::Status Check() const;
 
-  // Which server the lease was last renewed with, as of ReadServerIdentity().
+  // The server with which the lease was last renewed, as in ReadServerIdentity().
   std::string server() const;
 
-  // Lets another take over at once. Call it after the store is closed. FailedPrecondition if the
-  // lease was lost; after another error the others wait for its end.
+  // Lets another curator take over at once. Call it after the store is closed. FailedPrecondition
+  // if the lease was lost; after another error the others wait for the lease to end.
   absl::Status Release();
 
-  // The store cannot be used by this process any more. The lease counts as lost.
+  // Says that this process can no longer use the store. The lease then counts as lost.
   void GiveUp(absl::string_view why) const;
 
  private:
@@ -81,7 +81,7 @@ class Lease {
   void RenewUntilOver();
   Renewal Renew();
   absl::Status Connect();
-  // False if it is over.
+  // Returns false if the lease is over.
   bool SleepUntilRenewal() ABSL_LOCKS_EXCLUDED(mutex_);
   void Prove(absl::Duration sent) ABSL_LOCKS_EXCLUDED(mutex_);
   void Lose(absl::string_view why) const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -90,9 +90,9 @@ class Lease {
   const std::string uri_;
   const LeaseOptions options_;
   const int64_t epoch_;
-  // Of the renewing thread, and of Release() after it.
+  // Used by the renewing thread, and by Release() after that thread has ended.
   std::unique_ptr<Connection> session_;
-  absl::Duration settled_from_ = absl::ZeroDuration();  // from when on a proof by session_ counts
+  absl::Duration settled_from_ = absl::ZeroDuration();  // session_ proves the lease from then on
 
   mutable std::atomic<int64_t> proven_until_ = 0;  // nanoseconds of the boot-time clock
   mutable Mutex mutex_;
@@ -106,22 +106,22 @@ class Lease {
 
 // Waits for a chance to lead.
 //
-// Threads  for one at a time.
+// Threads    one at a time.
 class LeaseCandidate {
  public:
-  // Makes the tables, or brings older ones up to this version. FailedPrecondition if a daemon uses
-  // them that knows no leases, or if they are a newer version's.
+  // Makes the tables, or upgrades older ones to this version. FailedPrecondition if a daemon that
+  // knows no leases uses them, or if a newer version made them.
   static absl::StatusOr<std::unique_ptr<LeaseCandidate>> Join(const std::string& uri,
                                                               LeaseOptions options);
   ~LeaseCandidate();
 
-  // One look at the database, in a new session if need be: the lease if it could be taken, else
-  // null. Call it several times in a length, about once a second. A lease is taken after one whole
-  // length in one session at the earliest, and at once then if it is released. FailedPrecondition
-  // while the leader's lease has another length.
+  // Looks at the database once, in a new session if needed, and returns the lease if it could be
+  // taken, else null. Call it several times per length, about once a second. The earliest time to
+  // take a lease is one whole length into one session; then a released lease is taken at once.
+  // FailedPrecondition while the leader's lease has another length.
   absl::StatusOr<std::unique_ptr<Lease>> TryTake();
 
-  // As the last look found it.
+  // The leader that the last look found.
   Leader leader() const { return leader_; }
 
  private:

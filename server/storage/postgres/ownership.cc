@@ -10,9 +10,9 @@
 namespace coppice::storage {
 namespace {
 
-// "coppice" in ASCII. Locks are of one database, so each database has one store.
+// "coppice" in ASCII. Locks belong to one database, so each database has one store.
 constexpr int64_t kLock = 0x636f7070696365;
-// The sessions that hold it: pg_locks has its two halves.
+// The sessions that hold the lock: pg_locks has the two halves of its number.
 constexpr char kHolders[] =
     "FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
     "  AND classid = 6516592 AND objid = 1885954917"
@@ -29,8 +29,8 @@ absl::Status NoOwner() {
   return absl::DataLossError("coppice.coppice_owner has not one row: restore a base backup");
 }
 
-// By how much a new owner raises the epoch. Two curators may take the store over from the same one,
-// each in a history of the database that lacks the other: they must not have the same epoch.
+// Draws the amount by which a new owner raises the epoch. Two curators may take over from the same
+// one, each in a history of the database that lacks the other: their epochs must differ.
 absl::StatusOr<int64_t> DrawEpochStep() {
   COPPICE_ASSIGN_OR_RETURN(const std::string bytes, NewBatchId());
   uint32_t drawn = 0;
@@ -45,7 +45,7 @@ absl::Status UsedByFleet(absl::string_view leader) {
                    "first (docs/postgresql.md#a-fleet)"));
 }
 
-// Whether an UPDATE of the owner found its row.
+// Returns whether an UPDATE of the owner found its row.
 absl::StatusOr<bool> UpdateOwner(Connection& connection, const char* sql, int64_t epoch) {
   COPPICE_ASSIGN_OR_RETURN(
       const QueryResult updated,
@@ -182,7 +182,7 @@ absl::StatusOr<bool> RenewLease(Connection& connection, int64_t epoch) {
 }
 
 absl::StatusOr<bool> ReleaseLease(Connection& connection, int64_t epoch) {
-  // If a failover loses it, the others wait for the lease to end: no replica is worth waiting for.
+  // The commit need not wait for replicas: if a failover loses it, the others wait for the lease.
   COPPICE_RETURN_IF_ERROR(connection.RunScript("SET synchronous_commit = local"));
   return UpdateOwner(connection,
                      "UPDATE coppice.coppice_owner SET address = '', renewal = renewal + 1"

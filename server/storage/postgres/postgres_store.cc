@@ -41,8 +41,8 @@ constexpr char kScanFrom[] =
 constexpr char kScanRange[] =
     "SELECT key, value FROM coppice.coppice_records WHERE key >= $1 AND key < $2 ORDER BY key";
 
-// A former primary may stand still without a word, and its sessions with it. Once the lease is
-// renewed with another server, nothing that `connection` waits for comes.
+// A former primary may freeze silently, and its sessions with it. Once the lease is renewed with
+// another server, `connection` stops waiting for an answer.
 void FollowLease(Connection& connection, const Lease* lease, const std::string& server) {
   if (lease == nullptr) return;
   connection.AbandonWhen([lease, server, before = lease->server()] {
@@ -51,7 +51,7 @@ void FollowLease(Connection& connection, const Lease* lease, const std::string& 
   });
 }
 
-// Sessions that read.
+// The sessions for reading.
 class ReaderPool {
  public:
   struct Reader {
@@ -59,7 +59,7 @@ class ReaderPool {
     uint64_t generation = 0;
   };
 
-  // With the server of that identity alone, until another is named; with any if it is empty.
+  // Connects only to the server of that identity until Renew() names another; empty: to any.
   ReaderPool(std::string uri, std::string server, const Lease* lease)
       : uri_(std::move(uri)), lease_(lease), server_(std::move(server)) {}
 
@@ -85,7 +85,7 @@ class ReaderPool {
     }
     return absl::UnavailableError("PostgreSQL: this is not the server that batches go to");
   }
-  // Takes back one that has read its answer to the end. Unavailable if what it read may be old.
+  // Takes back a reader that read its whole answer. Unavailable if the answer may be outdated.
   absl::Status Return(Reader reader) {
     const MutexLock lock(mutex_);
     if (reader.generation != generation_) {
@@ -94,7 +94,7 @@ class ReaderPool {
     if (idle_.size() < kIdleReaders) idle_.push_back(std::move(reader));
     return absl::OkStatus();
   }
-  // The session that writes is a new one: those that read may be with a former primary.
+  // Called when the writing session is new: sessions that read may still be with a former primary.
   void Renew(std::string server) {
     const MutexLock lock(mutex_);
     ++generation_;
@@ -121,7 +121,7 @@ absl::StatusOr<std::optional<std::string>> GetFrom(ReaderPool& readers, absl::st
   return std::string(found.Bytes(0, 0));
 }
 
-// One statement, and so one snapshot.
+// Uses one statement, and therefore one snapshot.
 absl::Status ScanIn(
     ReaderPool& readers, absl::string_view prefix,
     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit) {
@@ -134,8 +134,8 @@ absl::Status ScanIn(
   return readers.Return(std::move(reader));
 }
 
-// A single daemon waits for the lock; whoever leads a fleet ends the session of a former leader,
-// whose machine may be gone or stand still.
+// A single daemon waits for the lock; the leader of a fleet ends the session of a former leader,
+// whose machine may be gone or frozen.
 absl::Status LockForOwner(Connection& connection, int64_t epoch, const Lease* lease) {
   if (lease != nullptr) COPPICE_RETURN_IF_ERROR(EndOtherLocks(connection, epoch, LocksToEnd::kAll));
   return LockDatabase(connection, kLockWait);
@@ -143,7 +143,7 @@ absl::Status LockForOwner(Connection& connection, int64_t epoch, const Lease* le
 
 class PostgresStore final : public Store {
  public:
-  // `writer` is with `server` and has the lock. Without a `lease` for a single daemon.
+  // `writer` is connected to `server` and holds the lock. A single daemon has no `lease`.
   PostgresStore(std::string uri, std::unique_ptr<Connection> writer, std::string server,
                 int64_t epoch, const Lease* lease, absl::Duration patience)
       : uri_(std::move(uri)),
@@ -156,7 +156,7 @@ class PostgresStore final : public Store {
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     COPPICE_RETURN_IF_ERROR(CheckUsable());
     COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> value, GetFrom(readers_, key));
-    COPPICE_RETURN_IF_ERROR(CheckLease());  // when it was read another may have led
+    COPPICE_RETURN_IF_ERROR(CheckLease());  // another curator may have led when it was read
     return value;
   }
 
@@ -172,7 +172,7 @@ class PostgresStore final : public Store {
     COPPICE_RETURN_IF_ERROR(CheckBatch(batch));
     const MutexLock writing(write_mutex_);
     COPPICE_RETURN_IF_ERROR(BecomeUsable());
-    // That the server has ended a session shows only when it is used.
+    // The end of a session shows only when it is used, so the batch gets a second try.
     for (int i = 0; i < 2; ++i) {
       COPPICE_ASSIGN_OR_RETURN(const bool applied, TryApply(batch));
       if (applied) return absl::OkStatus();
@@ -180,8 +180,8 @@ class PostgresStore final : public Store {
     return absl::UnavailableError("PostgreSQL ended the session of a batch, and of a second try");
   }
 
-  // To be called first. What a server has lost while no daemon had a batch to look for, nobody can
-  // tell: the mark is a batch, so that a failover that loses it is seen.
+  // Must be called first. Marks that a server may have lost batches while no daemon had one to look
+  // for. The mark is a batch, so that a failover that loses it is noticed.
   absl::Status MarkFailover() {
     COPPICE_ASSIGN_OR_RETURN(const Histories histories, ReadHistoriesNow());
     if (histories.vouched == histories.current) return absl::OkStatus();
@@ -199,7 +199,7 @@ class PostgresStore final : public Store {
     return VouchForHistory(*writer_, epoch_);
   }
 
-  // A prefix alone cannot be taken out of a table's files.
+  // PostgreSQL cannot purge a prefix alone, so this vacuums the whole table.
   absl::Status Purge(absl::string_view prefix) override {
     if (!EndOfPrefix(std::string(prefix)).has_value()) {
       return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
@@ -216,7 +216,7 @@ class PostgresStore final : public Store {
   }
 
  private:
-  // The error of a store that cannot be used, or not yet.
+  // Returns the error of a store that cannot be used, or not yet.
   absl::Status CheckUsable() const {
     COPPICE_RETURN_IF_ERROR(CheckLease());
     return CheckState();
@@ -240,7 +240,7 @@ class PostgresStore final : public Store {
     return histories;
   }
 
-  // Settles what is unresolved and sees to a session that holds the lock.
+  // Resolves the unresolved batch, and ensures a session that holds the lock.
   absl::Status BecomeUsable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_RETURN_IF_ERROR(CheckLease());
     if (!unresolved_.has_value()) COPPICE_RETURN_IF_ERROR(CheckState());
@@ -262,7 +262,7 @@ class PostgresStore final : public Store {
   absl::Status Reconnect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(uri_));
     COPPICE_RETURN_IF_ERROR(CheckDurability(*connection));
-    // Before the lock, which the successor in a fleet keeps.
+    // Checked before the lock, which the successor in a fleet keeps.
     absl::Status ours = lease_ == nullptr ? absl::OkStatus() : CheckOwnership(*connection, epoch_);
     if (ours.ok()) {
       COPPICE_RETURN_IF_ERROR(LockForOwner(*connection, epoch_, lease_));
@@ -271,7 +271,7 @@ class PostgresStore final : public Store {
     if (absl::IsFailedPrecondition(ours)) return GiveUp(ours);
     COPPICE_RETURN_IF_ERROR(ours);
     COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*connection));
-    // The epoch and the last batch are there, and so is all that came before them.
+    // The epoch and the last batch are there, so everything before them is too.
     if (HistoryOf(server) != history_) {
       COPPICE_RETURN_IF_ERROR(VouchForHistory(*connection, epoch_));
       history_ = HistoryOf(server);
@@ -282,7 +282,7 @@ class PostgresStore final : public Store {
     return absl::OkStatus();
   }
 
-  // False if the session was lost, and the batch is not in the database and never will be.
+  // Returns false if the session was lost and the batch is not, and never will be, in the database.
   absl::StatusOr<bool> TryApply(const StoreBatch& batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, NewBatchId());
@@ -293,20 +293,20 @@ class PostgresStore final : public Store {
       if (!applied) return false;
     }
     last_id_ = id;
-    // A failure costs room alone, and shows in the next batch if it is the session's.
+    // A failure only costs space; one of the session shows in the next batch.
     if (batches_++ % kBatchesBetweenPrunes == 0)
       PruneBatches(*writer_, last_id_, epoch_).IgnoreError();
     return true;
   }
 
-  // The session stands, so the transaction is undone. It may have failed for want of the epoch.
+  // The session stands, so the transaction was undone. It may have failed for lack of the epoch.
   absl::Status WhyRefused(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     const absl::Status ours = CheckOwnership(*writer_, epoch_);
     return absl::IsFailedPrecondition(ours) ? GiveUp(ours) : status;
   }
 
-  // Another daemon has taken over, which may have pruned what is unresolved; or the database went
-  // back in time; or it is ahead of what this daemon knows.
+  // Called if another daemon has taken over, which may have pruned the unresolved id; if the
+  // database went back in time; or if it is ahead of what this daemon knows.
   absl::Status GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     writer_.reset();
     unresolved_.reset();
@@ -314,7 +314,7 @@ class PostgresStore final : public Store {
     return SetState(why);
   }
 
-  // Finds out whether the batch `id` is in the database. If so it is applied.
+  // Finds out whether the batch `id` is in the database, that is, applied.
   absl::StatusOr<bool> Resolve(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     const absl::Time deadline = absl::Now() + patience_;
     absl::Status last;
@@ -324,7 +324,7 @@ class PostgresStore final : public Store {
       if (applied.ok()) return applied;
       last = applied.status();
       if (!CheckState().ok()) break;  // a successor has the store
-      if (!CheckLease().ok()) break;  // whoever waits should ask who leads
+      if (!CheckLease().ok()) break;  // the caller should ask who leads
       absl::SleepFor(pause);
     }
     writer_.reset();
@@ -335,7 +335,7 @@ class PostgresStore final : public Store {
     return SetState(unknown);
   }
 
-  // In a new session: the old one may be what is lost.
+  // Uses a new session: the old one may be the cause.
   absl::StatusOr<bool> SettleAnew(const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     writer_.reset();
@@ -351,16 +351,16 @@ class PostgresStore final : public Store {
   Mutex write_mutex_;  // held through each batch; taken before state_mutex_
   // Holds the database's lock. Null after it was lost.
   std::unique_ptr<Connection> writer_ ABSL_GUARDED_BY(write_mutex_);
-  std::string last_id_ ABSL_GUARDED_BY(write_mutex_);  // of the last batch that was applied
-  std::string history_ ABSL_GUARDED_BY(write_mutex_);  // that this daemon has vouched for
+  std::string last_id_ ABSL_GUARDED_BY(write_mutex_);  // of the last applied batch
+  std::string history_ ABSL_GUARDED_BY(write_mutex_);  // the one that this daemon has vouched for
   std::optional<std::string> unresolved_ ABSL_GUARDED_BY(write_mutex_);
   uint64_t batches_ ABSL_GUARDED_BY(write_mutex_) = 0;
   mutable Mutex state_mutex_;
   absl::Status state_ ABSL_GUARDED_BY(state_mutex_);
 };
 
-// Reads what is there. Holds the lock, so that no daemon changes it meanwhile. A curator of a fleet
-// may end that: what is read then is an error.
+// Reads the store while holding the lock, so that no daemon changes it meanwhile. A curator of a
+// fleet may end that session: reads then return an error.
 class ReadOnlyPostgresStore final : public Store {
  public:
   ReadOnlyPostgresStore(const std::string& uri, std::unique_ptr<Connection> lock)

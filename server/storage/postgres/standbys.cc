@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kStandbyLimit = absl::Seconds(5);
 
-// Who is no member of pg_read_all_stats sees that a replica is connected, and not which.
+// A role outside pg_read_all_stats sees that a replica is connected, but not which.
 constexpr char kStandbys[] =
     "SELECT current_setting('synchronous_standby_names') <> '',"
     "  count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')),"
@@ -31,7 +31,7 @@ absl::Status CheckStandbys(Connection& connection) {
       "or see to its connection (docs/postgresql.md#replicas)");
 }
 
-// Keeps a session between two looks.
+// Keeps a session between two checks.
 class StandbyLook {
  public:
   explicit StandbyLook(std::string uri) : uri_(std::move(uri)) {}

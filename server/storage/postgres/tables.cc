@@ -9,8 +9,8 @@
 namespace coppice::storage {
 namespace {
 
-// The step at index i leads from version i to i + 1. EXTERNAL keeps values as they are: nearly all
-// are noise or sealed, and do not compress.
+// The step at index i leads from version i to i + 1. EXTERNAL stores values uncompressed: nearly
+// all are noise or sealed and do not compress.
 constexpr const char* kMigrations[] = {
     "CREATE TABLE coppice.coppice_records (key bytea PRIMARY KEY, value bytea NOT NULL)"
     "  WITH (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05);"
@@ -21,8 +21,8 @@ constexpr const char* kMigrations[] = {
     "INSERT INTO coppice.coppice_owner VALUES (0);"
     "CREATE TABLE coppice.coppice_schema (version bigint NOT NULL);"
     "INSERT INTO coppice.coppice_schema VALUES (0);",
-    // The epoch as a key: renewing a lease, which leaves it as it is, and batches, which lock the
-    // row FOR KEY SHARE, do not wait for each other; taking the store and batches do.
+    // The epoch is a key: renewing a lease leaves it unchanged, and batches lock the row FOR KEY
+    // SHARE, so the two do not wait for each other; taking the store and batches do.
     "ALTER TABLE coppice.coppice_owner ADD COLUMN address text NOT NULL DEFAULT '',"
     "  ADD COLUMN renewal bigint NOT NULL DEFAULT 0,"
     "  ADD COLUMN lease_milliseconds bigint NOT NULL DEFAULT 0,"
@@ -39,7 +39,7 @@ absl::StatusOr<bool> AskWhether(Connection& connection, const char* question) {
   return answer.Bool(0, 0);
 }
 
-// 0 if there are no tables.
+// Returns 0 if there are no tables.
 absl::StatusOr<int64_t> ReadVersion(Connection& connection) {
   COPPICE_ASSIGN_OR_RETURN(
       const bool there,

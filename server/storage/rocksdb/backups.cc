@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names the backup's folder, whatever could not be read or written.
+// The message names the backup's folder, whatever could not be read or written.
 absl::Status ToBackupStatus(const rocksdb::Status& status, const std::string& folder) {
   if (status.ok()) return absl::OkStatus();
   if (status.IsIncomplete()) return absl::CancelledError("the backup was stopped");
@@ -105,7 +105,7 @@ absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& opt
 
   uint64_t bytes = 0;
   rocksdb::CreateBackupOptions create;
-  create.flush_before_backup = true;  // files that the next backup shares, instead of the log
+  create.flush_before_backup = true;  // the next backup can share files, but not the log
   create.progress_callback = [&] {
     bytes += engine_options.callback_trigger_interval_size;
     if (options.progress && !options.progress(bytes)) engine->StopBackup();

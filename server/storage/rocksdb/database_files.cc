@@ -62,7 +62,7 @@ std::string StoreFolder(const std::string& data_dir) {
 
 absl::Status MakeFolder(const fs::path& folder) {
   std::error_code error;
-  // Made with its mode: somebody could open it before a chmod.
+  // The folder gets its mode when it is made: before a chmod somebody could open it.
   if (mkdir(folder.c_str(), S_IRWXU) == 0 || fs::is_directory(folder, error)) {
     return absl::OkStatus();
   }
@@ -159,7 +159,7 @@ absl::Status SwapIn(const std::string& made, const std::string& database) {
   for (const fs::path& file : files) COPPICE_RETURN_IF_ERROR(Sync(file.string(), O_RDONLY));
   COPPICE_RETURN_IF_ERROR(Sync(made, O_RDONLY | O_DIRECTORY));
   std::error_code error;
-  // An empty folder, as a daemon leaves that failed at its first start, can be replaced.
+  // A daemon that failed at its first start leaves an empty folder, which can be replaced.
   const bool replaces = fs::exists(database, error) && !fs::is_empty(database, error);
   const unsigned flags = replaces ? RENAME_EXCHANGE : 0;
   if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, database.c_str(), flags) != 0) {

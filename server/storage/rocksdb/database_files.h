@@ -1,9 +1,9 @@
-// The files of a store, checked and salvaged while no process uses it.
+// Checks and salvages the files of a store while no process uses it.
 //
-// Every block of a table has a checksum of RocksDB's; the log and the manifest are checked when the
+// Every block of a table has RocksDB's checksum; the log and the manifest are checked when the
 // store is opened.
 //
-// Errors  FailedPrecondition if another process uses the folder. NotFound if it holds no store.
+// Errors     FailedPrecondition if another process uses the folder. NotFound if it holds no store.
 
 #ifndef COPPICE_SERVER_STORAGE_ROCKSDB_DATABASE_FILES_H_
 #define COPPICE_SERVER_STORAGE_ROCKSDB_DATABASE_FILES_H_
@@ -19,17 +19,17 @@
 
 namespace coppice::storage {
 
-// The database's folder in a data directory.
+// Returns the database's folder in a data directory.
 std::string StoreFolder(const std::string& data_dir);
-// Makes a folder for its owner alone. One that is there stays as it is: for folders whose private
-// parts are folders of their own.
+// Makes a folder for its owner alone. An existing folder stays as it is: use this for folders whose
+// private parts have their own folders.
 absl::Status MakeFolder(const std::filesystem::path& folder);
-// FailedPrecondition if other users than the owner and the group that the owner gave it to may
-// enter `folder`, list it or change it, or if it is another user's. OK if it is not there.
+// FailedPrecondition if users other than the owner and the owner's chosen group may enter, list or
+// change `folder`, or if it belongs to another user. OK if it does not exist.
 absl::Status CheckPrivateFolder(const std::filesystem::path& folder);
-// Both: what every folder is opened with that private rows or keys lie in.
+// Does both, for every folder that will contain private rows or keys.
 absl::Status MakePrivateFolder(const std::filesystem::path& folder);
-// Whether `folder` has held a store, also one that has lost files.
+// Whether `folder` holds a store, even one that has lost files.
 absl::StatusOr<bool> HoldsStore(const std::filesystem::path& folder);
 
 struct FileProblem {
@@ -37,29 +37,29 @@ struct FileProblem {
   std::string what;
 };
 
-// Reads every table in `database`, a RocksDB folder, and every log. Changes nothing. `progress` is
-// told the name of each file before it is read.
+// Reads every table and every log in `database`, a RocksDB folder. Changes nothing. Calls
+// `progress` with the name of each file before it is read.
 absl::StatusOr<std::vector<FileProblem>> CheckFiles(
     const std::string& database, const std::function<void(const std::string& file)>& progress);
 
-// DataLoss if a block of the table lacks its checksum. OK if there is no such file.
+// DataLoss if a block of the table fails its checksum. OK if there is no such file.
 absl::Status CheckTable(const std::string& file);
 
-// What is wrong with a log of these bytes, empty if nothing is: a record does not have its
-// checksum, or one is cut short though sound bytes follow. RocksDB cannot tell the second: it
-// forgets a record that is longer than what is left of the file, with all that follows. In its
-// strictest mode it refuses logs that a crash cut short (docs/storage.md#check).
+// Returns what is wrong with the bytes of a log; empty if nothing is. It finds a record that fails
+// its checksum, and a record that is cut short though sound bytes follow. RocksDB misses the
+// second: it drops a record longer than the rest of the file, with all that follows. Its strictest
+// mode refuses logs that a crash cut short (docs/storage.md#check).
 std::string DamageOfLog(absl::string_view bytes);
 
-// Makes the database in `database` one that opens, of what can still be read; the rest is lost.
-// What was deleted or replaced may be there again. Make a copy first.
+// Makes the database in `database` openable with what can still be read; the rest is lost. Deleted
+// or replaced values may reappear. Make a copy first.
 absl::Status SalvageFiles(const std::string& database);
 
-// Copies the files of `database` to the folder `copy`, which is not there yet, and syncs them.
+// Copies the files of `database` to the new folder `copy`, and syncs them.
 absl::Status CopyFiles(const std::string& database, const std::string& copy);
 
-// Puts the folder `made` in the place of `database`, in one step that a crash leaves done or
-// undone. What was there before, if anything, is then in the place of `made`.
+// Exchanges the folders `made` and `database` in one step, which a crash leaves done or undone. The
+// former contents of `database`, if any, are then in `made`.
 absl::Status SwapIn(const std::string& made, const std::string& database);
 
 }  // namespace coppice::storage

@@ -1,9 +1,9 @@
 // Reads RocksDB's write-ahead log, to tell a damaged log from one that a crash cut short.
 //
-// A log has blocks of 32 KiB, with records of CRC-32C (masked, of type and payload), length (two
-// bytes), type and payload, all little-endian. A record does not cross a block. Zeros fill up.
+// A log has blocks of 32 KiB. A record has CRC-32C (masked, of type and payload), length (two
+// bytes), type and payload, all little-endian, and crosses no block. Zeros fill the rest.
 //
-// Source  https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format
+// Source     https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kBlock = 32768;
 constexpr size_t kHeader = 7;
-constexpr uint8_t kLastType = 4;  // full, first, middle, last; others are of logs that are not ours
+constexpr uint8_t kLastType = 4;  // full, first, middle, last; ours have no other types
 
 constexpr std::array<uint32_t, 256> MakeTable() {
   std::array<uint32_t, 256> table{};
@@ -49,7 +49,7 @@ size_t LengthAt(absl::string_view block, size_t at) {
   return ByteAt(block, at + 4) | ByteAt(block, at + 5) << 8;
 }
 
-// Whether a record of `length` bytes at `at` has its checksum.
+// Whether a record of `length` bytes at `at` matches its checksum.
 bool IsSound(absl::string_view block, size_t at, size_t length) {
   const uint32_t stored = ByteAt(block, at) | ByteAt(block, at + 1) << 8 |
                           ByteAt(block, at + 2) << 16 | ByteAt(block, at + 3) << 24;
@@ -60,8 +60,8 @@ bool IsZero(absl::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
 }
 
-// Whether a sound record begins anywhere in `block` from `at` on, or the one at `at` is sound with
-// the length that would reach the end.
+// Whether a sound record begins anywhere in `block` after `at`, or the record at `at` is sound if
+// its length reaches to the end.
 bool SoundFollows(absl::string_view block, size_t at) {
   if (block.size() - at > kHeader && IsSound(block, at, block.size() - at - kHeader)) return true;
   for (size_t next = at + 1; next + kHeader <= block.size(); ++next) {
@@ -73,7 +73,7 @@ bool SoundFollows(absl::string_view block, size_t at) {
   return false;
 }
 
-// What is wrong with the records in one block; `is_last` if the file ends in or with it.
+// Returns what is wrong with the records in a block; `is_last` if the file ends in or with it.
 std::string DamageOfBlock(absl::string_view block, size_t offset, bool is_last) {
   size_t at = 0;
   while (at + kHeader <= block.size()) {
@@ -82,7 +82,7 @@ std::string DamageOfBlock(absl::string_view block, size_t offset, bool is_last) 
       return absl::StrCat("the record at byte ", offset + at, " ", what);
     };
     if (at + kHeader + length > block.size()) {
-      if (is_last && !SoundFollows(block, at)) return "";  // torn: it was never acknowledged
+      if (is_last && !SoundFollows(block, at)) return "";  // a torn record was never acknowledged
       return here("is longer than what is left, and not the last");
     }
     if (ByteAt(block, at + 6) == 0 && length == 0) {

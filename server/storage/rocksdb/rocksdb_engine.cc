@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kWriteBuffer = kReservedSpace / 2;
 
-// Besides its subcodes RocksDB has the operating system's text, where it wraps one error in
+// Apart from its subcodes RocksDB keeps the operating system's text where it wraps one error in
 // another.
 bool IsFullDisk(const rocksdb::Status& status) {
   return status.subcode() == rocksdb::Status::kNoSpace ||
@@ -32,8 +32,8 @@ absl::Status InUse(const std::string& folder) {
       absl::StrCat("another process uses ", folder, ": stop it, or choose another data directory"));
 }
 
-// RocksDB's own log of what it does. It goes nowhere: errors come back as statuses, and Debian's
-// build ends the process when this log meets a full disk.
+// Discards RocksDB's own log of its work: errors come back as statuses, and Debian's build ends the
+// process when this log meets a full disk.
 class SilentLogger final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -45,15 +45,15 @@ class SilentLogger final : public rocksdb::Logger {
 rocksdb::Options EngineOptions(rocksdb::Env* env) {
   rocksdb::Options options;
   options.env = env;
-  // A torn last record is what a crash leaves, and was never acknowledged. Damage anywhere else in
-  // the log is reported: other modes would drop acknowledged batches without a word.
+  // A crash leaves a torn last record, which was never acknowledged. Damage anywhere else in the
+  // log is reported: other modes would drop acknowledged batches silently.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.write_buffer_size = kWriteBuffer;
   options.max_write_buffer_number = 2;
   options.max_open_files = 256;
   options.max_background_jobs = 2;
   options.info_log = std::make_shared<SilentLogger>();
-  // Nearly all values are noise or small already, and do not compress.
+  // Nearly all values are noise or already small, and do not compress.
   options.compression = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
   table.cache_index_and_filter_blocks = true;
@@ -79,7 +79,7 @@ absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder) 
 }
 
 absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder) {
-  // The lock has no code of its own; its file name is in the message.
+  // The lock has no error code of its own; the message contains its file name.
   if (status.IsIOError() && absl::StrContains(status.ToString(), folder + "/LOCK")) {
     return InUse(folder);
   }

@@ -1,4 +1,4 @@
-// RocksDB's options here, and its statuses as ours. For the files of this folder only.
+// Our options for RocksDB, and its statuses as ours. For the files of this folder only.
 
 #ifndef COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
 #define COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
@@ -29,16 +29,16 @@ inline absl::string_view ToView(const rocksdb::Slice& slice) {
 
 rocksdb::Options EngineOptions(rocksdb::Env* env = rocksdb::Env::Default());
 
-// ResourceExhausted, DataLoss or Unavailable, naming the folder.
+// Returns ResourceExhausted, DataLoss or Unavailable, naming the folder.
 absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder);
-// FailedPrecondition too: another process has it.
+// Also returns FailedPrecondition: another process has the folder open.
 absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder);
 absl::Status FullDisk(const std::string& folder);
 
-// Keeps every other process from opening the database in a folder for as long as it lives.
+// Keeps every other process from opening the database in a folder while this lives.
 class FolderLock {
  public:
-  // FailedPrecondition if another process has it open. A folder without a lock file has none.
+  // FailedPrecondition if another process has it open. A folder without a lock file is not locked.
   static absl::StatusOr<FolderLock> Take(const std::string& folder);
 
   FolderLock(FolderLock&& other) noexcept;

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr int kListTries = 20;
 
-// The sequence number of the first change of a batch that was written: its first eight bytes.
+// Returns the sequence number of a written batch's first change: its first eight bytes.
 uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
   const std::string& bytes = batch.Data();
   uint64_t sequence = 0;
@@ -39,12 +39,12 @@ uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
   return sequence;
 }
 
-// Knows how far the log was acknowledged. When the log is read again after a failed write, it
-// passes over what comes later: a write whose sync failed may stand there whole, and its caller was
-// told that it failed.
+// Knows up to which change the log was acknowledged. Reading the log again after a failed write
+// skips later changes: a write whose sync failed may be complete there, though its caller was told
+// that it failed.
 class AcknowledgedLogFilter final : public rocksdb::WalFilter {
  public:
-  // Before the caller lets go of the database, so before anybody can open it again.
+  // Must be called before the caller releases the database, so before anybody can reopen it.
   void Add(const rocksdb::WriteBatch& batch) {
     if (batch.Count() > 0) Add(SequenceOf(batch) + batch.Count() - 1);
   }
@@ -66,7 +66,7 @@ class AcknowledgedLogFilter final : public rocksdb::WalFilter {
   std::atomic<uint64_t> last_{0};
 };
 
-// `filter`, which must outlive the database, chooses what of the log is read; null for all of it.
+// `filter`, which must outlive the database, selects which log records are read; null reads all.
 absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create,
                                       rocksdb::WalFilter* filter) {
   rocksdb::Options options = EngineOptions(env);
@@ -138,11 +138,10 @@ class RocksDbStore final : public Store {
     const rocksdb::Slice first = ToSlice(prefix);
     const rocksdb::Slice last = ToSlice(*end);
     COPPICE_RETURN_IF_ERROR(ToStatus(db->CompactRange(all, &first, &last), folder_));
-    // Work of RocksDB's own threads may hold on to old files, or be about to remove them: it ends
-    // first.
+    // RocksDB's own threads may hold old files, or be about to remove them, so this waits for them.
     COPPICE_RETURN_IF_ERROR(ToStatus(db->PauseBackgroundWork(), folder_));
     COPPICE_RETURN_IF_ERROR(ToStatus(db->ContinueBackgroundWork(), folder_));
-    // Removes the files that this made superfluous now rather than later.
+    // Removes the files that this made obsolete now rather than later.
     return ToStatus(db->EnableFileDeletions(/*force=*/true), folder_);
   }
 
@@ -158,7 +157,7 @@ class RocksDbStore final : public Store {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     BackupOptions ours = options;
     ours.progress = [&](uint64_t bytes) {
-      // A failed write, and every writer after it, waits for this copy of the handle to go.
+      // A failed write, and every later writer, waits until this copy of the handle is gone.
       const bool current = IsCurrent(db);
       return current && (!options.progress || options.progress(bytes));
     };
@@ -166,8 +165,8 @@ class RocksDbStore final : public Store {
   }
 
   absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) const override {
-    // The list fails if a backup is removed between being found and being read: one that is being
-    // made removes old ones. Waiting for that one would take as long as its disk.
+    // The list fails if a backup is removed between being found and being read: making a backup
+    // removes old ones. Waiting for that backup instead would take as long as its disk.
     absl::StatusOr<std::vector<StoreBackup>> backups = storage::ListBackups(folder);
     for (int i = 0; i < kListTries && absl::IsUnavailable(backups.status()); ++i) {
       absl::SleepFor(absl::Milliseconds(10));
@@ -178,20 +177,20 @@ class RocksDbStore final : public Store {
   }
 
  private:
-  // The open database; opens it again if a failed write has closed it.
+  // Returns the open database; reopens it if a failed write has closed it.
   absl::StatusOr<Database> Acquire() const {
     const MutexLock lock(mutex_);
     if (db_ != nullptr) return db_;
     absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false, &acknowledged_);
-    if (absl::IsFailedPrecondition(opened.status())) {  // Another thread still holds the old one.
+    if (absl::IsFailedPrecondition(opened.status())) {  // another thread still holds the old one
       return absl::UnavailableError(absl::StrCat("the store in ", folder_, " is being reopened"));
     }
     if (opened.ok()) db_ = *opened;
     return opened;
   }
 
-  // A failed write leaves the end of the log undefined, and RocksDB takes no more. Opening again
-  // reads the log as far as it was acknowledged.
+  // A failed write leaves the end of the log undefined, and RocksDB accepts no more writes.
+  // Reopening reads the log as far as it was acknowledged.
   void Close(const Database& failed) {
     const MutexLock lock(mutex_);
     if (db_ == failed) db_.reset();
@@ -233,7 +232,7 @@ class RocksDbStore final : public Store {
   const std::string folder_;
 };
 
-// Reads what is there, and changes nothing. Holds the lock, so that no daemon changes it meanwhile.
+// Reads without changing anything. Holds the lock, so that no daemon changes the store meanwhile.
 class ReadOnlyStore final : public Store {
  public:
   ReadOnlyStore(Database db, std::string folder, FolderLock lock)
@@ -274,7 +273,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
   COPPICE_RETURN_IF_ERROR(MakeFolder(path));
   const std::string folder = StoreFolder(path);
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(folder));
-  // RocksDB would take a store that lost its CURRENT file for a new one, and remove what is left.
+  // RocksDB would take a store without its CURRENT file for a new one, and remove what is left.
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(folder));
   if (holds_store) COPPICE_RETURN_IF_ERROR(CheckCurrent(folder));
   COPPICE_ASSIGN_OR_RETURN(Database db,

@@ -1,14 +1,13 @@
 // auto: boosted trees with nothing to tune.
 //
-// Source     docs/research/mechanisms.md#boosting has the recipe, its proof and where it comes
-//            from.
+// Source     docs/research/mechanisms.md#boosting has the recipe, its proof and its origin.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. A hundredth of
-//            epsilon goes to a noisy number of rows, from which (with epsilon, delta, the schema
-//            and the task) everything else is decided: see auto_plan.h. A tree is grown on
-//            residuals that each row computes from itself and what was released; levels, trees and
-//            passes add up, in epsilon or in rho. Numbers to predict are centred and scaled by two
-//            private quantiles first; few of them by a noisy mean, which is the model where there
-//            are very few.
+//            epsilon pays for a noisy number of rows, which decides everything else together with
+//            epsilon, delta, the schema and the task: see auto_plan.h. A tree is grown on residuals
+//            that each row computes from itself and from released values; levels, trees and passes
+//            add up, in epsilon or in rho. Numbers to predict are first centred and scaled by two
+//            private quantiles; few numbers by a noisy mean, which is the whole model if they are
+//            very few.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +34,7 @@ namespace coppice::trainers {
 namespace {
 
 constexpr double kMinInformation = 35;  // below it a single split is mostly noise
-constexpr double kNumberTilt = 1;       // of few numbers
+constexpr double kNumberTilt = 1;       // for few numbers
 
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
@@ -48,8 +47,8 @@ TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   return trained;
 }
 
-// The trees of one model, grown one after the other. Few numbers bring a better number of rows with
-// them, and `choice` is changed to what follows from it.
+// The trees of one model, grown one after the other. For few numbers it also finds a better number
+// of rows, and updates `choice` accordingly.
 class Boosting {
  public:
   Boosting(const Schema& schema, const Schema& tree_schema, const BinnedRows& rows,
@@ -67,13 +66,13 @@ class Boosting {
         progress_(progress) {}
 
   absl::StatusOr<std::vector<TrainedTree>> Run() {
-    // A model of the classes' shares alone has no tree that says so.
+    // A model of the class shares alone has no tree that would report progress.
     COPPICE_RETURN_IF_ERROR(progress_(0));
     if (rows_.regression()) return Numbers();
     return Classes();
   }
 
-  // The noise that the lines share, if there are any; after Run().
+  // The noise that the lines share, if there are any. Call it after Run().
   SharedNoise TakeSharedNoise() { return std::move(shared_noise_); }
 
  private:
@@ -96,7 +95,7 @@ class Boosting {
     return trees;
   }
 
-  // What all rows begin with.
+  // Releases what all rows begin with.
   absl::Status Start(BoostTask& task, std::vector<TrainedTree>& trees) {
     if (start_.scores.empty()) return absl::OkStatus();
     ColumnScores constant(1, start_.scores.size());
@@ -145,7 +144,8 @@ class Boosting {
     return NumberTrees(scale, shares.first, shares.trees, shares.last);
   }
 
-  // The mean of few numbers says how many there are, too, and so what else is worth its noise.
+  // The mean of few numbers also improves their number, and so decides what else is worth its
+  // noise.
   absl::StatusOr<std::vector<TrainedTree>> FewNumbers(const BudgetShare& whole) {
     COPPICE_RETURN_IF_ERROR(progress_(0));
     COPPICE_ASSIGN_OR_RETURN(NumberCentre centre,
@@ -171,7 +171,7 @@ class Boosting {
     return NumberTrees(scale, shares.first, shares.trees, shares.last);
   }
 
-  // All that is left measures the mean once more, which is the model.
+  // Spends all that is left on another measurement of the mean, which is then the model.
   absl::StatusOr<std::vector<TrainedTree>> Constant(const BudgetShare& left, NumberCentre& centre) {
     choice_.forest = left;
     choice_.constant = true;
@@ -181,7 +181,7 @@ class Boosting {
     return trees;
   }
 
-  // What all rows have in common, by the first and the last step, is a tree of one leaf.
+  // The first and the last step are the same for all rows: they become a tree of one leaf.
   absl::StatusOr<std::vector<TrainedTree>> NumberTrees(
       const NumberScale& scale, const BudgetShare& first_share, const BudgetShare& trees_share,
       const std::optional<BudgetShare>& last_share) {
@@ -200,7 +200,7 @@ class Boosting {
     return trees;
   }
 
-  // `place` and its noise are in steps; `noise` is of the outputs, and not in it.
+  // `place` and its noise are in steps; `noise` is the outputs' other noise.
   static TrainedTree SameForAll(double place, const OutputNoise& of_place,
                                 std::vector<OutputNoise> noise) {
     constexpr double kStep = 1.0 / kTargetSteps;
@@ -248,7 +248,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return even_cuts_ == 0 ? PublicBoostColumns(schema, information)
                            : BoostColumnsWithCuts(schema, even_cuts_);
   }
-  // Rows as released times what is left of epsilon.
+  // Returns the released number of rows times the remaining epsilon.
   static double Information(const ClassStart& start) {
     return start.left.is_private() ? start.rows * EpsilonInEffect(start.left) : kAllInformation;
   }

@@ -19,33 +19,33 @@ constexpr double kMaxRounds = 200;
 constexpr double kMaxTreeDepth = 4;
 constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
 
-// Rows times epsilon, below which the first number of rows is hardly more than its noise.
+// Rows times epsilon below which the first number of rows is hardly more than noise.
 constexpr double kFewInformation = 300;
 constexpr double kSecondCountShare = 0.05;
-// Below it, several classes get a model of their counts alone.
+// Below it, a model of several classes consists of their counts alone.
 constexpr double kConstantInformation = 15;
 
-// Two classes.
+// For two classes.
 constexpr double kOddsInformation = 100, kMaxOddsInformation = 12'000;
 constexpr double kMinOddsShare = 0.02, kMaxOddsShare = 0.1;
-constexpr double kOddsRelease = 28;  // rows times epsilon for the odds, in the middle of these
-// Log-odds of the classes that trees begin with not at all, and in full: a fifth, and a tenth.
+constexpr double kOddsRelease = 28;  // rows times epsilon for the odds, between the bounds above
+// Log-odds that trees begin with not at all (one class in five), and in full (one in ten).
 constexpr double kEvenLogOdds = 1.4, kRareLogOdds = 2.2;
-constexpr double kPartsInformation = 120;  // for parts to be measured apart
+constexpr double kPartsInformation = 120;  // above it, parts are measured apart
 constexpr uint32_t kRunsOfChild = 4;
-// With more rounds than these the splits themselves tell rows apart, and parts are but noise.
+// With more rounds the splits themselves tell rows apart, and parts are only noise.
 constexpr double kMaxPartRounds = 9, kMaxPartRoundsInRho = 5;
 constexpr double kTilt = 0.05;
 
-constexpr double kLineShare = 0.2;  // of the forest, where lines come first
+constexpr double kLineShare = 0.2;  // of the forest, if lines come first
 constexpr uint32_t kLineSteps = 8;
-constexpr double kMaxMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
+constexpr double kMaxMomentNoise = 0.2;  // relative to the rows: noisier lines are left out
 
-constexpr double kPassShare = 0.4;      // of the forest, where passes come last
+constexpr double kPassShare = 0.4;      // of the forest, if passes come last
 constexpr double kMinPassSignal = 0.4;  // of the middle column, in deviations of the noise
-constexpr double kMinPassRounds = 0.7;  // of those without delta
+constexpr double kMinPassRounds = 0.7;  // relative to the rounds without delta
 constexpr double kMaxPassRounds = 12;   // with more, trees find what passes would
-// Every column and class that says nothing adds its noise to all rows.
+// Every column and class without information adds its noise to all rows.
 constexpr size_t kMaxPassColumns = 32;
 constexpr uint32_t kMaxPassClasses = 8;
 constexpr double kMinSlope = 0.02;
@@ -61,8 +61,8 @@ AutoChoice Held(AutoChoice choice) {
   return choice;
 }
 
-// Rounds are worth their noise while each still sees enough: the signal of a round grows with the
-// rows, its noise with the rounds (in epsilon), or with their root (in rho).
+// Rounds are worth their noise while each sees enough: a round's signal grows with the rows, its
+// noise with the number of rounds (in epsilon) or its root (in rho).
 double RoundsInEpsilon(double rows, double epsilon) {
   return std::sqrt(std::max(rows, 0.0) * epsilon / kInformation);
 }
@@ -72,7 +72,7 @@ double RoundsInRho(double rows, const BudgetShare& forest) {
                   2.0 / 3);
 }
 
-// The two ways to spend what is left of the forest: the second with its delta.
+// The two ways to spend the rest of the forest's share: the second uses its delta.
 struct Ways {
   BudgetShare epsilon = BudgetShare::WithoutPrivacy();
   std::optional<BudgetShare> rho{};
@@ -102,7 +102,7 @@ AutoChoice Choose(double rows, const Ways& ways) {
   return Held({.rows = rows, .forest = ways.epsilon, .rounds = pure});
 }
 
-// Whether `forest` can be divided, however many trees the number of rows will ask for.
+// Checks that `forest` can be divided, however many trees the number of rows will ask for.
 absl::Status CheckShares(const Schema& schema, const BudgetShare& forest) {
   BudgetShare of_trees = forest;
   if (schema.target()) {
@@ -123,9 +123,9 @@ absl::StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64
   return LinePlan{.shares = shares, .trees = parts.rest};
 }
 
-// Columns that say little alone may say much together, which takes trees many splits. So two
-// classes in tables that are mostly numeric, which have oblique columns, begin with lines, if noise
-// leaves enough of these: a matter of the schema, of shares, and of the number of rows as released.
+// Columns that say little alone may say much together, for which trees need many splits. So models
+// of two classes in mostly numeric tables (those with oblique columns) begin with lines, if noise
+// leaves enough of them: that depends on the schema, the shares and the released row count.
 absl::StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, const Schema& schema,
                                                     const BoostColumns& columns,
                                                     absl::Span<const Line> lines) {
@@ -135,13 +135,13 @@ absl::StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, co
   }
   const uint64_t terms = lines.size() + 1;
   const absl::StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
-  if (!plan.ok()) return std::nullopt;  // too little to be divided
+  if (!plan.ok()) return std::nullopt;  // too small to be divided
   COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
   if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
   return *plan;
 }
 
-// How much less rows lack of each output as their score grows, by what is known of the odds.
+// Returns how fast each output's residuals fall as its score grows, by what the odds say.
 std::vector<double> SlopesOf(const ClassStart& start, uint32_t classes) {
   std::vector<double> slopes;
   for (uint32_t output = 0; output < (classes == 2 ? 1 : classes); ++output) {
@@ -152,7 +152,7 @@ std::vector<double> SlopesOf(const ClassStart& start, uint32_t classes) {
   return slopes;
 }
 
-// What the middle one of the columns' cells would show, in deviations of a visit's noise.
+// Returns the signal of the middle column's cells, in deviations of a visit's noise.
 absl::StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
                                     const BoostColumns& columns) {
   const auto classes = static_cast<uint32_t>(schema.num_classes());
@@ -174,8 +174,8 @@ absl::StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
   return *middle;
 }
 
-// With a delta a visit of all columns costs the root of their number, and nothing is chosen. In
-// tables that are mostly numeric oblique columns and lines are worth more.
+// With a delta, visiting all columns costs only the root of their number, and nothing is selected.
+// In mostly numeric tables oblique columns and lines are worth more.
 std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective_rows,
                                        const Ways& ways, const Schema& schema,
                                        const BoostColumns& columns) {
@@ -204,7 +204,7 @@ std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective
   return choice;
 }
 
-// What is measured of a split between two classes.
+// Decides what is measured of a split between two classes.
 ChildDetail DetailOf(const ClassStart& start, const AutoChoice& choice) {
   const double most = choice.forest.is_concentrated() ? kMaxPartRoundsInRho : kMaxPartRounds;
   if (!choice.passes && choice.rounds > most) return {};
@@ -212,14 +212,14 @@ ChildDetail DetailOf(const ClassStart& start, const AutoChoice& choice) {
   return {.runs = has_runs ? kRunsOfChild : 1, .categories = true, .tilt = kTilt};
 }
 
-// Rare classes have as few rows that say anything as if both were as rare.
+// Rare classes carry only as much information as if both were equally rare.
 double EffectiveRows(const ClassStart& start) {
   if (start.odds.size() != 2) return start.rows;
   return start.rows * std::min(1.0, 4 * start.odds[0] * start.odds[1]);
 }
 
-// One class in five and more begins even: a split that changes answers would otherwise look no
-// better than one that does not.
+// Classes of at least one in five begin with even scores: otherwise a split that changes answers
+// would look no better than one that does not.
 double StartOf(double log_odds) {
   const double part =
       std::clamp((std::abs(log_odds) - kEvenLogOdds) / (kRareLogOdds - kEvenLogOdds), 0.0, 1.0);
@@ -234,7 +234,7 @@ std::vector<int64_t> CountLabels(absl::Span<const uint32_t> labels, uint32_t cla
   return counts;
 }
 
-// The shares of classes, never 0: a noise deviation is added to each count.
+// Returns the class shares, never 0: a noise deviation is added to each count.
 std::vector<double> SharesOfClasses(const Measurement& counts) {
   std::vector<double> shares;
   double sum = 0;
@@ -247,7 +247,7 @@ std::vector<double> SharesOfClasses(const Measurement& counts) {
   return shares;
 }
 
-// What a start of these counts says, one score per output.
+// Returns the scores, one per output, that a start with these counts has.
 std::vector<double> ScoresOfCounts(const Measurement& counts) {
   const std::vector<double> shares = SharesOfClasses(counts);
   if (shares.size() == 2) return {StartOf(std::log(shares[1] / shares[0]))};
@@ -274,7 +274,7 @@ absl::Status MeasureClasses(absl::Span<const uint32_t> labels, uint32_t classes,
   return absl::OkStatus();
 }
 
-// A number of rows that is more than noise, where the first one is not.
+// Measures a number of rows that is more than noise, if the first one is not.
 absl::Status MeasureRows(int64_t rows, PrivateReleaser& releaser, ClassStart& start,
                          RowEstimate& estimate) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(start.left, kSecondCountShare));

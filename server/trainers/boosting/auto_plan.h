@@ -1,13 +1,13 @@
-// What `auto` decides, and from what: epsilon, delta, the schema, the task and what was paid for.
+// What `auto` decides, from epsilon, delta, the schema, the task and values that it paid for.
 //
-// First comes the number of rows, for a hundredth of epsilon. If that is small beside its noise, a
-// twentieth of the rest buys a better one. Two classes with enough rows buy their odds. From these
-// follow how many trees and how deep, whether straight lines come first and passes over all columns
-// last, what is measured of a split, and whether delta is of use.
+// It first releases the number of rows, for a hundredth of epsilon. If its noise is large, a
+// twentieth of the rest buys a better one. Two classes with enough rows buy their odds. These
+// decide the trees' number and depth, whether lines come first and passes over columns last, what
+// is measured of a split, and whether delta is useful.
 //
-// Guarantee  ReleaseClassStart() costs what it takes from the forest's share: `left` is the rest.
-//            All else is a function of released and public values.
-// Errors     InvalidArgument for shares that are too small; as of releaser.h.
+// Guarantee  ReleaseClassStart() spends a part of the forest's share: `left` is the rest.
+//            Everything else is a function of released and public values.
+// Errors     InvalidArgument for shares that are too small; as in private_releaser.h.
 // Threads    plain values.
 // Source     docs/research/mechanisms.md#boosting.
 
@@ -33,22 +33,22 @@
 
 namespace coppice::trainers {
 
-// What a job has, and how it is divided before anything is released.
+// The budget of a job, and its division before anything is released.
 struct AutoBudgets {
   BudgetShare count = BudgetShare::WithoutPrivacy();
   BudgetShare forest = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the forest
-  // What the forest's epsilon and delta allow, if they allow anything.
+  // What the forest's epsilon and delta allow together, if anything.
   std::optional<BudgetShare> concentrated{};
-  // Costs are added up as rho, and the forest is held to what it states: noise is Gaussian.
+  // Whether costs add up as rho and the forest must keep to the stated rho: noise is Gaussian then.
   bool states_rho = false;
 };
 absl::StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
 
-// What a selection gets out of a share, as the epsilon of a level that is divided as levels are.
+// Returns what a selection gets from a share, as the epsilon of a level that is divided as usual.
 double EpsilonInEffect(const BudgetShare& share);
 
-// Numbers of rows as released, each weighted by how sure it is.
+// Averages released numbers of rows, weighted by their precision.
 class RowEstimate {
  public:
   void Add(double rows, double variance) {
@@ -66,23 +66,23 @@ class RowEstimate {
 struct ClassStart {
   double rows = 0;
   BudgetShare left = BudgetShare::WithoutPrivacy();
-  std::vector<double> odds{};  // the classes' shares of the rows; empty if they were not bought
+  std::vector<double> odds{};  // the classes' shares of the rows; empty if not bought
   // The scores that all rows begin with, one per output, and their noise; empty: 0.
   std::vector<double> scores{};
   std::vector<OutputNoise> noise{};
   bool is_all = false;  // nothing is left for trees: the scores are the model
 };
-// `counted` is the number of rows as released; `labels` may be kUnlabelled.
+// `counted` is the released number of rows; `labels` may contain kUnlabelled.
 absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
                                              uint32_t num_classes, const RowEstimate& counted,
                                              const AutoBudgets& budgets, PrivateReleaser& releaser);
 
-// Straight lines through the numeric columns, and what they leave for trees.
+// Straight lines through the numeric columns, and the share that they leave for trees.
 struct LinePlan {
   LineShares shares;
   BudgetShare trees = BudgetShare::WithoutPrivacy();
 };
-// Passes over all columns, and what they leave for trees.
+// Passes over all columns, and the share that they leave for trees.
 struct PassPlan {
   ColumnPasses passes;
   BudgetShare trees = BudgetShare::WithoutPrivacy();
@@ -91,20 +91,20 @@ struct PassPlan {
 struct AutoChoice {
   double rows = 0;
   BudgetShare forest = BudgetShare::WithoutPrivacy();
-  double rounds = 1;  // levels of all trees together
+  double rounds = 1;  // the levels of all trees together
   ChildDetail detail{};
   std::optional<LinePlan> lines{};
   std::optional<PassPlan> passes{};
-  bool constant = false;  // one number for all rows, where there are very few
+  bool constant = false;  // one number for all rows, if there are very few
 
   uint32_t depth() const;
   uint32_t trees() const;
   std::string InWords() const;
 };
 
-// For numbers: from their rows.
+// For numbers, from their number of rows.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
-// When `left` is what is left of the forest.
+// `left` is the rest of the forest's share.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left);
 // For classes.
 absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,

@@ -14,19 +14,19 @@ namespace coppice::trainers {
 namespace {
 
 constexpr uint32_t kEvenCuts = 31;
-// In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
-// and no more sums, one per output, which are memory. The most only where rows of a class tell them
-// apart: docs/research/cuts.md.
+// Mostly numeric tables use the most cuts that keep a node's bins, which cost time, and its sums,
+// one per output, which cost memory, within these limits. The largest number also needs enough rows
+// per class to tell cuts apart: docs/research/cuts.md.
 constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
 constexpr uint64_t kMaxFineBins = uint64_t{1} << 13;
 constexpr uint64_t kMaxFineSums = uint64_t{1} << 17;
-constexpr double kMinInformation511 = 64;  // rows of a class, times epsilon
+constexpr double kMinInformation511 = 64;  // rows per class, times epsilon
 constexpr int kHalvings = 8;
 constexpr uint32_t kObliqueBins = 64;
 constexpr size_t kOfEachSize = 32;  // pairs, and triples
 constexpr uint64_t kSeed = 20220914;
 
-// The least number above `cut`: "below it" is "at most the cut".
+// Returns the smallest number above `cut`: "below it" means "at most the cut".
 double JustAbove(double cut) {
   return std::nextafter(cut, std::numeric_limits<double>::infinity());
 }
@@ -55,7 +55,7 @@ FeatureBins Numeric(std::vector<double> cuts) {
   return bins;
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014): numbers that are fixed, and look as if they were not.
+// SplitMix64 (Steele, Lea, Flood 2014): fixed numbers that look random.
 uint64_t Scatter(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -63,7 +63,7 @@ uint64_t Scatter(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Signed sums of `size` of the features: the first has no minus.
+// Counts the signed sums of `size` of the features, in which the first has no minus.
 uint64_t NumberOf(uint64_t features, uint64_t size) {
   if (features < size) return 0;
   return size == 2 ? features * (features - 1) : features * (features - 1) * (features - 2) / 6 * 4;
@@ -91,8 +91,7 @@ void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
   }
 }
 
-// The numeric features of a table that is mostly numeric; none of another, or if there is one
-// alone.
+// Returns the numeric features of a mostly numeric table that has at least two; else none.
 std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
   std::vector<uint32_t> numeric;
   size_t categorical = 0;
@@ -133,7 +132,7 @@ FeatureBins ObliqueBins(const Feature& feature) {
   return Numeric(std::move(cuts));
 }
 
-// Columns of many bins first, each where there is room for it.
+// Puts columns together, those of many bins first, each where there is room for it.
 std::vector<JointColumn> PutTogether(const std::vector<FeatureBins>& bins) {
   std::vector<uint32_t> by_size(bins.size());
   std::iota(by_size.begin(), by_size.end(), 0);

@@ -1,11 +1,11 @@
-// The public columns that boosting splits: the schema's features in bins, and oblique ones.
+// The public columns that boosting splits: the schema's features in bins, and oblique columns.
 //
-// They follow from the schema, a fixed seed, and the number of rows as released. A numeric column
-// has 31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if zero is
-// not inside): eight on each side. "At most the cut" goes left. In tables that are mostly numeric
-// there are up to 511 even ones, if features and classes are few enough and rows of a class not too
-// few, and up to 32 signed pairs and 32 signed triples of scaled features, each in 64 even bins of
-// the range that it can reach. A column of whole numbers has at most one cut between neighbours.
+// They follow from the schema, a fixed seed, and the released number of rows. A numeric column has
+// 31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if zero is
+// outside): eight on each side. "At most the cut" goes left. Mostly numeric tables have up to 511
+// even cuts, if features and classes are few enough and rows per class enough, and up to 32 signed
+// pairs and 32 signed triples of scaled features, each in 64 even bins of its range. A column of
+// whole numbers has at most one cut between neighbours.
 //
 // Source     docs/research/mechanisms.md#boost-columns.
 
@@ -32,18 +32,18 @@ struct BoostColumns {
 
 inline constexpr double kAllInformation = std::numeric_limits<double>::infinity();
 
-// `information` is the number of rows as released times epsilon, kAllInformation without privacy or
-// where no number is known yet: no other gives more bins.
+// `information` is the released number of rows times epsilon; kAllInformation, which gives the most
+// bins, without privacy or before a number is known.
 absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
 
-// The same with this many even cuts of each number.
+// Uses this many even cuts for each number instead.
 absl::StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts);
 
-// Columns of few bins, several of them as one, whose bins are the combinations of theirs: a row is
-// added to the sums of all of them at once. Which columns are put together follows from their
-// numbers of bins alone. A column's sums are sums of those of combinations: the same whole numbers.
+// Several columns of few bins are treated as one, whose bins are the combinations of theirs: a row
+// is added to the sums of all of them at once. Only their numbers of bins decide which columns are
+// put together. A column's sums are sums over combinations: exactly the same whole numbers.
 //
-// The bins of columns put together, so that sums of them and a few nodes stay in the nearest cache.
+// This limit on combined bins keeps the sums of a few nodes in the nearest cache.
 inline constexpr size_t kMaxJointBins = 128;
 
 struct JointColumn {
@@ -71,7 +71,7 @@ class JointColumns {
   JointColumns& operator=(const JointColumns&) = delete;
 
   const BinnedRows& rows() const { return rows_; }
-  // Every column of the rows is a member of one. From few combinations to many.
+  // Every column of the rows is a member of exactly one. Sorted by rising number of combinations.
   absl::Span<const JointColumn> all() const { return joint_; }
 
  private:

@@ -13,26 +13,26 @@
 namespace coppice::trainers {
 namespace {
 
-// Nodes of a level that splits into all categories may lead to, and sums (8 bytes each) that a
-// level may have: twice as many at most come of splits in two after them.
+// The most nodes after a level with splits into all categories, and the most sums (8 bytes each) of
+// a level: splits in two after it at most double them.
 constexpr size_t kMaxChildren = 512;
 constexpr size_t kMaxSumsOfLevel = size_t{1} << 25;
-// At one node: splits in two alone lead to 8 nodes at the last level.
+// For one node: splits in two alone lead to 8 nodes at the last level.
 constexpr size_t kMaxSumsOfNode = kMaxSumsOfLevel / 16;
 
-// A split into all of more categories is a longer row of questions than a tree may have
+// A split into all of more categories would need a longer chain of questions than a tree may have
 // (kMaxModelDepth).
 constexpr uint32_t kMaxCategories = 64;
 
-// Rows at a time: their nodes and residuals stay in the cache while column after column is added,
+// Rows per block: their nodes and residuals stay in the cache while column after column is added,
 // and their sums fit into 32 bits (residuals are at most 2^16 in size).
 constexpr size_t kBlock = 16'384;
-// So many sums of columns at a time, or memory would grow with the square of a wide table.
+// Sums of columns at a time: without this limit memory would grow with the square of a table's
+// width.
 constexpr size_t kMaxSums = size_t{1} << 20;
-// Columns of no more bins than 2^6 are laid out alike.
+// Columns of at most 2^6 bins have the same layout.
 constexpr int kMinBinBits = 6;
-// Columns that a row is added to together: its node and its residual are then read once for all of
-// them.
+// Columns that a row is added to together: its node and its residual are then read once for all.
 constexpr size_t kTogether = 4;
 
 // The sums of a joint column: sums[(output * nodes + node) * bins + bin].
@@ -64,7 +64,7 @@ void AddRows(const BlockRows& rows, const uint16_t* const* bin_of, int32_t* cons
     const int32_t residual = rows.residuals[i];
     for (size_t c = 0; c < kColumns; ++c) into[c][place + bins[c][i]] += residual;
   };
-  // Four rows a turn: counting on all of the columns costs as much as adding one.
+  // Four rows per turn: counting the loop would cost as much as adding one row.
   size_t i = 0;
   for (; i + 4 <= rows.count; i += 4) {
     add(i);
@@ -90,7 +90,7 @@ void AddRows(const BlockRows& rows, absl::Span<const uint16_t* const> bin_of,
   }
 }
 
-// The sums of one block after the other, of a few columns that are laid out alike.
+// Sums one block after the other, for a few columns with the same layout.
 class Summing {
  public:
   Summing(const Residuals& residuals, absl::Span<const uint32_t> node_of, size_t nodes)
@@ -112,7 +112,7 @@ class Summing {
 
  private:
   void AddBlock(size_t first, size_t count, std::vector<ColumnSums>& columns) {
-    int bin_bits = -1;  // of node_place_
+    int bin_bits = -1;  // those of node_place_
     for (size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
       while (end < columns.size() && end < begin + kTogether &&
              columns[end].bin_bits == columns[begin].bin_bits) {
@@ -159,15 +159,15 @@ class Summing {
   std::vector<int32_t> of_block_;
 };
 
-// Every category by itself; the last two bins, other values and missing ones, are one child.
+// Scores every category by itself; the last two bins, other and missing values, are one child.
 int64_t ScoreApart(absl::Span<const int64_t> by_bin) {
   int64_t score = 0;
   for (const int64_t sum : by_bin.first(by_bin.size() - 2)) score += std::abs(sum);
   return score + std::abs(by_bin[by_bin.size() - 2] + by_bin[by_bin.size() - 1]);
 }
 
-// Adds to the scores of a column's candidates at one node what one output, whose sums by bin these
-// are, brings.
+// Adds one output's contribution to the scores of a column's candidates at one node; `by_bin` are
+// the output's sums.
 void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int64_t> by_bin,
                int64_t* scores) {
   const int64_t total = std::accumulate(by_bin.begin(), by_bin.end(), int64_t{0});
@@ -184,10 +184,10 @@ void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int
   }
 }
 
-// Scores, of one joint column after the other.
+// Scores the splits of one joint column after the other.
 class Scoring {
  public:
-  // `candidates` are sorted by column, and every column has some.
+  // `candidates` must be sorted by column, and every column must have some.
   Scoring(absl::Span<const SplitCandidate> candidates, size_t outputs, size_t nodes,
           size_t num_columns, double multiway_reduction)
       : candidates_(candidates),
@@ -226,7 +226,7 @@ class Scoring {
   absl::Span<const SplitCandidate> candidates_;
   size_t outputs_, nodes_;
   double multiway_reduction_;
-  std::vector<size_t> first_;  // candidate of a column; then their number
+  std::vector<size_t> first_;  // a column's first candidate; then the number of candidates
   std::vector<int64_t> scores_;
   std::vector<int64_t> by_bin_;  // scratch
 };

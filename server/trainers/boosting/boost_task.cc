@@ -14,24 +14,24 @@ namespace coppice::trainers {
 namespace {
 
 constexpr double kRootOf2 = 1.4142135623730951;
-constexpr double kSmoothing = 1.5 * kRootOf2;  // noise scales: 1.5 standard deviations
-constexpr double kPartWeight = 8;              // standard deviations of the noise
+constexpr double kSmoothing = 1.5 * kRootOf2;  // in noise scales: 1.5 standard deviations
+constexpr double kPartWeight = 8;              // in standard deviations of the noise
 constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
 
-// `x` is from 0 to 1.
+// `x` must be from 0 to 1.
 int32_t OnGrid(double x, int64_t unit) {
   return static_cast<int32_t>(
       std::min(static_cast<int64_t>(x * static_cast<double>(unit) + 0.5), unit));
 }
 
-// `x` held to [-most, most], as two sums of sizes, of which compilers make several at a time.
-// From 2^24 on, where no score is, rounding leaves less of it.
+// Clamps `x` to [-most, most] as two sums of sizes, which compilers vectorize. It rounds from 2^24
+// on, which no score reaches.
 float Held(float x, float most) { return (std::abs(x + most) - std::abs(x - most)) / 2; }
 
-// 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals. No branch and no table, so that
-// compilers work on several rows at once: 2^t is the exponent of a float, and a few terms of
-// exp's series for what t has beside the nearest whole number.
+// Returns 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals. It has no branch and no table,
+// so compilers vectorize it: 2^t is a float's exponent, times a few terms of exp's series for the
+// rest of t.
 float Sigmoid(double x) {
   constexpr float kReach = 16;
   constexpr float kLog2OfE = 1.44269504f, kLogOf2 = 0.69314718f;
@@ -53,12 +53,12 @@ double LogRatio(double positive, double negative, double smoothing) {
       -kMaxStep, kMaxStep);
 }
 
-// Without noise a little is added all the same, or an empty side would be infinitely sure.
+// Without noise it still adds a little, or an empty side would be infinitely certain.
 double Smoothing(const ChildSums& measured, int64_t unit) {
   return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(unit) / 2;
 }
 
-// The noise of what LogRatio() makes of two sums.
+// Returns the noise of LogRatio() of two noisy sums.
 OutputNoise NoiseOfLogRatio(int64_t positive, int64_t negative, double smoothing,
                             const NoiseLaw& law) {
   const OutputNoise above = NoiseOfLog(static_cast<double>(positive), smoothing, law);
@@ -66,8 +66,8 @@ OutputNoise NoiseOfLogRatio(int64_t positive, int64_t negative, double smoothing
   return {.mean = above.mean - below.mean, .variance = above.variance + below.variance};
 }
 
-// The parts of a child of two classes. A part's share of positive residuals is drawn to h, that of
-// all of them, as if it had seen as much of it as `weight_`.
+// The parts of a child of two classes. A part's share of positive residuals is shrunk towards h,
+// the share of all parts, as if `weight_` of h had been seen too.
 class PooledParts {
  public:
   PooledParts(absl::Span<const ChildSums> parts, int64_t unit)
@@ -90,8 +90,8 @@ class PooledParts {
     return std::clamp(std::log(above / below), -kMaxStep, kMaxStep);
   }
 
-  // The value is log(P + w h) - log(N + w (1 - h)) for the part's own sums P and N and for h, which
-  // has a part of each sum of the child in it: derivatives by all of them.
+  // The value is log(P + w h) - log(N + w (1 - h)) for the part's own sums P and N; h depends on
+  // every sum of the child, so this uses the derivatives by all of them.
   OutputNoise Noise(const ChildSums& part) const {
     const auto own_positive = static_cast<double>(part.positive[0]);
     const auto own_negative = static_cast<double>(part.negative[0]);
@@ -123,7 +123,7 @@ class PooledParts {
   double h_ = 0.5;
 };
 
-// One score, the log-odds of the second class. |y - p|, at most 1/2.
+// One score, the log-odds of the second class. Residuals are |y - p|, at most 1/2.
 class TwoClasses final : public BoostTask {
  public:
   TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
@@ -139,7 +139,7 @@ class TwoClasses final : public BoostTask {
             .multiway = 1};
   }
   void Fill(Residuals& residuals) const override {
-    // Without a branch on the label, which would be mispredicted every other time.
+    // A branch on the label would be mispredicted every other time.
     const auto unit = static_cast<float>(unit_);
     const auto most = static_cast<float>(half());
     const double* const score = scores_[0].data();
@@ -231,8 +231,8 @@ class SeveralClasses final : public BoostTask {
     for (double& x : p) x /= total;
   }
 
-  // The other classes' shares are rounded down and held at half a unit together; the row's own
-  // class gets their sum: the norm is a unit at most, whatever floating point did.
+  // The other classes' shares are rounded down and limited to half a unit together; the row's own
+  // class gets their sum: the norm is at most a unit, whatever floating point did.
   void FillRow(size_t row, const std::vector<double>& p, double scale, Residuals& residuals) const {
     const uint32_t label = labels_[row];
     int64_t sum = 0;
@@ -251,10 +251,10 @@ class SeveralClasses final : public BoostTask {
   uint32_t classes_;
 };
 
-// A number, centred and scaled by released values: a score of 1 is a reach above the middle.
+// A number, centred and scaled by released values: a score of 1 is one reach above the middle.
 class Numbers final : public BoostTask {
  public:
-  // `middle` and `reach` in steps of the target's range.
+  // `middle` and `reach` are in steps of the target's range.
   Numbers(absl::Span<const uint32_t> targets, double middle, double reach, int64_t unit)
       : BoostTask(1, targets.size(), unit), targets_(targets), middle_(middle), reach_(reach) {}
 
@@ -279,8 +279,8 @@ class Numbers final : public BoostTask {
                std::clamp((positive - negative) / (std::max(positive + negative, 0.0) + smoothing),
                           -1.0, 1.0);
   }
-  // The value is u r(t), where u is the difference of the sums, t the sum of them, and r(t) = 1 /
-  // (t + s).
+  // The value is u r(t), where u is the difference and t the sum of the two sums, and
+  // r(t) = 1 / (t + s).
   void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
     const auto positive = static_cast<double>(measured.positive[0]);
     const auto negative = static_cast<double>(measured.negative[0]);

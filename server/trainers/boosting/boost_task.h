@@ -1,13 +1,13 @@
-// What rows ask of a boosted tree, and what a tree answers: one task for two classes, one for more,
-// one for numbers.
+// The residuals of rows and the values of nodes in a boosted tree: one task for two classes, one
+// for more, one for numbers.
 //
-// The scores of a row are what the trees so far answered it, summed. They follow from its features
-// and from released values; with its own label, so does what it asks for next, its residuals. No
-// row's residuals depend on another row's label.
+// A row's scores are the sums of what the trees so far answered it. They follow from its features
+// and from released values; together with its own label they give its residuals, which the next
+// tree is grown on. No row's residuals depend on another row's label.
 //
-// Residuals are whole multiples of 1 / unit, whatever floating point did before: with two classes
-// |y - p|, at most half a unit; with more, an L1 norm of at most one unit; for numbers (1 + q) / 2
-// and (1 - q) / 2, one unit together.
+// Residuals are whole multiples of 1 / unit, whatever floating point did before: for two classes |y
+// - p|, at most half a unit; for more, an L1 norm of at most one unit; for numbers (1 + q) / 2 and
+// (1 - q) / 2, together one unit.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
@@ -27,19 +27,19 @@ namespace coppice::trainers {
 
 inline constexpr int64_t kResidualUnit = int64_t{1} << 16;
 
-// What residuals can be.
+// The range of residuals.
 struct ResidualKind {
   uint32_t outputs = 1;
-  // Numbers: a record counts `whole` in the sums of its child, (whole + r) / 2 to the positive and
-  // (whole - r) / 2 to the negative part; 0: |r| to the part of its sign.
+  // For numbers: a record adds `whole` to the sums of its child, (whole + r) / 2 to the positive
+  // and (whole - r) / 2 to the negative part. 0: it adds |r| to the part of its sign.
   int64_t whole = 0;
   uint64_t range = 0;         // of selections
   Sensitivity sensitivity{};  // of measurements
   double multiway = 0;        // reduction of a split into B children, in (B - 2) noise scales
 };
 
-// What was measured in a child: noisy sums of the positive and negative parts, one per output, and
-// the scale of their noise (releaser.h).
+// The measurement of a child: noisy sums of the positive and negative parts, one per output, and
+// the scale of their noise (private_releaser.h).
 struct ChildSums {
   absl::Span<const int64_t> positive, negative;
   double scale = 0;
@@ -48,8 +48,7 @@ struct ChildSums {
   NoiseLaw law() const { return {.scale = scale, .is_gaussian = is_gaussian}; }
 };
 
-// Errors     Internal for scores that are no finite numbers: what rows ask for would have no
-//            bounds.
+// Errors     Internal for scores that are not finite: nothing would bound the residuals.
 // Threads    not safe to share.
 // Source     docs/research/mechanisms.md#boosting.
 class BoostTask {
@@ -57,25 +56,25 @@ class BoostTask {
   virtual ~BoostTask() = default;
 
   virtual ResidualKind kind() const = 0;
-  // What every row asks for now.
+  // Computes every row's current residuals.
   virtual void Fill(Residuals& residuals) const = 0;
-  // The scores that a node adds, from what was measured there, one per output.
+  // Computes the scores that a node adds, one per output, from its measurement.
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
-  // What noise has added to them (noise_of_sums.h).
+  // Computes the noise in these scores (noise_of_sums.h).
   virtual void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const = 0;
-  // The same of the parts of one child, part after part. Those of two classes are drawn to what all
-  // of them say together, as far as their noise is; one part has Value().
+  // Do the same for the parts of one child, part after part. Parts of two classes are shrunk
+  // towards the child's common value, in proportion to their noise; a single part gets Value().
   virtual void Values(absl::Span<const ChildSums> parts, absl::Span<double> values) const;
   virtual void ValuesNoise(absl::Span<const ChildSums> parts, absl::Span<OutputNoise> noise) const;
-  // The model's outputs of a leaf with these scores (LeafKind::kScores).
+  // Returns the model's outputs of a leaf with these scores (LeafKind::kScores).
   virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
-  // The noise of these outputs, of that of the scores.
+  // Returns the noise of these outputs, from that of the scores.
   std::vector<OutputNoise> OutputsNoise(absl::Span<const OutputNoise> scores) const;
 
-  // Adds to every row's scores the values of its child. All scores of a run are below 2^24.
+  // Adds to every row's scores the values of its child. All scores of a run must stay below 2^24.
   absl::Status Add(absl::Span<const uint32_t> child_of_row,
                    const std::vector<std::vector<double>>& values);
-  // To those of every row the same.
+  // Adds the same values to every row's scores.
   absl::Status AddToAll(absl::Span<const double> value);
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
 
@@ -90,13 +89,13 @@ class BoostTask {
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
 };
 
-// Classes, or kUnlabelled, one per row. The spans must outlive the task. `unit` is even; a coarser
-// one than usual is for tests that walk through every sum.
+// `labels` has a class or kUnlabelled per row. The spans must outlive the task. `unit` must be
+// even; tests that walk through every sum use a coarser one.
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
                                      int64_t unit = kResidualUnit);
 
-// Steps (bins.h), one per row; a score of 1 is `reach` steps above `middle`, both of them released,
-// and `reach` above 0.
+// `targets` are in steps (bins.h), one per row; a score of 1 is `reach` steps above `middle`. Both
+// are released, and `reach` is above 0.
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit = kResidualUnit);
 

@@ -12,15 +12,15 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr uint32_t kMaxCategoryParts = 64;  // of which a tree has a row of questions
-constexpr uint32_t kTiltedRuns = 4;         // of a child whose scores are tilted
-// Numbers: rows are nearer to the cut than evenly; leaning needs differences that are no noise.
+constexpr uint32_t kMaxCategoryParts = 64;  // more would make too long a chain of questions
+constexpr uint32_t kTiltedRuns = 4;         // for a child with tilted scores
+// For numbers: rows crowd nearer to the cut, and leaning needs differences above the noise.
 constexpr double kNumbersMiddle = 0.2, kDoubt = 6;
 
 // A node of the current level.
 struct OpenNode {
   uint32_t node = 0;               // position among the tree's nodes
-  std::vector<double> score;       // the values on its path that no tree before this has, summed
+  std::vector<double> score;       // the values on its path that no earlier tree has, summed
   std::vector<OutputNoise> noise;  // of these
   ColumnParts parts{};
   uint32_t first_cell = 0, end_cell = 0;  // of its parts
@@ -29,18 +29,18 @@ struct OpenNode {
 // Rows of a child that get the same value.
 struct Part {
   uint32_t child = 0;  // position among the open nodes
-  uint32_t cell = 0;   // the measured sums that it is in
-  // How far its value is from its own cell's to that of another, of the child beside it.
+  uint32_t cell = 0;   // the measured sums that contain it
+  // How far its value moves from its own cell's to that of another cell, of the sibling child.
   double lean = 0;
   uint32_t other_cell = 0;
 };
 
-// From the middle of a child's parts.
+// Returns the lean of a part by its place from the middle of a child's parts.
 double Lean(double tilt, size_t part, size_t parts) {
   return tilt * ((static_cast<double>(part) + 0.5) / static_cast<double>(parts) - 0.5);
 }
 
-// As Tree::Create() numbers them: from left to right.
+// Numbers leaves as Tree::Create() does: from left to right.
 std::vector<uint32_t> LeavesInOrder(const std::vector<Node>& nodes) {
   std::vector<uint32_t> leaves, waiting = {0};
   while (!waiting.empty()) {
@@ -58,7 +58,7 @@ std::vector<uint32_t> LeavesInOrder(const std::vector<Node>& nodes) {
 
 class TreeGrower {
  public:
-  // `schema` has all of the rows' columns; null where nothing is split.
+  // `schema` has all of the rows' columns; null if nothing is split.
   TreeGrower(const BinnedRows& rows, const Schema* schema, const ChildDetail& detail,
              BoostTask& task, PrivateReleaser& releaser)
       : rows_(rows),
@@ -75,7 +75,7 @@ class TreeGrower {
     AddParts(0);
   }
 
-  // `columns` are of the rows. A level with parts that is not the last has a tree of its own.
+  // `columns` must be those of the rows. A level with parts that is not the last gets its own tree.
   absl::Status GrowLevel(const JointColumns& columns, const LevelShares& shares, bool is_last) {
     task_.Fill(residuals_);
     const std::vector<SplitCandidate> candidates =
@@ -98,7 +98,7 @@ class TreeGrower {
     return absl::OkStatus();
   }
 
-  // Before any split: the value of the root.
+  // Measures the root's value before any split.
   absl::Status MeasureRoot(const BudgetShare& share) {
     task_.Fill(residuals_);
     return Measure(share);
@@ -122,7 +122,7 @@ class TreeGrower {
       part_of_bin.push_back(chosen[node].multiway ? SplitAll(parents[node], chosen[node])
                                                   : SplitInTwo(parents[node], chosen[node]));
     }
-    // What a row needs of its node, side by side.
+    // What a row needs from its node, side by side in memory.
     struct Way {
       const uint16_t* bin_of_row;
       const uint32_t* part_of_bin;
@@ -141,7 +141,7 @@ class TreeGrower {
     for (uint32_t& node : node_of_) node = parts_[node].child;
   }
 
-  // Of every row.
+  // Returns the part of every row.
   const std::vector<uint32_t>& part_of() const { return part_of_.empty() ? node_of_ : part_of_; }
 
   Node NodeOf(const SplitCandidate& candidate, uint32_t bin) const {
@@ -159,13 +159,13 @@ class TreeGrower {
     return static_cast<uint32_t>(nodes_.size() - 1);
   }
 
-  // A child of `parent` at `node`; its position.
+  // Adds a child of `parent` at `node`; returns its position.
   uint32_t AddChild(const OpenNode& parent, uint32_t node) {
     open_.push_back({.node = node, .score = parent.score, .noise = parent.noise});
     return static_cast<uint32_t>(open_.size() - 1);
   }
 
-  // The parts of a child, in a cell each; the first one's position.
+  // Adds the parts of a child, one cell each; returns the first one's position.
   uint32_t AddParts(uint32_t child) {
     const auto first = static_cast<uint32_t>(parts_.size());
     open_[child].first_cell = cells_;
@@ -175,8 +175,8 @@ class TreeGrower {
     open_[child].end_cell = cells_;
     return first;
   }
-  // In one cell: those after the first lean towards the next cell, or those before the last towards
-  // the one before it.
+  // Adds parts in one cell: parts other than the first lean towards the next cell, or parts other
+  // than the last towards the previous one.
   uint32_t AddTiltedParts(uint32_t child, double tilt) {
     const auto first = static_cast<uint32_t>(parts_.size());
     const size_t parts = open_[child].parts.count();
@@ -217,7 +217,7 @@ class TreeGrower {
     return part_of_bin;
   }
 
-  // Missing values are on the right, beside the cut.
+  // Missing values are on the right, next to the cut.
   std::vector<uint32_t> NumericParts(const SplitCandidate& split, uint32_t left, uint32_t right) {
     const FeatureBins& bins = rows_.bins()[split.column];
     const bool tilts = detail_.runs == 1 && detail_.tilt != 0;
@@ -236,7 +236,7 @@ class TreeGrower {
     return part_of_bin;
   }
 
-  // A row of questions, one a category; other values and missing ones are left at the end.
+  // Asks a chain of questions, one per category; other and missing values remain at the end.
   std::vector<uint32_t> SplitAll(const OpenNode& parent, const SplitCandidate& split) {
     const FeatureBins& bins = rows_.bins()[split.column];
     std::vector<uint32_t> part_of_bin;
@@ -253,7 +253,7 @@ class TreeGrower {
     return part_of_bin;
   }
 
-  // Gives every part its value, and the rows theirs.
+  // Measures a value for every part, and adds it to the rows' scores.
   absl::Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByCell(), kind_.sensitivity, share));
@@ -281,7 +281,7 @@ class TreeGrower {
     return task_.Add(part_of(), values_);
   }
 
-  // Numbers lean as far as the difference between their children is sure.
+  // Numbers lean only as far as the difference between their children is certain.
   double LeanOf(const Part& part, const std::vector<double>& values,
                 const std::vector<OutputNoise>& noise) const {
     if (part.lean == 0 || kind_.whole == 0) return part.lean;
@@ -291,7 +291,7 @@ class TreeGrower {
     return sure > 0 ? sure * (part.lean + detail_.tilt * (kNumbersMiddle - 0.5)) : 0;
   }
 
-  // The values of all cells by what was measured.
+  // Returns the values of all cells, from the measurement.
   std::vector<double> ValuesOf(const Measurement& measured) const {
     std::vector<double> values(cells_ * kind_.outputs);
     for (const OpenNode& child : open_) {
@@ -302,7 +302,7 @@ class TreeGrower {
     }
     return values;
   }
-  // What noise has added to them.
+  // Returns the noise in these values.
   std::vector<OutputNoise> NoiseOfCells(const Measurement& measured) const {
     std::vector<OutputNoise> noise(cells_ * kind_.outputs);
     for (const OpenNode& child : open_) {
@@ -327,7 +327,7 @@ class TreeGrower {
     return sums;
   }
 
-  // The positive parts of a cell's outputs, then the negative ones, cell after cell.
+  // Returns the positive parts of a cell's outputs, then the negative ones, cell after cell.
   std::vector<int64_t> SumByCell() const {
     const size_t outputs = kind_.outputs;
     const std::vector<int64_t> by_part = SumByPart();
@@ -342,7 +342,7 @@ class TreeGrower {
   std::vector<int64_t> SumByPart() const {
     const size_t outputs = kind_.outputs;
     const std::vector<uint32_t>& part_of_row = part_of();
-    // Rows are added to copies in turn, so that additions need not wait for each other.
+    // Adds rows to copies in turn, so that additions need not wait for each other.
     constexpr size_t kCopies = 4;
     const size_t size = parts_.size() * outputs * 2;
     std::vector<int64_t> sums(kCopies * size);
@@ -366,7 +366,7 @@ class TreeGrower {
     return sums;
   }
 
-  // Moves what the level added to its children's scores: no tree has it yet.
+  // Adds the level's values to its children's scores, because no tree contains them yet.
   void Keep() {
     for (size_t child = 0; child < open_.size(); ++child) {
       for (size_t output = 0; output < kind_.outputs; ++output) {
@@ -376,7 +376,7 @@ class TreeGrower {
     }
   }
 
-  // A tree of all splits so far and of the parts, with all that no tree before it has.
+  // Adds a tree of all splits so far and of the parts, with all values that no earlier tree has.
   absl::Status AddTree() {
     std::vector<Node> nodes = nodes_;
     std::vector<uint32_t> part_of_node(nodes.size());
@@ -412,13 +412,13 @@ class TreeGrower {
   const ResidualKind kind_;
   PrivateReleaser& releaser_;
   Residuals residuals_;
-  std::vector<uint32_t> node_of_;  // of every row: position in open_
-  std::vector<uint32_t> part_of_;  // position in parts_; empty where that is the same
+  std::vector<uint32_t> node_of_;  // per row, the position in open_
+  std::vector<uint32_t> part_of_;  // position in parts_; empty if that is the same
   std::vector<OpenNode> open_;
   std::vector<Part> parts_;  // child after child
   uint32_t cells_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::vector<double>> values_;      // of every part
+  std::vector<std::vector<double>> values_;      // per part
   std::vector<std::vector<OutputNoise>> noise_;  // likewise
   std::vector<BoostTree> trees_;
 };

@@ -1,10 +1,10 @@
-// One tree of a boosted model: grown on the records' residuals, with a value at every node.
+// Grows one tree of a boosted model on the records' residuals, with a value at every node.
 //
-// Splits are chosen by boost_scores.h's score. What is measured are sums of the positive and of the
-// negative parts of every child, or of parts of it, so that the next level asks for what is left.
+// Splits are chosen by the score of boost_scores.h. The sums of the positive and of the negative
+// parts are measured in every child, or in parts of it, so that the next level fits what remains.
 //
-// Guarantee  a level costs its shares: selection and measurement of its nodes (levels of a tree
-//            divide the rows; docs/research/mechanisms.md#levels).
+// Guarantee  a level costs its shares: the selection and the measurement of its nodes (a tree's
+//            levels divide the rows; docs/research/mechanisms.md#levels).
 // Source     docs/research/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_
@@ -29,16 +29,16 @@ struct BoostTree {
   std::vector<std::vector<OutputNoise>> noise;  // of these
 };
 
-// What is measured of the children of a split, with one output. A row is in one part of one child:
-// more parts are more noise for each, not more of the budget.
+// What is measured in the children of a split, for one output. A row is in one part of one child:
+// more parts mean more noise in each, but cost no more budget.
 struct ChildDetail {
-  // How many runs of even width a numeric column has on either side of the cut.
+  // The number of runs of even width that a numeric column has on either side of the cut.
   uint32_t runs = 1;
-  // What the other categories say, where one is split off, is measured category by category.
+  // Whether the other categories are measured one by one where a split separates one category.
   bool categories = false;
-  // Where runs are not measured apart, a child's score rises from its far end to the cut, or falls,
-  // towards the other child's, by this much of their difference. It costs no noise, and ranks rows
-  // that would be level.
+  // If runs are not measured apart, a child's score changes from its far end to the cut, towards
+  // the other child's score, by this part of their difference. It costs no noise, and ranks rows
+  // that would otherwise tie.
   double tilt = 0;
 };
 
@@ -47,21 +47,20 @@ struct LevelShares {
   BudgetShare measure;
 };
 
-// Grows one tree, with the shares of its levels, and adds what it answers to the task's scores,
-// level after level: these are what predictions will be. `tree_schema` has all of the rows'
-// columns.
+// Grows one tree with the shares of its levels, and adds its answers to the task's scores, level
+// after level, exactly as predictions will. `tree_schema` must have all of the rows' columns.
 //
-// Levels with parts have a tree each, whose leaves are the parts: they add up to the tree that was
-// grown. The last one has what is left, and is the only one without parts. `detail` is for tasks of
-// one output; numbers take no more of it than a tilt.
+// Each level with parts becomes a tree of its own, whose leaves are the parts; the trees add up to
+// the grown tree. The last one holds the rest, and is the only one that may have no parts. `detail`
+// is for tasks of one output; numbers use only its tilt.
 absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
                                                      const JointColumns& columns,
                                                      absl::Span<const LevelShares> levels,
                                                      const ChildDetail& detail, BoostTask& task,
                                                      PrivateReleaser& releaser);
 
-// One measurement of all rows, without a tree: a leaf with the values that every row's scores grow
-// by.
+// Makes one measurement of all rows, without splits: a leaf with the values that every row's scores
+// grow by.
 absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
                                           BoostTask& task, PrivateReleaser& releaser);
 

@@ -1,5 +1,5 @@
-// Additive models that are fitted in turns. Functions that return a reference return an object of
-// static storage.
+// Additive models that are fitted step by step. Functions that return a reference return an object
+// of static storage.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOSTING_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOSTING_H_
@@ -12,8 +12,7 @@
 namespace coppice::trainers {
 
 const Trainer& Auto();  // auto.cc
-// Auto() with this many even cuts of each number instead of as many as it chooses, which are 0:
-// what tests/bench/cuts_bench measures.
+// Auto() with this many even cuts per number; 0: as many as it chooses. For tests/bench/cuts_bench.
 std::unique_ptr<const Trainer> AutoWithCuts(uint32_t even_cuts);
 const Trainer& Logistic();  // logistic.cc
 

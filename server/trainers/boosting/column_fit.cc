@@ -9,13 +9,13 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr double kPrior = 4;  // standard deviations of the noise
+constexpr double kPrior = 4;  // in standard deviations of the noise
 constexpr double kMaxWeight = 10;
 
-// The weights of one output.
+// Computes the weights of one output.
 class Pooling {
  public:
-  // `is_smooth`: negative sums go on smoothly, instead of counting as nothing.
+  // `is_smooth`: negative sums continue smoothly, instead of counting as nothing.
   Pooling(const Measurement& measured, uint32_t outputs, uint32_t output, int64_t unit,
           bool is_smooth)
       : measured_(measured),
@@ -24,8 +24,8 @@ class Pooling {
         unit_(unit),
         is_smooth_(is_smooth) {}
 
-  // Smooths the sums from `first` to `end`, halved again and again; `share` is what is known of the
-  // part of them that is positive.
+  // Smooths the sums from `first` to `end`, halving again and again; `share` is what is known of
+  // their positive part.
   void Halve(uint32_t first, uint32_t end, double share, std::vector<double>& weights) const {
     share = BudgetShare(first, end, share);
     if (end - first == 1) {
@@ -52,7 +52,7 @@ class Pooling {
     return (positive + prior * share) / (positive + negative + prior);
   }
 
-  // What a sum counts as, that has this much added to it.
+  // Returns what a sum counts as, given the amount that is added to it.
   double NotBelow(double sum, double added) const {
     if (sum >= 0) return sum;
     const double least = added / 2;
@@ -95,11 +95,11 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
 
 namespace {
 
-// Bin after bin.
+// Returns the weights, bin after bin.
 std::vector<double> FlatWeights(const Measurement& measured, const BinGroups& groups,
                                 uint32_t outputs, int64_t unit, bool is_smooth) {
   std::vector<double> weights(groups.of_bin.size() * outputs);
-  // A step of softmax moves all classes, of which each is against the others.
+  // A step of softmax moves all classes, each against the others.
   const double step = outputs == 1 ? 1 : (outputs - 1.0) / outputs;
   std::vector<double> of_group(groups.count);
   for (uint32_t output = 0; output < outputs; ++output) {
@@ -115,7 +115,7 @@ std::vector<double> FlatWeights(const Measurement& measured, const BinGroups& gr
   return weights;
 }
 
-// One list a bin.
+// Splits `flat` into one list per bin.
 template <typename T>
 std::vector<std::vector<T>> ByBin(const std::vector<T>& flat, uint32_t outputs) {
   std::vector<std::vector<T>> by_bin;

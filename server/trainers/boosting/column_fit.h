@@ -1,11 +1,11 @@
-// Weights for the bins of one column, from what rows still lack: a step of logistic regression on
+// Fits weights to the bins of one column from the rows' residuals: a step of logistic regression on
 // one-hot features, one feature after the other.
 //
-// In a numeric column the bins of a noisy sum are smoothed by those around them, down from the
-// whole column by halves. All of it is made from released sums.
+// In a numeric column each bin's noisy sum is smoothed by its neighbours', from the whole column
+// down by halves. All of this uses only released sums.
 //
-// Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
-//            in one group and moves no other.
+// Guarantee  SumByGroup() moves by at most the bound of a row's residuals (boost_task.h): a row
+//            counts in one group and moves no other.
 // Threads    plain values.
 // Source     docs/research/mechanisms.md#logistic, docs/research/mechanisms.md#boosting.
 
@@ -25,8 +25,8 @@
 
 namespace coppice::trainers {
 
-// Which sum each bin of a column counts to. Numbers: `groups` of neighbouring bins, at most as many
-// as there are; missing ones have the last. Categories: one per bin.
+// The sum that each bin of a column counts to. Numbers: at most `groups` of neighbouring bins, and
+// the last for missing values. Categories: one per bin.
 struct BinGroups {
   std::vector<uint32_t> of_bin;
   uint32_t ordered = 0;  // the first this many sums are neighbours in turn
@@ -34,42 +34,42 @@ struct BinGroups {
 };
 BinGroups GroupBins(const FeatureBins& bins, uint32_t groups);
 
-// Positive parts of a group's outputs, then the negative ones, group after group.
+// Returns the positive parts of a group's outputs, then the negative ones, group after group.
 std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGroups& groups,
                                 const Residuals& residuals);
 
-// weights[bin][output]; `unit` is what residuals count 1 as.
+// Returns weights[bin][output]; residuals count 1 as `unit`.
 std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
                                            uint32_t outputs, int64_t unit);
-// What noise has added to them, [bin][output] (noise_of_sums.h).
+// Returns the noise in these weights, [bin][output] (noise_of_sums.h).
 std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured,
                                                      const BinGroups& groups, uint32_t outputs,
                                                      int64_t unit, const PrivateReleaser& releaser);
 
-// Turns through all of a table's own columns, after trees: nothing is chosen, so that Gaussian
-// noise grows with the root of the number of columns. A visit measures what rows of each cell lack,
+// Passes over all of a table's own columns, after the trees: nothing is selected, so Gaussian noise
+// grows only with the root of the number of columns. A visit measures the residuals of each cell,
 // one signed sum per output: four even runs of a numeric column, every category, missing values. A
-// cell's weight is the mean of what it may be, given the sum, if weights have a deviation of .3 and
-// cells hold equal numbers of rows; so it fades as noise grows.
+// cell's weight is its posterior mean given the sum, if weights have a deviation of 0.3 and cells
+// hold equal numbers of rows; so it fades as noise grows.
 inline constexpr uint32_t kColumnPasses = 4;
 
 struct ColumnPasses {
   BudgetShare visit = BudgetShare::WithoutPrivacy();
-  double rows = 0;  // about how many there are
-  // How much less a row lacks for each unit that its score is nearer, one per output.
+  double rows = 0;  // approximate number of rows
+  // How fast a row's residual falls as its score grows, one per output.
   std::vector<double> slopes;
 };
 
-// The cells of a column, without that of missing values: as bins of their own.
+// Returns a column's cells as bins, without the cell of missing values.
 FeatureBins PassBins(const FeatureBins& bins, const Feature& feature);
-// By how much the sum of a cell grows for each unit that its weight is off, in rows.
+// Returns by how much a cell's sum grows for each unit that its weight is off, in rows.
 double PassSignal(const FeatureBins& pass_bins, double rows, double slope);
 
-// Adds the columns' trees to `trees`, and what they answer to the task's scores. Orders are drawn,
-// and public.
+// Adds the columns' trees to `trees`, and their answers to the task's scores. The order of columns
+// is drawn, and public.
 //
 // Guarantee  a visit costs its share: a row's residuals are in one cell. There are kColumnPasses
-//            times as many as the schema has features.
+//            visits per feature of the schema.
 absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
                              const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
                              const TrainProgress& progress, std::vector<TrainedTree>& trees);

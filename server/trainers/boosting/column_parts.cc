@@ -62,7 +62,7 @@ class Planting {
 
 std::vector<uint32_t> EvenRuns(const FeatureBins& bins, const Feature& feature, uint32_t first,
                                uint32_t end, uint32_t runs) {
-  // Where a bin begins; the last one ends at a bound.
+  // Returns where a bin begins; the last one ends at a bound.
   const auto edge = [&](uint32_t bin) {
     if (bin == 0) return feature.min;
     return bin < bins.known ? bins.cuts[bin - 1] : feature.max;

@@ -12,7 +12,7 @@ namespace coppice::trainers {
 namespace {
 
 constexpr uint32_t kRuns = 4;
-constexpr double kWeightDeviation = 0.3;  // of what is expected before anything is seen
+constexpr double kWeightDeviation = 0.3;  // of the prior, before anything is seen
 constexpr double kMaxPassWeight = 10;
 
 // One column, and what its visits have found.
@@ -79,7 +79,7 @@ class Passing {
   }
 
  private:
-  // Output after output of a cell, cell after cell.
+  // Returns the sums of a cell's outputs, cell after cell.
   std::vector<int64_t> SumByCell(size_t cells) const {
     std::vector<int64_t> sums(cells * kind_.outputs);
     for (size_t output = 0; output < kind_.outputs; ++output) {
@@ -90,7 +90,7 @@ class Passing {
     return sums;
   }
 
-  // What a sum is multiplied with, one per output.
+  // Returns the factors of the sums, one per output.
   std::vector<double> Factors(const FeatureBins& bins, const Measurement& measured) const {
     const double variance = 2 * measured.scale * measured.scale;
     std::vector<double> factors;
@@ -132,7 +132,7 @@ class Passing {
   std::vector<uint32_t> cell_of_row_;
 };
 
-// A new order every time; it depends on no row.
+// Draws a new order every time; it depends on no row.
 absl::Status Shuffle(std::vector<PassColumn>& columns, PrivateReleaser& releaser) {
   for (size_t left = columns.size(); left > 1; --left) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, releaser.Below(left));

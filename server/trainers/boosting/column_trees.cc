@@ -22,8 +22,8 @@ class Planting {
     return Finish(schema);
   }
 
-  // A tree of the categories from `first` to `end`. The first tree has the weights of all other
-  // values, from which those of the others' categories are counted.
+  // Makes a tree of the categories from `first` to `end`. The first tree has the weight of all
+  // other values; the trees after it hold differences from that.
   absl::StatusOr<ColumnTree> Categories(uint32_t first, uint32_t end, const Schema& schema) {
     const std::vector<double>& other = weights_[bins_.known];
     const std::vector<double> nothing(other.size());
@@ -50,7 +50,7 @@ class Planting {
     nodes_[root].left = Leaf(std::move(weight));
     return root;
   }
-  // Leaves are made from left to right, which is how they are numbered.
+  // Leaves must be made from left to right, in the order of their numbers.
   uint32_t Leaf(std::vector<double> weight) {
     nodes_.emplace_back();
     leaves_.push_back(std::move(weight));
@@ -102,7 +102,7 @@ absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32
 
 namespace {
 
-// A bin's numbers side by side: all of them add up over a column's trees.
+// Puts a bin's numbers side by side: all of them add up over a column's trees.
 std::vector<double> Pack(const ColumnScores& scores, size_t bin) {
   std::vector<double> numbers = scores.weights[bin];
   for (const OutputNoise& noise : scores.noise[bin]) {

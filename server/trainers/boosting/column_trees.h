@@ -1,8 +1,7 @@
-// A weight for each bin of a column, as trees that ask about this column alone.
+// Turns a weight for each bin of a column into trees that ask about this column alone.
 //
 // The shape follows from the bins: missing values first, then the cuts, halved, or the categories
-// one by one; more than kCategoriesOfATree of them take several trees, of which a row's weights add
-// up.
+// one by one; more than kCategoriesOfATree of them take several trees, whose weights add up.
 //
 // Threads    plain values.
 
@@ -47,10 +46,10 @@ struct ColumnScores {
   void Add(const ColumnScores& more);
 };
 
-// One leaf, with the scores of `constant`'s one bin.
+// Returns a tree of one leaf, with the scores of `constant`'s one bin.
 TrainedTree ConstantTree(const ColumnScores& constant, const BoostTask& task);
 
-// Adds its trees to `trees`, with the task's outputs in their leaves.
+// Adds the column's trees to `trees`, with the task's outputs in their leaves.
 absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
                             const ColumnScores& scores, const BoostTask& task,
                             std::vector<TrainedTree>& trees);

@@ -12,14 +12,14 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
-constexpr double kRidge = 0.5;        // of the noise
-constexpr double kMinPivot = 0.3;     // of the ridge: below it the noise won
-// Bounds values of a half-solved system, so that no sum overflows whatever noise made of the
-// moments. Rows and slopes that make sense stay far below it.
+constexpr double kMomentShare = 0.4;  // of the lines' share; the rest pays for their gradients
+constexpr double kRidge = 0.5;        // in units of the noise
+constexpr double kMinPivot = 0.3;     // relative to the ridge: below it noise dominates
+// Bounds the values of a half-solved system, so that no sum overflows whatever noise does to the
+// moments. Meaningful rows and slopes stay far below it.
 constexpr double kMaxPartial = 1e15;
 
-// The middle of a bin on a scale from -kLineUnit to kLineUnit.
+// Returns the middle of a bin on a scale from -kLineUnit to kLineUnit.
 int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
   const double low = bin == 0 ? feature.min : bins.cuts[bin - 1];
   const double high = bin == bins.cuts.size() ? feature.max : bins.cuts[bin];
@@ -30,7 +30,7 @@ int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
 
 double Hold(double x, double most) { return std::clamp(x, -most, most); }
 
-// The terms of one row after the other.
+// Computes the terms of one row after the other.
 class Terms {
  public:
   Terms(const BinnedRows& rows, absl::Span<const Line> lines)
@@ -173,7 +173,7 @@ absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms) {
 
 namespace {
 
-// The lines of one task, as they are found.
+// The lines of one task, while they are fitted.
 class Fitting {
  public:
   Fitting(const BinnedRows& rows, absl::Span<const Line> lines, Curvature curvature, int64_t unit,
@@ -205,7 +205,7 @@ class Fitting {
     scale_ = measured.scale;
     ++steps_;
     const Slopes slopes = SlopesOf(measured.sums);
-    // They are linear in the sums: noise has no mean. How far it spreads is NoiseFactor()'s.
+    // Slopes are linear in the sums, so their noise has no mean. NoiseFactor() has its spread.
     const std::vector<OutputNoise> noise = releaser.NoiseOf(
         measured, [this](const Measurement& sums) { return SlopesOf(sums.sums); },
         [&] { return std::vector<OutputNoise>(slopes.size()); });
@@ -221,7 +221,7 @@ class Fitting {
   using Slopes = std::vector<double>;  // of the first output, term after term, then of the next
 
   size_t terms() const { return lines_.size() + 1; }
-  // A sum of residuals along a line in units of the slopes that it asks for.
+  // Returns a sum of residuals along a line, in units of the slopes that it asks for.
   double SumUnit() const { return (kind_.outputs == 1 ? 4 : 2) / (unit_ * kLineUnit); }
 
   Slopes SlopesOf(absl::Span<const int64_t> sums) const {
@@ -248,8 +248,8 @@ class Fitting {
     return absl::OkStatus();
   }
 
-  // Adds what one term's slopes are in each of its bins. Of their noise only the mean: it spreads
-  // together with the other terms'.
+  // Adds one term's slopes in each of its bins. Of their noise it adds only the mean: it spreads
+  // together with that of the other terms.
   absl::Status MoveTerm(size_t term, const Slopes& slopes, absl::Span<const OutputNoise> noise,
                         ColumnScores& scores) {
     std::vector<std::vector<double>> added(scores.terms.size());
@@ -267,7 +267,7 @@ class Fitting {
   // Slopes are linear in the noise of their sums, and add up over the steps.
   std::vector<double> NoiseFactor() const {
     const double deviation = SumUnit() * scale_ * std::sqrt(2.0 * steps_);
-    // Of two classes' outputs each is half of the score.
+    // Each of two classes' outputs is half of the score.
     const double of_output = kind_.outputs == 1 ? deviation / 2 : deviation;
     std::vector<double> factor;
     for (size_t term = 0; term < terms(); ++term) {

@@ -1,14 +1,14 @@
 // Straight lines through the numeric columns, all fitted at once: one slope per column and one
 // constant.
 //
-// The terms of a row are the constant, kLineUnit, and for each line the place of its bin, a whole
-// number from -kLineUnit to kLineUnit that follows from the schema; 0 if the value is missing, or
-// the constant too if the row has no label.
+// The terms of a row are the constant, kLineUnit, and for each line the place of the row's bin, a
+// whole number from -kLineUnit to kLineUnit that follows from the schema. A missing value has 0; a
+// row without a label has 0 in all terms.
 //
-// Guarantee  SumMoments() and SumAlongLines() move by no more than MomentSensitivity() and
-//            LineSensitivity() say if a row is added or removed: sums of whole numbers, of which a
+// Guarantee  if a row is added or removed, SumMoments() and SumAlongLines() move by at most
+//            MomentSensitivity() and LineSensitivity(): they are sums of whole numbers, to which a
 //            row adds products of its own terms and residuals.
-// Errors     InvalidArgument for shares that are too small; as of releaser.h.
+// Errors     InvalidArgument for shares that are too small; as in private_releaser.h.
 // Threads    plain values.
 // Source     docs/research/mechanisms.md#logistic.
 
@@ -31,8 +31,8 @@ namespace coppice::trainers {
 
 inline constexpr int32_t kLineUnit = 128;
 inline constexpr uint32_t kMaxLines = 63;
-// The bound of one step, in log-odds between the middle of a column and its end: far beyond what
-// rows say, so that only noise ever meets it.
+// Bounds one step, in log-odds between the middle of a column and its end: far beyond what rows
+// say, so only noise ever reaches it.
 inline constexpr double kMaxSlope = 1000;
 
 struct Line {
@@ -40,32 +40,32 @@ struct Line {
   std::vector<int32_t> places{};  // of the column's bins
 };
 
-// One for every numeric feature that has a cut.
+// Returns a line for every numeric feature that has a cut.
 std::vector<Line> PublicLines(const Schema& schema, const std::vector<FeatureBins>& bins);
 
 // `terms` counts the lines and the constant.
 Sensitivity MomentSensitivity(uint64_t terms);
-// `residuals` is what a row's residuals are held to.
+// `residuals` is the bound of a row's residuals.
 Sensitivity LineSensitivity(const Sensitivity& residuals, uint64_t terms);
 
-// Products of two terms, each pair once: (0, 0), (0, 1), ..., (1, 1), ...; the constant is term 0.
+// Sums the products of term pairs: (0, 0), (0, 1), ..., (1, 1), ...; the constant is term 0.
 std::vector<int64_t> SumMoments(const BinnedRows& rows, absl::Span<const Line> lines);
-// Residual times term: of the first output, term after term, then of the next.
+// Sums residual times term: of the first output, term after term, then of the next.
 std::vector<int64_t> SumAlongLines(const BinnedRows& rows, absl::Span<const Line> lines,
                                    const Residuals& residuals);
 
-// What noise of this scale leaves of moments: the largest eigenvalue that a symmetric matrix of it
-// has, about, in rows.
+// Returns how much of the moments noise of this scale hides: about the largest eigenvalue of a
+// symmetric noise matrix, in rows.
 double MomentNoise(double scale, uint64_t terms);
 
-// How fast residuals fall as slopes grow: moments as released, with as much added to the diagonal
-// as it takes to trust them.
+// How fast residuals fall as slopes grow: the released moments, with as much added to the diagonal
+// as they need to be trusted.
 class Curvature {
  public:
   Curvature(const Measurement& moments, uint64_t terms);
 
-  // The slopes that would take these sums of residuals away if residuals fell linearly, each held
-  // to [-kMaxSlope, kMaxSlope]: finite whatever the moments are.
+  // Returns the slopes that would remove these sums of residuals if residuals fell linearly, each
+  // clamped to [-kMaxSlope, kMaxSlope]: finite for any moments.
   std::vector<double> Solve(std::vector<double> sums) const;
 
  private:
@@ -76,31 +76,31 @@ class Curvature {
   std::vector<double> factor_;   // Cholesky's, lower
 };
 
-// What lines spend: on their moments, and on each of their steps.
+// The shares of the moments and of each step.
 struct LineShares {
   BudgetShare moments;
   BudgetShare step;
   uint32_t steps = 0;
 };
 
-// InvalidArgument if that is too little to be divided, or for noise that could still be drawn.
+// InvalidArgument if the share is too small to be divided, or the noise too large to be drawn.
 absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
                                           const Sensitivity& residuals, uint64_t terms);
 
-// The noise that moments would have, as above.
+// Returns the noise that the moments would have, as above.
 absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms);
 
-// Scores that lines add: to every row, and to those in each bin of a line's column. Term 0 of their
-// shared noise is the constant's, which is 1; the lines' follow.
+// The scores that lines add: to every row, and to the rows in each bin of a line's column. In their
+// shared noise term 0 is the constant's, which is 1; the lines' terms follow.
 struct FittedLines {
   ColumnScores constant;  // of one bin
   std::vector<ColumnScores> lines;
-  std::vector<double> noise_factor;  // SharedNoise's
+  std::vector<double> noise_factor;  // of SharedNoise
 };
 
 // Fits the lines to a task of classes, whose residuals count 1 as `unit`, and adds them to its
-// scores. Newton's steps against the largest curvature that a loss of these moments can have
-// (Boehning, Lindsay 1988): a quarter of them, for softmax a half of them in each class.
+// scores. Takes Newton's steps against the largest curvature that a loss with these moments can
+// have (Boehning, Lindsay 1988): a quarter of them, or for softmax a half in each class.
 //
 // Guarantee  costs the moments' share and that of every step.
 absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,

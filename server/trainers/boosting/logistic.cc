@@ -2,12 +2,12 @@
 //
 // Source     docs/research/mechanisms.md#logistic. The baseline of the thesis "Private Boosted
 //            Decision Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by
-//            objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011), which has its guarantee
-//            at the exact minimum, with real-valued noise. Here gradients are released instead.
-// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Noisy moments
-//            and gradients of straight lines through the numeric columns, where the noisy number of
-//            rows says that noise leaves enough of them; then the residuals of each bin, column
-//            after column. All of them are sums of whole numbers over rows, held to a bound row by
+//            objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011), whose guarantee needs
+//            the exact minimum and real-valued noise. This algorithm releases gradients instead.
+// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. It releases
+//            noisy moments and gradients of straight lines through the numeric columns, if the
+//            noisy number of rows shows that noise leaves enough of them; then the residuals of
+//            each bin, column after column. All are sums of whole numbers over rows, bounded row by
 //            row; shares add up.
 
 #include <algorithm>
@@ -33,11 +33,11 @@ namespace {
 constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
 constexpr uint32_t kCuts = 127;
 constexpr double kCountShare = 0.01;
-constexpr double kMaxMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
+constexpr double kMaxMomentNoise = 0.4;  // relative to the rows: noisier lines are left out
 constexpr char kTooSmall[] =
     "epsilon is too small for so many features: take a larger one, or fewer features";
 constexpr uint32_t kMinGroups = 8, kMaxGroups = 64;
-constexpr double kGroupInformation = 5;  // of the root of rows per row of noise
+constexpr double kGroupInformation = 5;  // root of rows per row of noise
 
 Sensitivity ResidualSensitivity(uint32_t classes) {
   return ClassTask({}, classes, kUnit)->kind().sensitivity;
@@ -46,10 +46,10 @@ Sensitivity ResidualSensitivity(uint32_t classes) {
 struct Config {
   uint32_t classes = 2;
   std::vector<FeatureBins> bins{};
-  std::vector<Line> lines{};           // none if they are out of the question
+  std::vector<Line> lines{};           // none if lines are impossible
   uint32_t steps = 0;                  // of lines
   std::optional<uint32_t> groups{};    // if they were set
-  std::optional<BudgetShare> count{};  // unset where nothing follows from the number of rows
+  std::optional<BudgetShare> count{};  // unset if nothing depends on the number of rows
   BudgetShare billed = BudgetShare::WithoutPrivacy();  // of the weights, in epsilon
   BudgetShare fit =
       BudgetShare::WithoutPrivacy();  // the same, or rho that follows from it and the delta
@@ -65,7 +65,7 @@ struct Config {
   }
 };
 
-// Whether lines can be paid for at all: a matter of the schema and the budget.
+// Whether lines can be paid for at all, which depends on the schema and the budget alone.
 bool CanPayForLines(const Config& config) {
   const absl::StatusOr<TwoShares> parts = Divide(config.fit, config.line_share);
   return parts.ok() && config.OfColumn(parts->rest).ok() && config.SharesOfLines(parts->part).ok();
@@ -76,7 +76,7 @@ absl::StatusOr<double> ColumnScale(const Config& config, const BudgetShare& colu
   return NoiseScale(ResidualSensitivity(config.classes), column);
 }
 
-// What the delta is worth follows from it, epsilon and the number of columns.
+// Uses the delta if that lowers the noise, which epsilon and the number of columns decide.
 BudgetShare InRhoIfThatIsLess(const Config& config, double scale) {
   if (!config.fit.is_private() || config.delta_atto == 0) return config.fit;
   const absl::StatusOr<Rho> rho = Rho::Implying(config.fit.budget(), config.delta_atto);
@@ -85,10 +85,10 @@ BudgetShare InRhoIfThatIsLess(const Config& config, double scale) {
   return in_rho.ok() && *in_rho < scale ? BudgetShare(*rho) : config.fit;
 }
 
-// What was decided from the number of rows as released.
+// What the released number of rows decided.
 struct Choice {
   bool lines = false;
-  BudgetShare columns = BudgetShare::WithoutPrivacy();  // of all of them
+  BudgetShare columns = BudgetShare::WithoutPrivacy();  // of all columns
   uint32_t groups = 1;
 
   std::string InWords(const Config& config) const {
@@ -100,7 +100,7 @@ struct Choice {
   }
 };
 
-// As many as each hold enough rows to be seen beside the noise of their sums.
+// Returns as many groups as still hold enough rows to show above the noise of their sums.
 uint32_t GroupsFor(double rows, double scale) {
   if (scale == 0) return kMaxGroups;
   const double noise = scale / static_cast<double>(kUnit);
@@ -123,7 +123,7 @@ absl::StatusOr<Choice> Choose(double rows, const Config& config) {
   return choice;
 }
 
-// The weights of one model, as they are found.
+// The weights of one model, while they are fitted.
 class Fitting {
  public:
   Fitting(const BinnedRows& rows, PrivateReleaser& releaser)
@@ -167,7 +167,7 @@ class Fitting {
     return task_->Add(bin_of_, found.weights);
   }
 
-  // Tree 0 is the constant; then come the columns', in order.
+  // Tree 0 is the constant; then come the columns' trees, in order.
   absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema, SharedNoise& shared) const {
     std::vector<TrainedTree> trees = {ConstantTree(constant_, *task_)};
     if (!noise_factor_.empty()) shared = {.trees = {0}, .factor = noise_factor_};
@@ -187,7 +187,7 @@ class Fitting {
   Residuals residuals_;
   ColumnScores constant_;
   std::vector<ColumnScores> columns_;
-  std::vector<bool> has_line_;        // of every column
+  std::vector<bool> has_line_;        // per column
   std::vector<double> noise_factor_;  // of the lines' shared noise
   std::vector<uint32_t> bin_of_;      // scratch
 };
@@ -199,8 +199,8 @@ class LogisticTrainer final : public TrainerFrame<Config> {
  private:
   absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override;
-  // A rule of thumb: a column that says something sets a tenth of the rows apart, in a few bins,
-  // and that has to be more than the noise.
+  // A rule of thumb: an informative column separates a tenth of the rows, in a few bins, and that
+  // must exceed the noise.
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kRowsOfNoise = 20, kFew = 300;
     if (!config.fit.is_private()) return std::vector<std::string>();

@@ -18,15 +18,15 @@ namespace {
 constexpr uint32_t kMiddles = 512;  // steps of the grid of medians
 constexpr uint32_t kReaches = 64;   // of the geometric grid of distances
 constexpr double kMinReach = 1.0 / 512;
-// Noise scales of the last step's two sums that are not yet taken for a bias.
+// In noise scales: smaller differences of the last step's two sums do not count as a bias.
 constexpr double kLastThreshold = 6;
 
-// Rows times epsilon that a mean, or a reach, is to be worth; within these parts of the budget.
+// Rows times epsilon that a mean, or a reach, should be worth, within these parts of the budget.
 constexpr double kScaleInformation = 25;
 constexpr double kMinScaleShare = 0.05;
 constexpr double kMaxScaleShare = 0.25;
 constexpr double kEnoughForLastStep = 800;
-constexpr double kCentreVariance = 0.16;  // expected, of means in units of half the range
+constexpr double kCentreVariance = 0.16;  // the prior's, for means in units of half the range
 
 std::vector<double> MiddleGrid() {
   std::vector<double> grid;
@@ -55,8 +55,8 @@ uint64_t RangeOf(const Fraction& quantile) {
 constexpr Fraction kMedian = {.part = 1, .whole = 2};
 constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
 
-// The cut of `grid` nearest to a quantile of `values`. Each cut is worth `preference` less than the
-// one before: a public number.
+// Returns the cut of `grid` nearest to a quantile of `values`. Each cut's score is `preference`
+// lower than that of the one before: a public number.
 absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
                                 const Fraction& quantile, int64_t preference,
                                 const BudgetShare& share, PrivateReleaser& releaser) {
@@ -72,11 +72,11 @@ absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<do
   return grid[chosen];
 }
 
-// Beyond the largest distance all reaches score alike, and there can be many of them: a smaller one
-// is preferred, by so much that noise hardly makes up for a few steps; but never by more than a
-// part of what tells the quantile from nothing, which grows with the rows.
+// Beyond the largest distance all reaches score alike, and there may be many: a smaller one is
+// preferred, by so much that noise seldom makes up for a few steps; but never by more than a part
+// of what separates the quantile from nothing, which grows with the rows.
 int64_t PreferenceForSmall(const BudgetShare& share, double rows) {
-  constexpr double kNats = 0.3;  // a step
+  constexpr double kNats = 0.3;  // per step
   constexpr double kMaxOfEvidence = 0.25;
   if (!share.is_private()) return 1;
   const Budget epsilon = share.is_concentrated() ? share.rho().ForSelection() : share.budget();
@@ -91,7 +91,7 @@ double ScaleShare(double information) {
 
 double WeightOf(double variance) { return 1 / std::max(variance, 1e-12); }
 
-// By the sums of what rows are above their predictions, and below.
+// Returns the step from the sums of the amounts by which rows exceed, or miss, their predictions.
 double StepOf(const Measurement& measured, const NumberScale& scale) {
   const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);
   if (!(all > 0)) return 0;
@@ -185,7 +185,7 @@ OutputNoise NumberCentre::NoiseOfMiddle(const PrivateReleaser& releaser) const {
                           [&] { return NoiseBySimulation(last_, {middle()}, middles); })[0];
 }
 
-// The variance of two sums together is twice that of each.
+// The sum or difference of two sums has twice the variance of each.
 NumberCentre::Pooled NumberCentre::With(Pooled pooled, const Measurement& measured) const {
   const double scale = measured.scale / unit_;
   const double weight = WeightOf(2 * 2 * scale * scale);

@@ -1,12 +1,12 @@
-// What numbers to predict are measured against: a private middle and a private reach, so that wide
-// declared bounds cost little; and a last step against the bias that comes of cutting at the reach.
-// Few numbers have a noisy mean for a middle, and where they are very few it is all they have.
+// The scale of numbers to predict: a private middle and a private reach, so that wide declared
+// bounds cost little; and a last step against the bias that cutting at the reach causes. Few
+// numbers have a noisy mean for a middle; very few have nothing else.
 //
 // Guarantee  each release costs its share, add or remove one row. The middle and the reach are
 //            quantiles of numbers that every row computes from itself (and from the middle, which
-//            is released by then): selections with range 2 max(part, whole - part). The last step
-//            is a measurement of one leaf: a row adds one unit to two sums together; so is each
-//            release of a mean, where a row adds the steps of the range to two sums together.
+//            is released before): selections with range 2 max(part, whole - part). The last step is
+//            a measurement of one leaf: a row adds one unit to two sums together. So is each
+//            release of a mean, where a row adds the range's steps to two sums together.
 // Units      steps of the target's declared range (bins.h).
 // Source     docs/research/mechanisms.md#boosting.
 
@@ -33,46 +33,46 @@ struct NumberScale {
   double middle = 0;
   double reach = 1;
 };
-// `rows` is their number as released.
+// `rows` is the released number of rows.
 absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
                                                const BudgetShare& middle, const BudgetShare& reach,
                                                PrivateReleaser& releaser);
 
-// The reach alone, around a middle that is released.
+// Releases the reach alone, around a released middle.
 absl::StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
                                     const BudgetShare& share, PrivateReleaser& releaser);
 
 // Rows times epsilon below which numbers are few: their median would cost more than their mean.
 inline constexpr double kFewNumbers = 1500;
-// Below it trees say less than their noise hides, and all numbers get the same prediction.
+// Below it noise hides what trees say, and all numbers get the same prediction.
 inline constexpr double kMinForTrees = 150;
 
-// A first mean of few numbers has this part of their budget.
+// The part of few numbers' budget that pays for their first mean.
 inline constexpr double kCentreShare = 0.05;
-// The part of what that leaves which pays for a second mean, 0 for none. `information` is rows
-// times epsilon, as released.
+// Returns the part of the rest that pays for a second mean, 0 for none. `information` is the
+// released number of rows times epsilon.
 double SecondCentreShare(double information);
 
-// What is left then.
+// The shares of what is left then.
 struct FewNumberShares {
   BudgetShare reach, first, trees;
   std::optional<BudgetShare> last{};
 };
 absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information);
 
-// A noisy mean of numbers, and with it a better number of rows. Each release has what numbers are
-// above the low end of their range and below the high end, summed: the difference leads to the
-// mean, the sum to the rows. Releases count by the inverse of their variances. The mean is drawn to
-// the middle of the range where noise is large.
+// A noisy mean of numbers, which also improves the number of rows. Each release has the sums of the
+// distances from the range's low and high end: their difference gives the mean, their sum the rows.
+// Releases count by inverse variance. Large noise shrinks the mean to the middle of the range.
 //
-// Errors     as of PrivateReleaser::Measure.
+//
+// Errors     as PrivateReleaser::Measure.
 // Threads    not safe to share.
 // Units      steps of the target's declared range (bins.h).
 class NumberCentre {
  public:
-  // `rows` is their number as released for `count`, a share of epsilon or of rho. `targets` must
-  // outlive the centre. Sums are of multiples of 1 / `unit` of the range; a coarser one than usual
-  // is for tests that walk through every sum.
+  // `rows` is the number released for `count`, a share of epsilon or of rho. `targets` must outlive
+  // the centre. Sums are of multiples of 1 / `unit` of the range; tests that walk through every sum
+  // use a coarser unit.
   static absl::StatusOr<NumberCentre> Create(absl::Span<const uint32_t> targets, double rows,
                                              const BudgetShare& count,
                                              uint32_t unit = kTargetSteps);
@@ -81,7 +81,7 @@ class NumberCentre {
 
   double rows() const { return RowsOf(pooled_); }
   double middle() const { return MiddleOf(pooled_); }
-  // What the last release's noise has added to the middle. Those before it are not told from it.
+  // Returns the last release's noise in the middle. It cannot tell the noise of earlier releases.
   OutputNoise NoiseOfMiddle(const PrivateReleaser& releaser) const;
 
  private:
@@ -103,7 +103,7 @@ class NumberCentre {
   Measurement last_{};
 };
 
-// What to add to every prediction, in steps. `scores` are the rows', 1 being a reach.
+// The value to add to every prediction, in steps. `scores` are the rows'; 1 is one reach.
 struct LastStep {
   double value = 0;
   OutputNoise noise{};

@@ -30,14 +30,14 @@ std::vector<double> CutsOf(const Feature& feature, uint32_t most) {
   const uint32_t even = most - sides * halvings;
   for (uint32_t i = 1; i <= even; ++i) cuts.push_back(low + span * i / (even + 1));
   std::erase_if(cuts, [&](double cut) { return !(cut > low && cut <= feature.max); });
-  // Cuts between the same whole numbers are one: no bin is empty whatever the rows are.
+  // Cuts between the same whole numbers are merged, so that no bin is empty for all data.
   if (feature.integer) std::transform(cuts.begin(), cuts.end(), cuts.begin(), WholeCut);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 
-// Finds how many cuts are at most a value: a guess from an even grid, then step by step.
+// Finds how many cuts are at most a value: first a guess from an even grid, then step by step.
 class CutFinder {
  public:
   explicit CutFinder(const std::vector<double>& cuts) : cuts_(cuts) {
@@ -45,7 +45,7 @@ class CutFinder {
     low_ = cuts.front();
     const double span = cuts.back() - low_;
     scale_ = (kCells - 1) / span;
-    if (!std::isfinite(scale_)) scale_ = 0;  // one cut, or cuts next to each other
+    if (!std::isfinite(scale_)) scale_ = 0;  // one cut, or adjacent cuts
     for (size_t cell = 0; cell < kCells; ++cell) {
       const double value = scale_ > 0 ? low_ + static_cast<double>(cell) / scale_ : low_;
       guesses_[cell] =

@@ -1,11 +1,11 @@
 // Rows in bins between public cuts: all that a trainer looks at.
 //
-// The cuts are public and come from the schema alone: a numeric feature has evenly spaced ones
+// The cuts are public and come from the schema alone: a numeric feature has evenly spaced cuts
 // between its bounds, and some that halve the distance to zero (or to its lower bound, if zero is
-// not inside), because amounts and durations crowd there. A feature of whole numbers has at most
-// one between neighbours. A value is in bin b if b cuts are at most it, so "x < cut j" is "bin <=
-// j". A categorical feature has one bin a value and one for "other". A missing value has a bin of
-// its own, the last.
+// outside), because amounts and durations crowd there. A feature of whole numbers has at most one
+// cut between neighbours. A value is in bin b if b cuts are at most the value, so "x < cut j" is
+// "bin <= j". A categorical feature has one bin per value and one for "other". A missing value has
+// its own bin, the last.
 //
 // A label is a class, or kUnlabelled. Numbers to predict are whole steps from 0 to kTargetSteps of
 // their public range, rounded to the nearest, row by row.
@@ -32,13 +32,13 @@ struct FeatureBins {
   FeatureType type = FeatureType::kNumeric;
   std::vector<double> cuts{};  // numeric: increasing, within the bounds
   uint32_t known = 1;          // numeric: cuts + 1. Categorical: the vocabulary
-  // Bins of values that are there: the known, and "other".
+  // The number of bins for values that are not missing: the known ones and "other".
   uint32_t ordinary() const { return type == FeatureType::kNumeric ? known : known + 1; }
   uint32_t missing() const { return ordinary(); }
   uint32_t size() const { return ordinary() + 1; }
 };
 
-// `cuts` is how many a numeric feature has, at most.
+// `cuts` is the most that a numeric feature may have.
 absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
 
 // Errors     InvalidArgument for a feature of more than kMaxBins bins.
@@ -46,9 +46,9 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
 // Source     docs/research/mechanisms.md#public-cuts.
 class BinnedRows {
  public:
-  BinnedRows() = default;  // no row
+  BinnedRows() = default;  // has no rows
   static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
-  // With columns of derived features after the table's own; `bins` has those of all.
+  // Adds columns of derived features after the table's own; `bins` has those of all columns.
   static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
                                            absl::Span<const DerivedFeature> derived);
 
@@ -63,10 +63,10 @@ class BinnedRows {
   uint32_t num_classes() const { return num_classes_; }
   bool regression() const { return num_classes_ == 0; }
 
-  // The rows at `positions`, in that order, side by side: what one tree sees fits the cache then.
+  // Copies the rows at `positions`, in that order, so that the rows of one tree fit the cache.
   BinnedRows Select(absl::Span<const uint32_t> positions) const;
 
-  // Answers with `labels` instead of its own, one per row.
+  // Replaces the labels by `labels`, one per row.
   void Relabel(std::vector<uint32_t> labels) { labels_ = std::move(labels); }
 
  private:

@@ -30,7 +30,7 @@ bool Cell::HasSplit(const Part& part) const {
 
 bool Cell::CanSplit(uint32_t feature) const { return HasSplit(PartOf(feature)); }
 
-// Among thousands of features a cell has split a few: those that are used up are taken out of all.
+// A cell has split only a few of thousands of features: this removes those that are used up.
 std::vector<uint32_t> Cell::SplittableFeatures() const {
   std::vector<uint32_t> features;
   features.reserve(bins_->size());

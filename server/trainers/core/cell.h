@@ -1,12 +1,12 @@
-// The part of the public domain that a node stands for, and the splits of it that there are.
+// The part of the public domain that a node stands for, and its possible splits.
 //
-// A cell is public: it follows from the bins and the splits above it, never from rows: whether a
+// A cell is public: it follows from the bins and the splits above it, never from rows, so whether a
 // feature can still be split is the same for all data.
 //
-// Splits of a numeric feature are each cut inside the cell, missing values going right; and missing
-// values against the rest, while both can come; those of a categorical one are one value against
-// the rest, "other" and missing being values too. A feature with no cut left, or fewer than two
-// known values, is used up: what "other" and missing rows would be split from is not there.
+// A numeric feature splits at each cut inside the cell, with missing values on the right, or into
+// missing values and the rest if both are possible. A categorical feature splits into one value and
+// the rest; "other" and missing are values too. A feature with no cut left, or fewer than two known
+// values, is used up: "other" and missing values would have nothing to split from.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_CELL_H_
 #define COPPICE_SERVER_TRAINERS_CORE_CELL_H_
@@ -21,8 +21,8 @@
 
 namespace coppice::trainers {
 
-// A split in terms of bins. Left are: the bins up to `bin` (kNumeric), the bin `bin` (kCategory),
-// or the missing (kMissing).
+// A split in terms of bins. Left are the bins up to `bin` (kNumeric), the bin `bin` (kCategory), or
+// the missing values (kMissing).
 struct BinSplit {
   SplitKind kind = SplitKind::kLeaf;
   uint32_t feature = 0;
@@ -31,20 +31,20 @@ struct BinSplit {
   bool GoesLeft(uint32_t value) const {
     return kind == SplitKind::kNumeric ? value <= bin : value == bin;
   }
-  // The same as a node of a tree, without children.
+  // Converts the split to a node of a tree, without children.
   Node ToNode(const std::vector<FeatureBins>& bins) const;
 };
 
 // Threads    plain values.
 class Cell {
  public:
-  // The whole domain. `bins` must outlive all cells.
+  // Stands for the whole domain. `bins` must outlive all cells.
   explicit Cell(const std::vector<FeatureBins>& bins) : bins_(&bins) {}
 
-  // Splits of one feature, in a fixed order; none if it is used up.
+  // Returns the splits of one feature, in a fixed order; none if it is used up.
   std::vector<BinSplit> Splits(uint32_t feature) const;
   bool CanSplit(uint32_t feature) const;
-  // The features with a split, in order.
+  // Returns the features that have a split, in order.
   std::vector<uint32_t> SplittableFeatures() const;
 
   Cell Left(const BinSplit& split) const;
@@ -54,10 +54,10 @@ class Cell {
   // What is left of a feature that was split above.
   struct Part {
     uint32_t feature = 0;
-    uint32_t low = 0, high = 0;        // numeric: bins that can come, both ends included
-    bool missing = true;               // a missing value can come
-    bool ordinary = true;              // a value can come
-    std::vector<uint32_t> excluded{};  // categorical: bins that cannot
+    uint32_t low = 0, high = 0;        // numeric: the possible bins, both ends included
+    bool missing = true;               // a missing value is possible
+    bool ordinary = true;              // a value is possible
+    std::vector<uint32_t> excluded{};  // categorical: impossible bins
   };
 
   Part PartOf(uint32_t feature) const;

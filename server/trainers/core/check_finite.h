@@ -1,4 +1,4 @@
-// Whether values may be added to the scores that residuals are computed from.
+// Checks values before they are added to the scores that residuals are computed from.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_
 #define COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_
@@ -11,8 +11,8 @@
 
 namespace coppice::trainers {
 
-// Internal if a value is infinite or no number: nothing would bound what rows then ask for, and
-// noise is made for a bound. Values are released, so the error tells nothing about rows.
+// Internal if a value is infinite or NaN: nothing would bound the residuals, and noise is made for
+// a bound. The values are released, so the error reveals nothing about rows.
 inline absl::Status CheckFinite(absl::Span<const double> values) {
   const auto is_finite = [](double value) { return std::isfinite(value); };
   if (std::all_of(values.begin(), values.end(), is_finite)) return absl::OkStatus();

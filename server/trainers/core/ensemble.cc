@@ -109,8 +109,8 @@ std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t de
                                      const BudgetShare& leaves) {
   constexpr double kFew = 300;
   if (!leaves.is_private()) return {};
-  // A row is answered by one leaf of each tree; with groups all of them together saw as many rows
-  // as one leaf of a tree that sees all, and trees that see all count the same rows again.
+  // One leaf of each tree answers a row. With groups these leaves together saw as many rows as one
+  // leaf of a tree that sees all rows; trees that see all rows count the same rows again.
   const double noise = std::sqrt(2.0 * options.trees) / leaves.budget().epsilon() /
                        (options.groups ? 1 : options.trees);
   const double rows = std::ldexp(noise, static_cast<int>(depth)) / 6;
@@ -215,7 +215,7 @@ absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& en
   for (const std::vector<uint32_t>& group : groups) {
     COPPICE_RETURN_IF_ERROR(
         progress(static_cast<double>(trees.size()) / static_cast<double>(groups.size())));
-    // A group's rows are drawn together; where every tree sees all rows they are already.
+    // Copies a group's rows next to each other; a tree that sees all rows needs no copy.
     const bool apart = ensemble.groups && ensemble.trees > 1;
     const BinnedRows own = apart ? binned.Select(group) : BinnedRows();
     const BinnedRows& seen = apart ? own : binned;

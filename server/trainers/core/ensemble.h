@@ -1,9 +1,9 @@
-// What trainers of several trees share: their parameters, who sees which rows, and the certificate.
+// What trainers of several trees share: their parameters, which rows each tree sees, and the
+// certificate.
 //
-// With rows=groups each row is in one tree, drawn by itself and uniformly, whatever the other rows
-// are: all trees together then cost what one costs (docs/research/mechanisms.md#groups; groups of
-// fixed sizes would cost more). With rows=all each tree sees all rows and gets an equal share of
-// epsilon.
+// With rows=groups each row is in one tree, drawn uniformly and independently of the other rows:
+// all trees together then cost what one costs (docs/research/mechanisms.md#groups; groups of fixed
+// sizes would cost more). With rows=all each tree sees all rows and gets an equal share of epsilon.
 //
 // Threads    plain values.
 
@@ -37,61 +37,61 @@ struct EnsembleOptions {
   SelectionRule selection = SelectionRule::kPermuteAndFlip;
 };
 
-// What a trainer takes where nothing is set.
+// A trainer's defaults for unset parameters.
 struct EnsembleDefaults {
   const char* trees = "10";
   const char* rows = "groups";
   const char* vote = "pooled";
   const char* cuts = "255";
-  bool selects = true;  // has a parameter for the rule of selections
+  bool selects = true;  // whether it has a parameter for the selection rule
 };
 
-// trees, rows, vote, cuts and selection.
+// Returns trees, rows, vote, cuts and, if it selects, selection.
 std::vector<Parameter> EnsembleParameters(const EnsembleDefaults& defaults);
 EnsembleOptions ReadEnsemble(const CheckedSettings& settings);
 
-// depth; the default is chosen from the schema if `default_value` is empty.
+// Returns depth; the default is chosen from the schema if `default_value` is empty.
 Parameter DepthParameter(std::string default_value, std::string description);
-// structure: the part of a tree's epsilon that goes to its splits; the rest goes to the leaves.
+// Returns structure: the part of a tree's epsilon that pays for its splits, not its leaves.
 Parameter StructureParameter(std::string default_value);
-// score: what a good split is, for classes.
+// Returns score: what a good split is, for classes.
 Parameter ScoreParameter(std::string default_value);
 absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema);
 
-// As many levels as there are features, at most kMaxTrainedDepth, if none is set.
+// Returns the set depth, or as many levels as there are features, at most kMaxTrainedDepth.
 uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 
-// InvalidArgument if the algorithm does not do what the schema asks for, or a feature has too many
+// InvalidArgument if the algorithm cannot do the schema's task, or a feature has too many
 // categories.
 absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
-// InvalidArgument if this many trees of this many levels would not fit into memory.
+// InvalidArgument if this many trees with this many levels would not fit into memory.
 absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 
-// Below how many rows noise leaves little of the leaves, and what to expect then; empty if that is
-// few. A rule of thumb: an average leaf, summed over the trees that see different rows, holds fewer
-// rows than a sixth of the noise's deviation.
+// Warns below how many rows noise hides most of what leaves say, and what to expect then; empty if
+// that number is small. A rule of thumb: then an average leaf, summed over the trees that see
+// different rows, holds fewer rows than a sixth of the noise's deviation.
 std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
                                      const BudgetShare& leaves);
 
-// What one tree may spend.
+// Returns the share that one tree may spend.
 absl::StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole);
 
 // Collects what every tree of an ensemble releases.
 class Releases {
  public:
   explicit Releases(const EnsembleOptions& options);
-  // `rows` names the rows that are seen ("rows"), of which each tree has a group or all.
+  // `rows` names the rows that trees see ("rows"): each tree sees a group of them, or all.
   Releases(const EnsembleOptions& options, absl::string_view rows);
 
-  // Nothing without privacy. `times` is for one tree. `share` is of epsilon. `rho_pico` is 0 if
-  // none is stated.
+  // Adds nothing without privacy. `times` counts for one tree. `share` must be of epsilon.
+  // `rho_pico` is 0 if no rho is stated.
   void Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
            uint64_t times = 1, uint64_t delta_atto = 0, uint64_t rho_pico = 0);
   std::vector<Release> Take() && { return std::move(releases_); }
 
  private:
-  uint64_t trees_;  // that see the same rows
+  uint64_t trees_;  // the number that see the same rows
   std::string part_;
   std::vector<Release> releases_;
 };
@@ -99,10 +99,10 @@ absl::string_view SelectionName(SelectionRule rule);
 
 inline constexpr char kDiscreteLaplace[] = "discrete_laplace";
 inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in every leaf";
-// A median at every node of a level, one release per level.
+// Adds a median at every node of a level, one release per level.
 void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases);
 
-// The positions that each tree sees, of `rows`.
+// Draws which positions in `rows` each tree sees.
 absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
                                                               const EnsembleOptions& options,
                                                               PrivateReleaser& releaser);
@@ -111,11 +111,11 @@ std::vector<uint32_t> AllRows(size_t count);
 // A trained tree.
 struct TrainedTree {
   Tree tree = Tree::SingleLeaf();
-  std::vector<LeafPrediction> leaves;  // weights
+  std::vector<LeafPrediction> leaves;  // with weights
 };
 
-// A leaf of a model of summed scores (LeafKind::kScores); the label is that of the largest output.
-// `noise` is of the outputs.
+// Makes a leaf of a model of summed scores (LeafKind::kScores); its label is that of the largest
+// output. `noise` is that of the outputs.
 LeafPrediction ScoreLeaf(std::vector<double> outputs, std::vector<OutputNoise> noise,
                          uint32_t node);
 
@@ -127,16 +127,16 @@ absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree&
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
                                 const AlgorithmInfo& info, const TrainOptions& options,
                                 std::vector<Release> releases);
-// Leaves as they are.
-// `chosen` says what the algorithm decided from what it released, in words.
+// Keeps the leaves as they are. `chosen` says in words what the algorithm decided from what it
+// released.
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
                                 LeafKind leaf_kind, std::vector<DerivedFeature> derived,
                                 const AlgorithmInfo& info, const TrainOptions& options,
                                 std::vector<Release> releases, std::string chosen = "",
                                 SharedNoise shared_noise = {});
 
-// The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
-// model. `grow` grows one tree on the rows it is given.
+// Runs a whole trainer whose trees differ only in how they are grown: bins, groups, trees, leaves,
+// model. `grow` grows one tree on the rows that it is given.
 using GrowOne = std::function<absl::StatusOr<GrownTree>(
     const BinnedRows& binned, const std::vector<uint32_t>& group, PrivateReleaser& releaser)>;
 absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,

@@ -50,7 +50,7 @@ class Grower {
       if (node.split.kind == SplitKind::kLeaf) begin.push_back(node.begin);
     }
     COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes), schema));
-    // Empty leaves share their begin with the next one, so sorting keeps the order.
+    // Empty leaves share their begin with the next leaf, so sorting keeps the order.
     std::sort(begin.begin(), begin.end());
     begin.push_back(rows_.size());
     return GrownTree{.tree = std::move(tree), .rows = std::move(rows_), .begin = std::move(begin)};
@@ -101,7 +101,7 @@ class Grower {
   std::vector<PartialNode> nodes_;
 };
 
-// Chooses again what a tree has chosen, node by node, as GrowTree() asks: level by level.
+// Repeats a tree's choices, node by node, in the order in which GrowTree() asks: level by level.
 class Replay final : public SplitChooser {
  public:
   Replay(const Tree& tree, const std::vector<FeatureBins>& bins) : tree_(tree), bins_(bins) {}

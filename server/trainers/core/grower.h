@@ -1,9 +1,9 @@
-// Grows a tree level by level over rows in bins, by whatever rule chooses its splits.
+// Grows a tree level by level over rows in bins, by any rule that chooses its splits.
 //
-// Guarantee  the nodes of a level divide the rows by released splits, so that adding or removing a
-//            row is seen by one node a level: a level costs what one Choose() costs, and levels add
-//            up (docs/research/mechanisms.md#levels). Every node is grown to the last level, also
-//            an empty one; where it ends earlier, its cell has no split left, which is public.
+// Guarantee  released splits divide the rows among the nodes of a level, so one node per level sees
+//            an added or removed row: a level costs what one Choose() costs, and levels add up
+//            (docs/research/mechanisms.md#levels). Every node, even an empty one, is grown to the
+//            last level; it ends earlier only if its cell has no split left, which is public.
 // Errors     what the rule returns.
 // Threads    not safe to share.
 
@@ -26,18 +26,18 @@
 
 namespace coppice::trainers {
 
-// A node that is to be split: its cell is public, its rows are private.
+// A node to be split: its cell is public, its rows are private.
 struct NodeRows {
   const Cell& cell;
   const BinnedRows& all;
   absl::Span<const uint32_t> rows;  // positions in `all`
 };
 
-// How nodes are split.
+// The rule that splits nodes.
 class SplitChooser {
  public:
   virtual ~SplitChooser() = default;
-  // Unset: a leaf, because the cell has no split; nothing else may make one.
+  // Unset: a leaf, because the cell has no split; nothing else may make a leaf.
   virtual absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) = 0;
 };
 
@@ -55,7 +55,7 @@ struct GrownTree {
   }
 };
 
-// `rows` are the positions that this tree sees; `depth` at most kMaxTrainedDepth.
+// `rows` are the positions that this tree sees; `depth` is at most kMaxTrainedDepth.
 absl::StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
                                    std::vector<uint32_t> rows, uint32_t depth,
                                    SplitChooser& chooser);

@@ -67,9 +67,9 @@ double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours,
   const auto steps = static_cast<double>(unit);
   const double rate =
       share.budget().epsilon() / static_cast<double>(SensitivityOf(unit, outputs, neighbours));
-  // Discrete Laplace noise of ratio a = exp(-rate) has variance 2 a / (1 - a)^2. Where one output's
-  // noise is the other's turned around, a share has at most twice the variance that independent
-  // ones would give it.
+  // Discrete Laplace noise of ratio a = exp(-rate) has variance 2 a / (1 - a)^2. If one output's
+  // noise is the negative of the other's, a share has at most twice the variance that independent
+  // noises would give it.
   const double correlated = SecondAlone(outputs, neighbours) ? 2 : 1;
   return std::sqrt(correlated * 2 * std::exp(-rate)) / -std::expm1(-rate) / steps;
 }

@@ -1,14 +1,14 @@
-// What a leaf knows: sums over its rows, released.
+// The released sums of leaves over their rows.
 //
 // An output is a class' count; or, for regression, the rows' distances from the two ends of the
-// range: sum (1 - v) and sum v of targets v in [0, 1], from which the mean follows. As weights of a
-// model (LeafKind::kWeights) they are in rows. Targets are whole steps of the range.
+// range: sum (1 - v) and sum v of targets v in [0, 1], which give the mean. As weights of a model
+// (LeafKind::kWeights) they are in rows. Targets are whole steps of the range.
 //
-// Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together.
-//            Add or remove a row: it moves one leaf, one class by 1, or the two distances by 1
-//            together (the half-sum encoding). Change a label: two counts move by 1, so the noise
-//            is twice; with two outputs only the second is released, with noise for 1, and the
-//            first is the leaf's size, which is public then, less that.
+// Guarantee  all leaves of a tree together are epsilon-DP, where epsilon is the share. Adding or
+//            removing a row changes one leaf: one class by 1, or the two distances by 1 together
+//            (the half-sum encoding). Changing a label changes two counts by 1, so the noise
+//            doubles; with two outputs only the second is released, with noise for 1, and the first
+//            is the leaf's size, which is then public, minus the second.
 // Source     docs/research/mechanisms.md#leaves.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_LEAVES_H_
@@ -26,29 +26,29 @@
 
 namespace coppice::trainers {
 
-// Per leaf and output, in steps of LeafUnit() a row.
+// Per leaf and output, in steps: a row counts LeafUnit().
 using LeafSums = std::vector<std::vector<int64_t>>;
 
 // 1 for classes; kTargetSteps for regression.
 int64_t LeafUnit(const BinnedRows& rows);
 uint32_t NumOutputs(const BinnedRows& rows);
 
-// Exact. Rows without a label do not count.
+// Returns exact sums. Rows without a label do not count.
 LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree);
 
-// With noise. `sums` are those of all leaves of one tree.
+// Adds noise. `sums` must be those of all leaves of one tree.
 absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
                                        const BudgetShare& share, PrivateReleaser& releaser);
 
-// Standard error of a weight that was released with `share`; sqrt(2) times that where the two
-// weights' noises are opposite, because predictions take them for independent.
+// Returns the standard error of a weight that was released with `share`; sqrt(2) times that if the
+// two weights' noises are opposite, because predictions assume that they are independent.
 double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const BudgetShare& share);
 
-// The model's leaves: weights in rows.
+// Returns the model's leaves, with weights in rows.
 std::vector<LeafPrediction> ToWeights(const Tree& tree, const LeafSums& sums, int64_t unit,
                                       double weight_error);
 
-// The same as probabilities of each leaf alone: a forest of them averages.
+// Converts each leaf's weights to its own probabilities: a forest of these leaves averages.
 std::vector<LeafPrediction> ToProbabilities(std::vector<LeafPrediction> weights);
 
 }  // namespace coppice::trainers

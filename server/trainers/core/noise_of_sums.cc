@@ -18,7 +18,7 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Public numbers, the same for the same stream.
+// Public draws, always the same for the same stream.
 class PublicDraws {
  public:
   explicit PublicDraws(uint64_t stream) : state_(Mix(stream)) {}
@@ -34,7 +34,7 @@ class PublicDraws {
   }
 
  private:
-  // In (0, 1).
+  // Returns a number in (0, 1).
   double Unit() { return (static_cast<double>(Mix(state_++) >> 11) + 0.5) * 0x1p-53; }
 
   uint64_t state_;
@@ -51,13 +51,13 @@ void AddNoise(absl::Span<const OutputNoise> more, std::vector<OutputNoise>& nois
 
 OutputNoise NoiseOfLog(double sum, double smoothing, const NoiseLaw& law) {
   const double variance = 2 * law.scale * law.scale;
-  // log(x + c), and below 0 the parabola that continues it.
+  // log(x + c), continued below 0 by a parabola.
   const double at = std::max(sum, 0.0) + smoothing;
   const double below = std::min(sum, 0.0) / smoothing;
   const double slope = 1 / at - below / smoothing;
   const double bend = -1 / (at * at);
-  const double continued = below - below * below / 2;  // beside what was released
-  // Exact for Laplace noise; for Gaussian noise a weight within a tenth, found by simulation.
+  const double continued = below - below * below / 2;  // compared with the released value
+  // Exact for Laplace noise; for Gaussian noise right within a tenth, as found by simulation.
   const double of_bend = law.is_gaussian ? -1.25 : 0.25;
   return {.mean = variance / 2 * bend - continued,
           .variance = variance * slope * slope + of_bend * variance * variance * bend * bend};

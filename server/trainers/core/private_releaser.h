@@ -1,5 +1,5 @@
-// The one way from private rows to released values in a trainer: with noise for a share of the
-// budget, or exactly where there is no budget (coppice-lab's comparison without privacy).
+// The only way from private rows to released values in a trainer: with noise for a share of the
+// budget, or exactly if there is no budget (coppice-lab's comparison without privacy).
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
@@ -19,28 +19,28 @@
 
 namespace coppice::trainers {
 
-// A part of a job's budget: of epsilon, or of rho where the job has a delta; or the wish to go
-// without privacy, which has to be said.
+// A part of a job's budget: of epsilon, or of rho if the job has a delta; or an explicit request to
+// run without privacy.
 class BudgetShare {
  public:
   explicit BudgetShare(const Budget& budget) : kind_(Kind::kEpsilon), amount_(budget.nanos()) {}
   explicit BudgetShare(const Rho& rho) : kind_(Kind::kRho), amount_(rho.picos()) {}
   static BudgetShare WithoutPrivacy() { return BudgetShare(); }
-  // The share of a whole job: without privacy if `epsilon` is unset.
+  // Returns the share of a whole job: without privacy if `epsilon` is unset.
   static BudgetShare Of(const std::optional<Budget>& epsilon) {
     return epsilon ? BudgetShare(*epsilon) : WithoutPrivacy();
   }
 
   bool is_private() const { return kind_ != Kind::kNone; }
   bool is_concentrated() const { return kind_ == Kind::kRho; }
-  // Only of one of epsilon.
+  // Only for a share of epsilon.
   Budget budget() const { return *Budget::FromNanos(amount_); }
-  // Only of one of rho.
+  // Only for a share of rho.
   Rho rho() const { return *Rho::FromPicos(amount_); }
 
-  // Nano-epsilons, or pico-rhos; 0 without privacy.
+  // In nano-epsilons or pico-rhos; 0 without privacy.
   uint64_t amount() const { return amount_; }
-  // `amount` of the same kind. InvalidArgument if that is nothing.
+  // Returns a share of `amount` of the same kind. InvalidArgument if that is nothing.
   absl::StatusOr<BudgetShare> WithAmount(uint64_t amount) const;
 
  private:
@@ -52,29 +52,29 @@ class BudgetShare {
   uint64_t amount_ = 0;
 };
 
-// How far one step between neighbours moves sums, all together: the sum of the absolute changes,
-// and that of their squares.
+// How far one step between neighbours moves all sums together: the sum of the absolute changes, and
+// the sum of their squares.
 struct Sensitivity {
   uint64_t l1 = 0;
   uint64_t l2_squared = 0;
 };
 
-// Sums with noise, and how much: the scale of Laplace noise, or of Laplace noise with the same
-// deviation. A public number; 0 without privacy.
+// Noisy sums, and the scale of their noise: of Laplace noise, or of the Laplace noise with the same
+// deviation. The scale is public; 0 without privacy.
 struct Measurement {
   std::vector<int64_t> sums;
   double scale = 0;
   bool is_gaussian = false;
 };
-// Beyond it nothing can be said, and it cannot be drawn in rho.
+// Beyond this scale the sums say nothing, and with rho the noise cannot be drawn.
 inline constexpr double kMaxScale = 0x1p40;
 absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share);
 
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 
 // Guarantee  each call costs its share, if `range` or `sensitivity` are what common/privacy's
-//            selection.h and noisy_sums.h ask for. Without a share nothing is protected.
-// Errors     as of these; Unavailable if the random source fails.
+//            selection.h and noisy_sums.h require. Without a share nothing is protected.
+// Errors     as in these; Unavailable if the random source fails.
 // Threads    not safe to share.
 class PrivateReleaser {
  public:
@@ -85,12 +85,12 @@ class PrivateReleaser {
   PrivateReleaser(const PrivateReleaser&) = delete;
   PrivateReleaser& operator=(const PrivateReleaser&) = delete;
 
-  // How Select() chooses from now on, for a share of epsilon.
+  // Sets the rule of Select() from now on, for shares of epsilon.
   void UseRule(SelectionRule rule) { rule_ = rule; }
 
-  // The place of the chosen candidate; without a share the first of the best, so that what has no
-  // noise can be repeated. A share of rho is spent by the exponential mechanism, whatever the rule:
-  // permute and flip costs more there.
+  // Returns the place of the chosen candidate; without a share the first of the best, so that runs
+  // without noise can be repeated. A share of rho always uses the exponential mechanism: permute
+  // and flip costs more rho.
   absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const BudgetShare& share,
                                 uint64_t range);
   // Only for a share of epsilon, or none: `sensitivity` is in L1.
@@ -99,13 +99,13 @@ class PrivateReleaser {
   virtual absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
                                               const Sensitivity& sensitivity,
                                               const BudgetShare& share);
-  // What noise has added to scores that are made of a measurement: `noise`, which follows from what
-  // was released. A test's releaser, which knows the sums, answers with what it really added.
+  // Returns what noise has added to scores that are made of a measurement: `noise`, which follows
+  // from released values. A test's releaser knows the sums, and returns what it really added.
   virtual std::vector<OutputNoise> NoiseOf(
       const Measurement& measured,
       const std::function<std::vector<double>(const Measurement&)>& scores,
       const std::function<std::vector<OutputNoise>()>& noise) const;
-  // A coin that costs nothing, because it does not depend on rows.
+  // Draws a coin that costs nothing, because it does not depend on rows.
   absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
 
   PrivateRandom& random() { return random_; }

@@ -17,7 +17,7 @@ absl::Status Wants(const Parameter& parameter, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(parameter.name, ": must be ", what));
 }
 
-// Whole numbers in full: 1000000, not 1e+06.
+// Writes whole numbers in full: 1000000, not 1e+06.
 std::string NumberText(const Parameter& parameter, double number) {
   if (parameter.type == ParameterType::kReal) return absl::StrCat(number);
   return absl::StrCat(static_cast<int64_t>(number));
@@ -98,14 +98,14 @@ absl::StatusOr<CheckedSettings> CheckedSettings::Create(absl::Span<const Paramet
 int64_t CheckedSettings::Integer(absl::string_view name) const {
   int64_t value = 0;
   const bool reads = absl::SimpleAtoi(Choice(name), &value);
-  static_cast<void>(reads);  // checked when it was made
+  static_cast<void>(reads);  // Create() has checked it
   return value;
 }
 
 double CheckedSettings::Real(absl::string_view name) const {
   double value = 0;
   const bool reads = absl::SimpleAtod(Choice(name), &value);
-  static_cast<void>(reads);  // checked when it was made
+  static_cast<void>(reads);  // Create() has checked it
   return value;
 }
 

@@ -15,7 +15,7 @@
 
 namespace coppice::trainers {
 
-// The numbers are those of the wire.
+// These numbers are the wire's.
 enum class ParameterType : uint8_t { kInteger = 1, kReal = 2, kChoice = 3 };
 
 struct Parameter {
@@ -25,7 +25,7 @@ struct Parameter {
   double max = 0;
   std::vector<std::string> choices{};
   std::string default_value;  // empty: chosen from the schema and epsilon, as described
-  std::string description;    // what it does, to accuracy and to what the budget is spent on
+  std::string description;    // its effect on accuracy and on what the budget is spent on
 };
 
 Parameter IntegerParameter(std::string name, int64_t min, int64_t max, std::string default_value,
@@ -38,11 +38,11 @@ Parameter ChoiceParameter(std::string name, std::vector<std::string> choices,
 // By name, as text.
 using Settings = absl::btree_map<std::string, std::string>;
 
-// Settings that were checked against the parameters; those not given have their defaults. What is
-// read must be stated, have a value, and be of the type it is read as.
+// Settings that were checked against the parameters; missing ones have their defaults. A setting
+// that is read must be stated, have a value, and be read as its own type.
 //
-// Errors     InvalidArgument for a name that is not stated, with those that are, and for a value
-//            that is not of its type or range, with what it wants.
+// Errors     InvalidArgument for a name that is not stated, with the stated names, and for a value
+//            outside its type or range, with what it wants.
 class CheckedSettings {
  public:
   static absl::StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,

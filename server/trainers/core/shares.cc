@@ -9,7 +9,7 @@
 namespace coppice::trainers {
 namespace {
 
-// Below 2^64: a product of one of these and an amount fits 128 bits.
+// Keeps powers below 2^64, so that a power times an amount fits 128 bits.
 absl::StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
   absl::uint128 power = 1;
   for (uint32_t i = 0; i < exponent; ++i) {
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whol
                                                          Growth growth) {
   if (!whole.is_private()) return std::vector<BudgetShare>(levels, BudgetShare::WithoutPrivacy());
   std::vector<BudgetShare> shares;
-  // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels, which each part is below.
+  // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels, which bounds each part.
   COPPICE_ASSIGN_OR_RETURN(const uint64_t most, Power(growth.to, levels));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t least, Power(growth.from, levels));
   const uint64_t all = (most - least) / (growth.to - growth.from);

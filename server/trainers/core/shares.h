@@ -1,9 +1,8 @@
-// How a budget is divided, among the levels of a tree for one.
+// Divides a budget, for example among the levels of a tree.
 //
 // Guarantee  the shares never sum to more than the whole; each is rounded down to whole
-//            nano-epsilons, or pico-rhos. Without privacy all shares are without.
-// Errors     InvalidArgument if a share would be zero, or for weights that do not fit 64 bits
-//            together.
+//            nano-epsilons, or pico-rhos. Without privacy all shares are without privacy.
+// Errors     InvalidArgument if a share would be zero, or if the weights' sum does not fit 64 bits.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SHARES_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SHARES_H_
@@ -17,26 +16,25 @@
 
 namespace coppice::trainers {
 
-// Each share is to / from of the one above it.
+// Each share is to / from times the share of the level above.
 struct Growth {
-  uint64_t to = 3;  // half as much again: SPE, section 4.2
+  uint64_t to = 3;  // one and a half times: SPE, section 4.2
   uint64_t from = 2;
 };
-// `levels` shares that grow; none for no levels. InvalidArgument for more than 40 levels with a
-// growth of 3 / 2, or 27 with 5 / 4.
+// Returns `levels` growing shares; none for no levels. InvalidArgument for more than 40 levels with
+// a growth of 3 / 2, or 27 with 5 / 4.
 absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
                                                          Growth growth = {});
 
-// One of `parts` shares of the same size.
+// Returns one of `parts` shares of the same size.
 absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts);
 
-// A share a weight, in proportion to it; weights are above 0. InvalidArgument if they add up to
-// 2^64 or more.
+// Returns a share per weight, in proportion to it; weights must be above 0. InvalidArgument if they
+// add up to 2^64 or more.
 absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
                                                             absl::Span<const uint64_t> weights);
 
-// The part `share` of `whole`, in millionths, and what is left. InvalidArgument unless
-// 0 < share < 1.
+// The part `share` of `whole`, in millionths, and the rest. InvalidArgument unless 0 < share < 1.
 struct TwoShares {
   BudgetShare part;
   BudgetShare rest;

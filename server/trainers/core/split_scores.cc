@@ -10,17 +10,17 @@ namespace {
 
 using absl::int128;
 
-// Floor, also of negative numbers; a built-in division goes towards zero.
+// Rounds down, also for negative numbers; a built-in division rounds towards zero.
 int64_t FloorDivide(int128 numerator, int128 denominator) {
   int128 quotient = numerator / denominator;
   if (quotient * denominator > numerator) --quotient;
   return static_cast<int64_t>(quotient);
 }
 
-// The same of numbers that are not negative, by a `guess` of the quotient that is put right: many
-// times faster than a division of 128 bits, which is most of what a score takes.
+// Does the same for numbers that are not negative, by correcting a `guess` of the quotient: many
+// times faster than the division of 128 bits that would take most of a score's time.
 int64_t FloorDividePositive(int128 numerator, int128 denominator, double guess) {
-  constexpr double kFar = int64_t{1} << 50;  // guesses above are off by more than one
+  constexpr double kFar = int64_t{1} << 50;  // larger guesses are off by more than one
   if (guess > kFar) return FloorDivide(numerator, denominator);
   auto quotient = static_cast<int64_t>(guess);
   const int128 rest = numerator - denominator * quotient;
@@ -29,8 +29,8 @@ int64_t FloorDividePositive(int128 numerator, int128 denominator, double guess) 
   return quotient;
 }
 
-// `squares` / kResidualSteps^2 / `squared_norm` / (count + lambda) * kScoreUnit, with lambda as a
-// fraction; `near` is `squares` as near as a double comes.
+// Returns `squares` / kResidualSteps^2 / `squared_norm` / (count + lambda) * kScoreUnit, with
+// lambda as a fraction; `near` is `squares` as a double.
 int64_t GainOf(int64_t count, int128 squares, double near, uint32_t squared_norm, Lambda lambda) {
   static_assert(kResidualSteps == kScoreUnit);
   const int128 rows = int128(count) * lambda.denominator + lambda.numerator;

@@ -1,17 +1,17 @@
 // Scores of a split, for a private selection among splits of one node (common/privacy/selection.h).
 //
 // A split's score is the sum of one term per child; higher is better. Every candidate keeps its
-// score and may be chosen, also with empty children: to drop one would show what is in it.
+// score and may be chosen, even with empty children: dropping one would reveal its contents.
 //
-// Counts are below 2^40; what a row brings is clamped before it is summed.
+// Counts are below 2^40; a row's contribution is clamped before it is summed.
 //
-// Guarantee  adding or removing one row changes one child of each split. Its term moves within an
-//            interval whose length is the constant ...Range, for any data: that is the `range` of
-//            the selection. Terms are whole numbers: the floor of the exact value, and floors keep
-//            whole-number intervals (docs/research/mechanisms.md#split-scores has each proof).
-// Units      scores in 2^-20 of the natural unit where a constant says kScoreUnit.
+// Guarantee  adding or removing one row changes one child of each split. For any data its term
+//            moves within an interval of length ...Range, which is the selection's `range`. Terms
+//            are whole numbers: the floor of the exact value, and floors keep intervals of
+//            whole-number length (docs/research/mechanisms.md#split-scores has each proof).
+// Units      scores are in 2^-20 of the natural unit where a constant says kScoreUnit.
 // Source     docs/research/mechanisms.md#split-scores; the papers' own constants are wrong or
-//            loose, which tests/privacy/sensitivity_search_test.cc shows.
+//            loose, as tests/privacy/sensitivity_search_test.cc shows.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SPLIT_SCORES_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SPLIT_SCORES_H_
@@ -34,9 +34,9 @@ struct Lambda {
 };
 int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda);
 inline constexpr uint64_t kGainRange = uint64_t{4} * kScoreUnit;
-// The same of vectors of residuals, one number per output: |S|^2 / (n + lambda). The bound g is
-// then one of each record's Euclidean norm, whose square is at most `squared_norm` in squared steps
-// of kResidualSteps: the range stays kGainRange.
+// Does the same for vectors of residuals, one number per output: |S|^2 / (n + lambda). Here g
+// bounds each record's Euclidean norm, whose square is at most `squared_norm` in squared steps of
+// kResidualSteps: the range stays kGainRange.
 int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared_norm,
                  Lambda lambda);
 
@@ -45,7 +45,7 @@ int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared
 int64_t SquaredErrorTerm(int64_t count, int64_t sum, int64_t squares);
 constexpr uint64_t SquaredErrorRange(uint32_t steps) { return uint64_t{steps} * steps; }
 
-// Minus the rows that are not of the child's most frequent class (DiPriMe).
+// Minus the number of rows outside the child's most frequent class (DiPriMe).
 int64_t MiscountTerm(absl::Span<const int64_t> class_counts);
 inline constexpr uint64_t kMiscountRange = 1;
 
@@ -53,10 +53,10 @@ inline constexpr uint64_t kMiscountRange = 1;
 int64_t GiniTerm(absl::Span<const int64_t> class_counts);
 inline constexpr uint64_t kGiniRange = uint64_t{2} * kScoreUnit;
 
-// Minus 4 a b / (a + b): the Gini impurity of weighted rows of two classes, whose masses are a and
-// b (DP-TopDown; Lemmas 4.2.3 and 4.2.4 there are false). The score of splitting a leaf is the
-// children's terms less the leaf's own, and splits of different leaves compete. If neighbours'
-// masses differ by at most `mass_change` in L1, over all rows:
+// Minus 4 a b / (a + b): the Gini impurity of weighted rows of two classes with the masses a and b
+// (DP-TopDown; Lemmas 4.2.3 and 4.2.4 there are false). The score of splitting a leaf is the
+// children's terms minus the leaf's own, and splits of different leaves compete. The range holds if
+// neighbours' masses differ by at most `mass_change` in L1, over all rows.
 int64_t WeightedGiniTerm(int64_t mass_of_0, int64_t mass_of_1);
 constexpr uint64_t WeightedGiniRange(uint64_t mass_change) { return 4 * mass_change + 6; }
 

@@ -96,7 +96,7 @@ uint64_t RangeOf(SplitScore score) {
     case SplitScore::kSquaredError:
       return SquaredErrorRange(kTargetSteps);
   }
-  return 0;  // refused by every selection
+  return 0;  // every selection refuses 0
 }
 
 std::vector<int64_t> CountsLeft(const NodeRows& node, absl::Span<const BinSplit> splits) {

@@ -1,10 +1,10 @@
-// What every central trainer is: a table in, a model out, and the exact list of what was released.
+// The interface of central trainers: a table in, a model out, and the exact list of releases.
 //
-// Control flow depends on private rows through released values only: no count, range or label of
-// theirs decides what is done next. How long Train() takes is not protected.
+// Control flow depends on private rows only through released values: no private count, range or
+// label decides what is done next. The running time of Train() is not protected.
 //
 // Without an epsilon it is the same algorithm without noise, which always takes the best candidate:
-// for comparison, in coppice-lab alone. Its certificate lists no release.
+// only coppice-lab uses that, for comparison. Its certificate lists no release.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
@@ -36,8 +36,8 @@ struct AlgorithmInfo {
   std::string summary;  // one line
   std::string source;   // paper and section
   Neighbours neighbours = Neighbours::kAddOrRemoveRow;
-  bool delta = false;      // can make use of one
-  bool is_private = true;  // false: a reference that takes no epsilon, for coppice-lab alone
+  bool delta = false;      // can use one
+  bool is_private = true;  // false: a reference that takes no epsilon, only for coppice-lab
   bool classification = true;
   bool regression = false;
   std::vector<Parameter> parameters;
@@ -46,23 +46,23 @@ struct AlgorithmInfo {
 struct TrainOptions {
   std::optional<Budget> epsilon;  // of everything; unset: no privacy
   uint64_t delta_atto = 0;        // in 1e-18; 0: pure epsilon-DP
-  // With a delta: costs are added up as rho. An algorithm that can states one for each release, at
-  // most the largest that implies epsilon and delta, and keeps to it whatever it decides.
+  // With a delta, adds costs up as rho. An algorithm that can states a rho per release, at most the
+  // largest that implies epsilon and delta, and keeps to it whatever it decides.
   bool concentrated = false;
-  Settings settings{};  // those that are not given have their defaults
+  Settings settings{};  // missing ones have their defaults
 };
 
-// Called now and then with the share that is done, 0 to 1; an error ends the training with it.
+// Called now and then with the finished share, 0 to 1; an error ends the training with that error.
 using TrainProgress = std::function<absl::Status(double done)>;
 
-// Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is what
-//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon; with a
-//            delta, (epsilon, delta)-DP. The plan follows from the schema and the options alone,
-//            so a job's cost is known before it runs; the model's certificate lists just these
+// Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is the cost
+//            of Plan()'s releases (certificate.h: TotalCost), at most options.epsilon; with a delta
+//            it is (epsilon, delta)-DP. The plan follows from the schema and the options alone, so
+//            a job's cost is known before it runs; the model's certificate lists exactly these
 //            releases.
 // Errors     InvalidArgument for a schema, an epsilon or a setting that the algorithm cannot use,
 //            with what to change; what `progress` returns (a cancelled job); what the PrivateRandom
-//            returns. Then nothing was released.
+//            returns. Nothing was released then.
 // Threads    immutable; Train() may run on several threads, each with its own random source.
 class Trainer {
  public:
@@ -70,21 +70,21 @@ class Trainer {
 
   virtual const AlgorithmInfo& info() const = 0;
 
-  // Everything that Train() would release. Checks the schema and the settings.
+  // Returns everything that Train() would release. Checks the schema and the settings.
   virtual absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
                                                     const TrainOptions& options) const = 0;
 
-  // What the owner of a job should know first, such as that epsilon is too small to be of use.
-  // Follows from the schema and the options alone, as the plan does.
+  // Returns what the owner of a job should know first, such as that epsilon is too small to be
+  // useful. Like the plan, it follows from the schema and the options alone.
   virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                             const TrainOptions& options) const = 0;
 
-  // `rows` may be empty. Rows that are kUnlabelled count for what does not need a label.
+  // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed.
   virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
                                       PrivateRandom& random,
                                       const TrainProgress& progress) const = 0;
 
-  // The same by a releaser of the caller's, such as a test's that compares what is released with
+  // Trains with the caller's releaser, for example a test's that compares what is released with
   // what was asked for.
   virtual absl::StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
                                           PrivateReleaser& releaser,

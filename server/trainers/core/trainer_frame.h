@@ -1,5 +1,5 @@
-// The frame of a trainer that first turns what a job asks for into a configuration: how many trees,
-// which shares, what is released. Plan, warnings and training all follow from that, and so agree.
+// The frame of a trainer that first turns a job's request into a configuration: how many trees,
+// which shares, what is released. Plan, warnings and training all use it, and therefore agree.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
 #define COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
@@ -13,8 +13,8 @@
 
 namespace coppice::trainers {
 
-// Guarantee  what trainer.h says of Plan(), Warnings() and Train(), if Configure() looks at the
-//            schema, the settings and the options alone, as its signature has it.
+// Guarantee  what trainer.h says of Plan(), Warnings() and Train(), if Configure() uses only the
+//            schema, the settings and the options, as its signature says.
 // Threads    immutable.
 template <typename Config>
 class TrainerFrame : public Trainer {
@@ -45,7 +45,7 @@ class TrainerFrame : public Trainer {
   }
 
  private:
-  // The schema is one of the algorithm's task, and the settings are those that it states.
+  // The schema fits the algorithm's task, and the settings are those that it states.
   virtual absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                            const TrainOptions& options) const = 0;
   virtual std::vector<Release> PlanOf(const Config& config) const = 0;

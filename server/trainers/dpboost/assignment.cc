@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kOddsBits = 40;
 
-// Halves the parts until one is left, by coins of their odds. `up_to[p]` are the odds of the parts
-// before p.
+// Halves the parts until one is left, by coins with their odds. `up_to[p]` is the sum of the odds
+// of the parts before p.
 absl::StatusOr<size_t> DrawPart(absl::Span<const uint64_t> up_to, PrivateRandom& random) {
   size_t begin = 0, end = up_to.size() - 1;
   while (end - begin > 1) {

@@ -1,10 +1,10 @@
-// Which part each record is in, drawn by itself from public odds: what may be released of each part
-// for all of epsilon (docs/research/mechanisms.md#composition).
+// Assigns each record to a part, independently and with public odds, so that each part's releases
+// may spend all of epsilon (docs/research/mechanisms.md#composition).
 //
 // Odds are whole numbers.
 //
-// Guarantee  a record's part depends on no other record and on nothing of the record's own. Parts
-//            have random sizes; sizes that follow from the number of records would not do.
+// Guarantee  a record's part depends on no other record and on no value of its own. Parts have
+//            random sizes; sizes that follow from the number of records would break this.
 // Errors     what the releaser returns.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_
@@ -20,11 +20,11 @@
 
 namespace coppice::trainers {
 
-// Odds of `parts` parts, each `ratio` of the one before, 0 < ratio <= 1, and none 0. At most 2^20
-// parts.
+// Returns odds of `parts` parts, each `ratio` of the one before, 0 < ratio <= 1, and none 0. At
+// most 2^20 parts.
 std::vector<uint64_t> GeometricOdds(size_t parts, double ratio);
 
-// The rows 0 to count - 1, those of a part together and in order: part p has rows[begin[p]] to
+// The rows 0 to count - 1, grouped by part and in order: part p has rows[begin[p]] to
 // rows[begin[p + 1]].
 struct Assignment {
   std::vector<uint32_t> rows;
@@ -33,7 +33,7 @@ struct Assignment {
   absl::Span<const uint32_t> Part(size_t part) const {
     return absl::MakeConstSpan(rows).subspan(begin[part], begin[part + 1] - begin[part]);
   }
-  // Those of all later parts.
+  // Returns the rows of all later parts.
   absl::Span<const uint32_t> After(size_t part) const {
     return absl::MakeConstSpan(rows).subspan(begin[part + 1]);
   }

@@ -1,15 +1,15 @@
-// DPBoost: gradient boosting whose trees see different rows, and the two ways of spending epsilon
-// that it was compared with.
+// DPBoost: gradient boosting whose trees see different rows, and the two other ways of spending
+// epsilon with which its paper compares it.
 //
-// It deviates from the paper: the gain's range is 4 g*^2, as Lemma 1 is false; rows are drawn into
-// trees one by one, as fixed sizes cost more; bins, bounds, the start and the depth are public, and
-// nothing stops early; leaves get the leaves' share, as half sums.
+// Deviations from the paper: the gain's range is 4 g*^2, because Lemma 1 is false; rows are drawn
+// into trees one by one, because fixed sizes cost more; bins, bounds, the start and the depth are
+// public, and nothing stops early; leaves spend the leaves' share on half sums.
 //
 // Source     Li, Wu, Wen, He, "Privacy-Preserving Gradient Boosting Decision Trees" (2020),
 //            Algorithms 1 and 2; PARA after Zhao and others (2018), SEQ after Liu and others
 //            (2018), as described in its section 4.
-// Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Of one
-//            ensemble each row is in one tree, so it costs what one tree does; ensembles add up
+// Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Each row is
+//            in one tree of an ensemble, so an ensemble costs what one tree does; ensembles add up
 //            (docs/research/mechanisms.md#dpboost).
 
 #include "server/trainers/dpboost/dpboost.h"
@@ -53,7 +53,7 @@ struct Config {
   GradientLeafOptions leaf{};
   std::vector<Release> releases{};
 
-  // Trees of an ensemble: the first ones have one more if they do not divide.
+  // The trees of an ensemble: the first ensembles have one more if the number does not divide.
   uint32_t TreesOf(uint32_t ensemble) const {
     return trees / ensembles + (ensemble < trees % ensembles ? 1 : 0);
   }
@@ -143,8 +143,8 @@ absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schem
   return config;
 }
 
-// How trees see rows, for what the other trainers share: all trees see all rows, or those of an
-// ensemble see different ones.
+// Describes how trees see rows, for shared helpers: all trees see all rows, or the trees of an
+// ensemble see different rows.
 EnsembleOptions ViewOf(const Config& config) {
   return {.trees = config.all_rows() ? config.trees : config.TreesOf(0),
           .groups = !config.all_rows(),
@@ -219,7 +219,7 @@ class Boosting {
     return GeometricOdds(trees, kParallelRatio);
   }
 
-  // Grows a tree on `group`; `later` are the rows whose scores are still asked for.
+  // Grows a tree on `group`; `later` are the rows whose scores are still needed.
   absl::Status AddTree(absl::Span<const uint32_t> group, absl::Span<const uint32_t> later,
                        double clip) {
     COPPICE_RETURN_IF_ERROR(progress_(static_cast<double>(trees_.size()) / resolved_.trees));
@@ -236,7 +236,7 @@ class Boosting {
     return absl::OkStatus();
   }
 
-  // By the learning rate.
+  // Scales a leaf by the learning rate.
   void Shrink(GradientLeaf& leaf) const {
     for (double& value : leaf.values) value *= resolved_.rate;
     for (OutputNoise& noise : leaf.noise) noise = Scaled(noise, resolved_.rate);
@@ -244,8 +244,8 @@ class Boosting {
 
   absl::Status AddScores(const GrownTree& grown, const std::vector<GradientLeaf>& leaves,
                          absl::Span<const uint32_t> rows) {
-    if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no tree asks for them
-    // A tree that saw all rows knows their leaves: that saves time, and adds the same.
+    if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no later tree needs them
+    // A tree that saw all rows knows their leaves: using that saves time, and adds the same.
     if (grown.rows.size() == rows_.num_rows()) {
       return AddLeaves(grown, leaves);
     }

@@ -1,4 +1,4 @@
-// Boosting by private gradients (dpboost.cc). The object is of static storage.
+// Boosting with private gradients (dpboost.cc). The object is of static storage.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_DPBOOST_H_
 #define COPPICE_SERVER_TRAINERS_DPBOOST_DPBOOST_H_

@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-// Rows [begin, end) of the tree's rows, as they are ordered by then.
+// The rows [begin, end) of the tree's rows, in their current order.
 struct Range {
   size_t begin = 0, end = 0;
   size_t size() const { return end - begin; }
@@ -51,7 +51,7 @@ class TreeGrower {
     std::optional<Histogram> left{}, right{};
   };
 
-  // The new node's position. `histogram` is of the node's rows, unless it is a leaf.
+  // Returns the new node's position. `histogram` is that of the node's rows, unless it is a leaf.
   absl::StatusOr<uint32_t> GrowNode(const Cell& cell, Range rows, uint32_t level,
                                     std::optional<Histogram> histogram) {
     const auto node = static_cast<uint32_t>(nodes_.size());
@@ -88,7 +88,7 @@ class TreeGrower {
                           residuals);
   }
 
-  // Looks at the rows of the smaller child only, to save time.
+  // Counts only the rows of the smaller child, to save time.
   Children HistogramsOf(Range left, Range right, Histogram parent) {
     const bool left_is_smaller = left.size() <= right.size();
     Histogram smaller = Build(left_is_smaller ? left : right);
@@ -112,7 +112,7 @@ class TreeGrower {
     return candidates_[chosen];
   }
 
-  // `splits` are of one feature, those of numbers in the order of their bins.
+  // `splits` must be of one feature, with numeric ones in the order of their bins.
   void ScoreSplits(absl::Span<const BinSplit> splits, const Histogram& histogram,
                    uint32_t feature) {
     const size_t begin = builder_.begin(feature), bins = all_.bins()[feature].size();
@@ -129,12 +129,12 @@ class TreeGrower {
     int64_t left_count = 0;
     size_t next = 0;  // of the bins that are added up in left_
     for (const BinSplit& split : splits) {
-      if (split.kind != SplitKind::kNumeric) {  // one bin alone, and after it no run of bins
+      if (split.kind != SplitKind::kNumeric) {  // one bin alone, with no run of bins after it
         left_.assign(left_.size(), 0);
         left_count = 0;
         next = split.bin;
       } else if (next > 0 && next == split.bin && counts[next] == 0) {
-        // The same rows on either side as before. That saves time, and changes nothing else.
+        // Both sides have the same rows as before, so this only saves time.
         scores_.push_back(scores_.back());
         ++next;
         continue;
@@ -157,7 +157,7 @@ class TreeGrower {
   size_t Divide(Range range, const BinSplit& split) {
     const absl::Span<const uint16_t> column = all_.column(split.feature);
     goes_left_.resize(range.size());
-    // Both kinds of splits are runs of bins; one comparison tells.
+    // Both kinds of splits are runs of bins, so one comparison decides.
     const uint32_t first = split.kind == SplitKind::kNumeric ? 0 : split.bin;
     const uint32_t reach = split.bin - first;
     const uint32_t* const rows = seen_.rows.data() + range.begin;
@@ -199,7 +199,7 @@ class TreeGrower {
 
 constexpr auto kUnit = static_cast<double>(kResidualSteps);
 
-// Records, and their residuals' sums in units of g*.
+// The number of records, and their residuals' sums in units of g*.
 struct Leaf {
   double count = 0;
   std::vector<double> sums;
@@ -232,9 +232,9 @@ std::vector<double> ValuesOf(absl::Span<const int64_t> released, size_t outputs,
   return values;
 }
 
-// A value is held to [-clip, clip]: where a leaf's rows are few beside the noise it is one end or
-// the other whatever the sums were, and draws around the released ones lean to the end that was
-// released. So the shift that draws show is taken away, and counted as an error besides.
+// A value is clamped to [-clip, clip]: if a leaf's rows are few next to the noise, it is one end or
+// the other whatever the sums were, and draws around the released sums favour the end that was
+// released. So this removes the shift that draws show, and also counts it as an error.
 std::vector<OutputNoise> NoiseOfValues(
     const Measurement& released, absl::Span<const double> values,
     const std::function<std::vector<double>(const Measurement&)>& values_of) {

@@ -1,13 +1,13 @@
-// One tree of gradient boosting: its splits, chosen privately, and the values of its leaves.
+// One tree of gradient boosting: its privately chosen splits, and the values of its leaves.
 //
 // At each node the split of the highest second-order gain is chosen. A score is |S|^2 / (n +
 // lambda) over both children, of whole-number residuals (split_scores.h). Nodes are grown depth
 // first, which is public, so that a histogram lives only while a descendant can need it.
 //
-// Guarantee  a level costs its share: the nodes of a level divide the rows by released splits, so a
-//            record is seen by one selection per level (docs/research/mechanisms.md#levels). Every
-//            split that a node's cell still has is a candidate, with its score, also one with empty
-//            children; every node is grown to the last level, also an empty one.
+// Guarantee  a level costs its share: released splits divide the rows among a level's nodes, so one
+//            selection per level sees a record (docs/research/mechanisms.md#levels). Every split
+//            that a node's cell still has is a candidate with its score, even one with empty
+//            children; every node, even an empty one, is grown to the last level.
 // Errors     what the releaser returns.
 // Source     docs/research/mechanisms.md#dpboost.
 
@@ -26,7 +26,7 @@
 
 namespace coppice::trainers {
 
-// Residuals of some rows: values[output][i] is that of rows[i].
+// Residuals of some rows: values[output][i] belongs to rows[i].
 struct RowResiduals {
   std::vector<uint32_t> rows;
   std::vector<std::vector<int32_t>> values;
@@ -41,7 +41,7 @@ struct GradientTreeOptions {
 
 struct GradientTree {
   GrownTree grown;
-  std::vector<std::vector<int32_t>> residuals;  // residuals[output][i] is that of grown.rows[i]
+  std::vector<std::vector<int32_t>> residuals;  // residuals[output][i] belongs to grown.rows[i]
 };
 
 // `histograms` counts the rows of `all`.
@@ -50,17 +50,17 @@ absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const Binned
                                               const GradientTreeOptions& options,
                                               PrivateReleaser& releaser);
 
-// What is released of a leaf. With one output that is n + S and n - S of the residuals' sum S and
-// their number n, in steps (the half-sum encoding): a record moves them by U + r and U - r, |r| <=
-// U = kResidualSteps, so 2U in L1. With several it is n and every output's S, with a record moving
-// n by U steps and the sums by 2U in L1, so 3U (gradients.h has the bounds).
+// What is released of a leaf. For one output it is n + S and n - S, where S is the sum and n the
+// number of the residuals, in steps (the half-sum encoding): a record moves these by U + r and U -
+// r, |r| <= U = kResidualSteps, so by 2U in L1. For several it is n and every output's S: a record
+// moves n by U steps and the sums by 2U in L1, so 3U (gradients.h has the bounds).
 //
-// By how much one record moves all of it, in L1:
+// Returns by how much one record moves all of it, in L1:
 constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
   return (outputs > 1 ? 3 : 2) * uint64_t{kResidualSteps};
 }
 
-// One row of numbers per leaf, before noise: what ReleaseGradientLeaves() adds it to.
+// Returns one list of numbers per leaf, before ReleaseGradientLeaves() adds noise.
 std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree);
 
 struct GradientLeafOptions {
@@ -69,17 +69,17 @@ struct GradientLeafOptions {
   double clip = 1;  // in units of g*
 };
 
-// In units of g*. A value is S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if n +
-// lambda is 0.
+// In units of g*. A value is S / (n + lambda), with n at least 0, clamped to [-clip, clip]; 0 if n
+// + lambda is 0.
 struct GradientLeaf {
   std::vector<double> values{};      // one per output
   std::vector<OutputNoise> noise{};  // of these
 };
 
-// Leaf by leaf.
+// Releases leaf by leaf.
 //
-// Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
-//            one. Values are post-processing of what is released.
+// Guarantee  all leaves of a tree together are epsilon-DP, where epsilon is the share: a record is
+//            in one leaf. Values are post-processing of what is released.
 // Source     DPBoost, section 3.1 (geometric leaf clipping).
 absl::StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
                                                                 const GradientLeafOptions& options,

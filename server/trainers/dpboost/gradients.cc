@@ -10,10 +10,10 @@
 namespace coppice::trainers {
 namespace {
 
-// No difference of a label in [-1, 1] and its score reaches this.
+// The difference of a label in [-1, 1] and its score never reaches this.
 constexpr double kAnyDifference = 8;
 
-// To the nearest step, of a residual in units of g*.
+// Rounds a residual in units of g* to the nearest step.
 int32_t OnGrid(double residual) {
   const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kResidualSteps);
   return static_cast<int32_t>(steps + std::copysign(0.5, steps));
@@ -31,7 +31,7 @@ Gradients::Gradients(const BinnedRows& rows, GradientLoss loss, Filtering filter
     return;
   }
   // The second derivative is at most 1/4: four times a residual is a safe step for the log-odds,
-  // which differ by that of two outputs.
+  // which are the difference of two outputs.
   const double at_start = 1 - 1.0 / classes;
   bound_ = filtering == Filtering::kNone ? 1 : at_start;
   step_ = (classes > 2 ? 4 * at_start : 4) * bound_;
@@ -127,7 +127,7 @@ std::vector<double> Gradients::ToOutputs(absl::Span<const double> value) const {
   for (const double of_output : value) outputs.push_back(step_ * of_output);
   if (outputs.size() > 1) return outputs;
   // Two classes' softmax is the logistic function of their difference. A square loss' score is
-  // already the difference of probabilities; its sign is what is asked for, so that scale will do.
+  // already the difference of probabilities; only its sign is needed, so its scale does not matter.
   return {-outputs[0] / 2, outputs[0] / 2};
 }
 

@@ -1,4 +1,4 @@
-// What each record asks of the next tree of a boosted model, and the scores that trees add up to.
+// The residuals of records for the next tree of a boosted model, and the scores that trees sum to.
 //
 // Residuals are minus the loss' gradient at the record's score, in units of g*, the largest at the
 // start, on a grid of kResidualSteps: a function of the record and of released values alone. There
@@ -7,13 +7,13 @@
 //     square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
 //     logistic   1{y = k} - p_k of the classes' probabilities p
 //
-// With one output |residual| <= kResidualSteps. With several, those of the classes that the record
-// is not of are not above 0, and the one that it is of is minus their sum, at most kResidualSteps:
-// the L1 norm is at most twice that, the squared Euclidean norm twice its square.
+// With one output |residual| <= kResidualSteps. With several, the residuals of the other classes
+// are at most 0, and that of the record's class is minus their sum, at most kResidualSteps: the L1
+// norm is at most twice that, the squared Euclidean norm twice its square.
 //
-// A record whose residual exceeds g* is filtered: left out of the tree, or counted with g*. Either
-// looks at the record alone, after it was assigned to the tree. Where nothing is private there need
-// be no filter: then g* is so large that none exceeds it, and boosting is what it is elsewhere.
+// A record whose residual exceeds g* is filtered: left out of the tree, or counted with g*. Both
+// look at the record alone, after it was assigned to the tree. A run without privacy needs no
+// filter: g* is then so large that no residual exceeds it, as in ordinary boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
 #define COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
@@ -31,32 +31,32 @@ namespace coppice::trainers {
 enum class GradientLoss : uint8_t { kSquare, kLogistic };
 enum class Filtering : uint8_t { kDrop, kClamp, kNone };
 
-// Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
+// Errors     Internal for scores that are not finite: nothing would bound the residuals.
 // Threads    not safe to share.
 // Source     DPBoost, section 3.1; docs/research/mechanisms.md#dpboost.
 class Gradients {
  public:
-  // All scores are 0. kSquare is for two classes and for numbers, kLogistic for classes. `rows`
-  // must outlive the object.
+  // Starts with all scores 0. kSquare is for two classes and for numbers, kLogistic for classes.
+  // `rows` must outlive the object.
   Gradients(const BinnedRows& rows, GradientLoss loss, Filtering filtering);
 
   uint32_t outputs() const { return static_cast<uint32_t>(scores_.size()); }
-  // The squared norm of a record's residuals at most, in squared steps.
+  // Returns the bound of the squared norm of a record's residuals, in squared steps.
   uint32_t squared_norm() const { return outputs() > 1 ? 2 : 1; }
 
-  // The residuals of those `rows` that have a label and are not left out.
+  // Returns the residuals of those `rows` that have a label and are not left out.
   RowResiduals Of(absl::Span<const uint32_t> rows) const;
 
   // Moves the scores of `rows` by `value`, a mean residual of each output in units of g*.
   absl::Status Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
 
-  // What that adds to a model's outputs (LeafKind::kScores).
+  // Returns what that adds to a model's outputs (LeafKind::kScores).
   std::vector<double> ToOutputs(absl::Span<const double> value) const;
-  // The noise of these, of that of the values.
+  // Returns the noise of these outputs, from that of the values.
   std::vector<OutputNoise> OutputsNoise(absl::Span<const OutputNoise> noise) const;
 
  private:
-  // False if the record is left out.
+  // Both return false if the record is left out.
   bool FillOne(uint32_t row, int32_t& residual) const;
   bool FillClasses(uint32_t row, absl::Span<int32_t> residuals) const;
 
@@ -64,7 +64,7 @@ class Gradients {
   GradientLoss loss_;
   Filtering filtering_;
   double bound_ = 1;                         // g*
-  double step_ = 1;                          // by which a mean residual of g* moves a score
+  double step_ = 1;                          // how far a mean residual of g* moves a score
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
 };
 

@@ -5,13 +5,13 @@
 namespace coppice::trainers {
 namespace {
 
-// A packed word is count * 2^kShift + sum. Of a block's rows, the sum is at most 2^40 in size and
-// the count at most 2^20, so the sum's sign can be told and nothing overflows.
+// A packed word is count * 2^kShift + sum. For a block's rows the sum is at most 2^40 in size and
+// the count at most 2^20, so the sum's sign can be recovered and nothing overflows.
 constexpr int kShift = 42;
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr uint64_t kOne = uint64_t{1} << kShift;
 
-// A table is turned in squares that fit the cache.
+// Transposes the table in squares that fit the cache.
 template <typename Place>
 void SetPlaces(const BinnedRows& rows, const std::vector<size_t>& begin,
                std::vector<Place>& places) {
@@ -32,7 +32,7 @@ void SetPlaces(const BinnedRows& rows, const std::vector<size_t>& begin,
 template <typename Place>
 void AddRows(const std::vector<Place>& places, size_t columns, absl::Span<const uint32_t> rows,
              absl::Span<const int32_t> residuals, uint64_t* packed) {
-  constexpr size_t kAhead = 8;  // rows, whose places are fetched meanwhile
+  constexpr size_t kAhead = 8;  // rows whose places are prefetched
   constexpr size_t kLine = 64 / sizeof(Place);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) {

@@ -1,8 +1,8 @@
 // DiPriMe: each split is the best of the private medians of K random features.
 //
-// It deviates from the paper: medians are chosen on public cuts, K medians are paid for K times,
-// squared errors are chosen by with their sharp range, and a leaf's mean is that of two noisy sums
-// instead of a mean whose noise shows the leaf's size (docs/research/mechanisms.md#diprime).
+// Deviations from the paper: medians are chosen on public cuts; K medians are paid for K times;
+// squared errors are compared with their sharp range; and a leaf's mean comes from two noisy sums
+// instead of a mean whose noise reveals the leaf's size (docs/research/mechanisms.md#diprime).
 //
 // Source     Consul, Williamson, "Differentially private median forests for regression and
 //            classification" (2021), Algorithms 1 and 2.
@@ -71,7 +71,7 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
     return TrainForest(config, make_chooser, rows, info_, options, releaser, progress);
   }
 
-  // K medians, and one choice among them if there is one to make.
+  // Pays for K medians, and for one choice among them if there is one to make.
   static absl::Status DivideLevel(const BudgetShare& level, double medians,
                                   BestMedianChooser::Options& split) {
     if (split.features == 1) {
@@ -87,7 +87,7 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
   AlgorithmInfo info_;
 };
 
-// What is set where the user sets nothing.
+// The defaults of unset parameters.
 struct Defaults {
   const char* trees;
   const char* depth;

@@ -1,5 +1,5 @@
-// What trainers of forests have in common whose leaves are noisy sums: what they resolve to, and
-// how trees are trained that differ in who chooses their splits.
+// What trainers of forests with noisy leaf sums share: their configuration, and the training of
+// trees that differ only in how their splits are chosen.
 //
 // Threads    plain values.
 
@@ -23,12 +23,12 @@ struct ForestConfig {
   std::vector<Release> releases;
 };
 
-// Before splits are configured: the leaves have all that a tree may spend, and nothing is
+// The state before splits are configured: the leaves have all that a tree may spend, and nothing is
 // released.
 absl::StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
                                              const TrainOptions& options);
 
-// `Config` is a ForestConfig, with what the algorithm needs besides.
+// `Config` must be a ForestConfig, with what else the algorithm needs.
 template <typename Config>
 class ForestTrainer : public TrainerFrame<Config> {
  private:
@@ -38,7 +38,7 @@ class ForestTrainer : public TrainerFrame<Config> {
   }
 };
 
-// `make_chooser` makes the one who chooses the splits of a tree, from a PrivateReleaser.
+// `make_chooser` makes a tree's SplitChooser from a PrivateReleaser.
 template <typename MakeChooser>
 absl::StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
                                   const Table& rows, const AlgorithmInfo& info,

@@ -1,6 +1,6 @@
 // Greedy trees: at each node a private choice among all splits of all (or some) features.
 //
-// It deviates from the paper: global ranges instead of local sensitivities, whose size shows rows;
+// Deviations from the paper: global ranges instead of local sensitivities, whose size reveals rows;
 // numeric features on public cuts; no pruning by exact counts.
 //
 // Source     maxtree: Liu, Li, Li, Chen, "Differentially private classification with decision tree
@@ -8,7 +8,7 @@
 //            Fletcher, Islam, "A differentially private decision forest" (2015): splits by the Gini
 //            impurity.
 // Guarantee  epsilon-DP, add or remove one row. A level costs its share, by scores whose range is
-//            proved in split_scores.h, and the leaves theirs.
+//            proved in split_scores.h; the leaves cost theirs.
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"

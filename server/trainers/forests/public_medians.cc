@@ -1,16 +1,16 @@
 // SSPE, second setting, and PTE: only labels are private.
 //
-// It deviates from the paper: the paper's noise covers one count, and would cost twice the epsilon;
-// its PTE is said to be for private features, where its trees, which share all rows, would cost
-// epsilon each (docs/research/mechanisms.md#sspe).
+// Deviations from the paper: the paper's noise covers one count, and would cost twice the epsilon;
+// its PTE claims private features, for which its trees, which share all rows, would cost epsilon
+// each (docs/research/mechanisms.md#sspe).
 //
 // Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (II), and Algorithm 4.
 // Guarantee  epsilon-DP for a change of one row's label. Features, and which rows have a label, are
 //            public: trees are grown on the features of all rows with exact medians, and may stop
-//            at small nodes. A labelled row fills the leaves of one tree; a change of its label
-//            moves two counts by 1, which the noise covers (with two classes one count alone is
-//            released). PTE's second ensemble is fitted to what the first predicts for the public
-//            features of the unlabelled rows: post-processing, which costs nothing.
+//            at small nodes. A labelled row fills the leaves of one tree; changing its label moves
+//            two counts by 1, which the noise covers (with two classes only one count is released).
+//            PTE's second ensemble is fitted to the first one's predictions for the public features
+//            of the unlabelled rows: post-processing, which costs nothing.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ namespace coppice::trainers {
 namespace {
 
 struct Config : ForestConfig {
-  std::optional<size_t> min_leaf{};  // unset: chosen from what is public
+  std::optional<size_t> min_leaf{};  // unset: chosen from public values
   double labelled = 0;
   uint32_t second_trees = 0;  // of PTE's second ensemble; 0 for SSPE
 };
@@ -40,8 +40,8 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  // Enough rows for a tree's share of their labels to be three deviations of the noise that the
-  // lead of one class has. How many rows have labels is public here.
+  // Returns enough rows for a tree's share of their labels to be three deviations of the noise in
+  // one class' lead. The number of labelled rows is public here.
   static size_t MinLeaf(const Config& config, const Sides& sides) {
     constexpr size_t kLeast = 10;  // the paper's
     if (config.min_leaf) return *config.min_leaf;
@@ -53,7 +53,7 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     return std::max(kLeast, static_cast<size_t>(std::min(lead / share, rows)));
   }
 
-  // Grown on the features of all rows, filled from the labels of `group`.
+  // Grows a tree on the features of all rows, and fills it from the labels of `group`.
   absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
                                           const std::vector<uint32_t>& group, const Config& config,
                                           size_t min_leaf, const BudgetShare& share,
@@ -66,8 +66,8 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     return TrainLeaves(binned, filled, info_.neighbours, share, releaser);
   }
 
-  // The unlabelled rows get the labels that the released trees predict; the labelled ones lose
-  // theirs, so that nothing after this sees a private label.
+  // Gives the unlabelled rows the labels that the released trees predict, and removes those of the
+  // labelled rows, so that nothing after this sees a private label.
   static absl::Status Relabel(const Table& rows, const Sides& sides,
                               const std::vector<TrainedTree>& trees, BinnedRows& binned) {
     Forest forest;

@@ -1,13 +1,13 @@
-// Random decision trees: their splits do not look at rows, so that leaves may spend all of epsilon.
+// Random decision trees: their splits do not look at rows, so leaves may spend all of epsilon.
 //
-// It deviates from the paper: cuts are drawn from public grids; numbers to predict are released as
+// Deviations from the papers: cuts are drawn from public grids; numbers to predict are released as
 // two sums.
 //
 // Source     rdt: Jagannathan, Pillaipakkamnatt, Wright, "A practical differentially private random
 //            decision tree classifier" (2009). dpert: Bojarski et al., "Differentially- and
-//            non-differentially-private random decision trees" (2014), for regression as Consul,
+//            non-differentially-private random decision trees" (2014), for regression as in Consul,
 //            Williamson 2021, section 4.1.
-// Guarantee  epsilon-DP, add or remove one row: the sums of the leaves are all that is released.
+// Guarantee  epsilon-DP, add or remove one row: only the sums of the leaves are released.
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"

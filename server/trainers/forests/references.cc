@@ -1,8 +1,8 @@
-// What forests do without privacy, to compare with: random forests and extremely randomized trees.
+// Forests without privacy, for comparison: random forests and extremely randomized trees.
 //
 // Source     Breiman, "Random forests" (2001); Geurts, Ernst, Wehenkel, "Extremely randomized
-//            trees" (2006). Median trees without privacy are spe or diprime with epsilon inf.
-// Guarantee  none at all. They take no epsilon, and the daemon does not offer them.
+//            trees" (2006). For median trees without privacy use spe or diprime with epsilon inf.
+// Guarantee  none. They take no epsilon, and the daemon does not offer them.
 
 #include <cmath>
 

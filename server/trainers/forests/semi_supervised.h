@@ -13,15 +13,15 @@
 
 namespace coppice::trainers {
 
-// labelled: of the rows that have a label, the share whose label is used.
+// Returns labelled: the share of the labelled rows whose label is used.
 Parameter LabelledParameter();
 
 struct Sides {
   std::vector<uint32_t> labelled, unlabelled;  // positions
 };
 
-// A row without a label is unlabelled; one with a label is labelled with probability `share`, by a
-// coin of its own, whatever the other rows are.
+// A row without a label is unlabelled; one with a label is labelled with probability `share`, by
+// its own coin, whatever the other rows are.
 absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers

@@ -1,13 +1,13 @@
 // SPE, the supervised private ensemble of median trees.
 //
-// It deviates from the paper: medians are chosen on public cuts instead of between the node's own
+// Deviations from the paper: medians are chosen on public cuts instead of between the node's own
 // extremes, every tree is grown to its public depth instead of stopping at ten rows, and groups
-// have random sizes: as printed, each of these shows rows (docs/research/mechanisms.md#spe).
+// have random sizes: as printed, each of these reveals rows (docs/research/mechanisms.md#spe).
 //
 // Source     Huang, Lei, Kaban, "Noise-efficient learning of differentially private partitioning
 //            machine ensembles" (2022), Algorithms 1 and 2, geometric shares of section 4.2.
 // Guarantee  epsilon-DP, add or remove one row. A level costs its share (a median of each node by
-//            scores of range 2), the leaves theirs; the groups are drawn row by row.
+//            scores of range 2), the leaves cost theirs; the groups are drawn row by row.
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"

@@ -7,7 +7,7 @@
 namespace coppice::trainers {
 namespace {
 
-// Up to `count` of the features that can be split, each subset as likely.
+// Draws up to `count` of the features that can be split, each subset with equal probability.
 absl::StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t count,
                                                    PrivateReleaser& releaser) {
   std::vector<uint32_t> features = cell.SplittableFeatures();

@@ -1,8 +1,8 @@
 // The ways in which trainers choose the split of a node.
 //
-// Guarantee  each choice costs what its class says, one level's share at a time. Which features are
-//            looked at is drawn from those the cell can still split: public coins, no cost.
-// Source     docs/research/mechanisms.md#split-choice; the papers at each class.
+// Guarantee  each choice costs what its class says, one level's share at a time. The features to
+//            consider are drawn from those that the cell can still split: public coins.
+// Source     docs/research/mechanisms.md#split-choice; the papers named at each class.
 
 #ifndef COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_
 #define COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_
@@ -18,7 +18,7 @@
 
 namespace coppice::trainers {
 
-// A random feature, split near its median (SPE, Algorithm 1). Costs the level's share.
+// Splits a random feature near its median (SPE, Algorithm 1). Costs the level's share.
 class MedianChooser final : public SplitChooser {
  public:
   // One share per level.
@@ -31,8 +31,8 @@ class MedianChooser final : public SplitChooser {
   PrivateReleaser& releaser_;
 };
 
-// As MedianChooser without noise, and a leaf where at most `min_leaf` rows are: for features that
-// are public (SSPE-2, PTE).
+// Works as MedianChooser without noise, and makes nodes of at most `min_leaf` rows leaves: for
+// public features (SSPE-2, PTE).
 class PublicMedianChooser final : public SplitChooser {
  public:
   PublicMedianChooser(size_t min_leaf, PrivateReleaser& releaser)
@@ -44,8 +44,8 @@ class PublicMedianChooser final : public SplitChooser {
   PrivateReleaser& releaser_;
 };
 
-// The best of the medians of K random features (DiPriMe, Algorithm 1). Costs K median shares and
-// one choice share; with one feature the median's alone.
+// Takes the best of the medians of K random features (DiPriMe, Algorithm 1). Costs K median shares
+// and one choice share; for one feature only the median's share.
 class BestMedianChooser final : public SplitChooser {
  public:
   struct Options {
@@ -63,7 +63,7 @@ class BestMedianChooser final : public SplitChooser {
   PrivateReleaser& releaser_;
 };
 
-// A random feature and a random split of it: rows are not looked at, so it costs nothing.
+// Takes a random split of a random feature without looking at rows, so it costs nothing.
 class RandomChooser final : public SplitChooser {
  public:
   explicit RandomChooser(PrivateReleaser& releaser) : releaser_(releaser) {}
@@ -73,15 +73,15 @@ class RandomChooser final : public SplitChooser {
   PrivateReleaser& releaser_;
 };
 
-// The best of all splits of some random features. Costs the share at every level.
+// Takes the best of all splits of some random features. Costs the share at every level.
 class GreedyChooser final : public SplitChooser {
  public:
   struct Options {
     size_t features = 0;     // 0: all
-    bool one_split = false;  // of each feature a random split only (extremely randomized trees)
+    bool one_split = false;  // considers one random split per feature (extremely randomized trees)
     SplitScore score = SplitScore::kGini;
     BudgetShare share;
-    size_t min_rows = 0;  // without privacy only: nodes of fewer rows, or of one class, are leaves
+    size_t min_rows = 0;  // only without privacy: nodes of fewer rows, or of one class, are leaves
   };
   GreedyChooser(const Options& options, PrivateReleaser& releaser)
       : options_(options), releaser_(releaser) {}

@@ -1,12 +1,12 @@
-// SSPE, first setting: trees grown on rows without labels, leaves filled from rows with labels, the
-// features and the labels of both private.
+// SSPE, first setting: trees are grown on rows without labels, leaves are filled from rows with
+// labels; the features and the labels of both are private.
 //
-// It deviates from the paper: as SPE does (spe.cc); groups and sides are drawn row by row.
+// Deviations from the paper: those of SPE (spe.cc); groups and sides are drawn row by row.
 //
 // Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (I).
 // Guarantee  epsilon-DP, add or remove one row, labelled or not: a row is in one group and either
-//            grows a tree or fills its leaves, never both, and which of them is its own matter (it
-//            has a label or it has not) or a coin of its own. So each side may spend all of
+//            grows a tree or fills its leaves, never both. Which of them depends only on the row
+//            itself (whether it has a label) or its own coin, so each side may spend all of
 //            epsilon.
 
 #include "absl/strings/str_cat.h"

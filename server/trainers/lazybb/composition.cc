@@ -18,7 +18,7 @@ constexpr uint64_t kMaxParts = uint64_t{1} << 14;  // of all releases together
 constexpr uint64_t kFinest = 256;                  // parts of the largest weight
 constexpr uint64_t kConcentratedParts = uint64_t{1} << 20;
 
-// Weights as whole numbers, of which the largest has `fineness`, rounded up.
+// Returns weights as whole numbers, the largest of which is `fineness`, rounded up.
 std::vector<uint64_t> PartsOf(absl::Span<const uint64_t> weights, uint64_t fineness) {
   const absl::uint128 largest = *std::max_element(weights.begin(), weights.end());
   std::vector<uint64_t> parts;
@@ -32,10 +32,10 @@ absl::uint128 Sum(absl::Span<const uint64_t> parts) {
   return std::accumulate(parts.begin(), parts.end(), absl::uint128(0));
 }
 
-// A probability, rounded down.
+// Returns a probability, rounded down.
 double Delta(uint64_t atto) { return static_cast<double>(atto) / kDeltaOne * (1 - 0x1p-50); }
 
-// The largest step that epsilon and delta allow, but for a few thousandths of it.
+// Returns the largest step that epsilon and delta allow, up to a few thousandths of it.
 uint64_t LargestStep(absl::Span<const uint64_t> parts, const Budget& epsilon, double delta) {
   const auto fits = [&](uint64_t step) { return ComposedDelta(parts, step, epsilon) <= delta; };
   uint64_t low = absl::Uint128Low64(epsilon.nanos() / Sum(parts));
@@ -58,7 +58,7 @@ uint64_t Largest(absl::Span<const BudgetShare> shares) {
 }  // namespace
 
 // A response lies with probability 1 / (1 + e^epsilon_i), which takes its part off the log-ratio
-// twice; if nobody lies that is `all` parts. Only what leaves it above epsilon has a term.
+// twice; if nobody lies, that is `all` parts. Only lies that leave it above epsilon have a term.
 double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budget& epsilon) {
   constexpr absl::uint128 kMaxNanos = uint64_t{1} << 53;  // exact as a double
   const absl::uint128 loss = Sum(parts) * step;
@@ -82,9 +82,9 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
   for (size_t l = 0; l < lies.size(); ++l) {
     delta += lies[l] * -std::expm1(-in_nats((all - 2 * l) * step - epsilon.nanos()));
   }
-  // All terms are positive, so relative errors of 2^-53 add up: at most ten for each release that a
-  // term went through, one for each nat of an exponent, one for each term. Twice that; and what was
-  // too small for a double, which is less than 1e-300.
+  // All terms are positive, so relative errors of 2^-53 add up: at most ten for each release in a
+  // term, one for each nat of an exponent, one for each term. The bound doubles that, and adds what
+  // was too small for a double, which is less than 1e-300.
   const double roundings = 10.0 * static_cast<double>(parts.size()) + in_nats(all * step) +
                            static_cast<double>(lies.size()) + 10;
   return delta * (1 + 0x1p-52 * roundings) + 1e-300;
@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, ui
   std::vector<BudgetShare> advanced;
   const absl::uint128 most = *std::max_element(weights.begin(), weights.end());
   for (const uint64_t weight : weights) {
-    // At least basic composition's, but for the last few nanos: above 0.
+    // At least what basic composition gives, up to a few nanos: above 0.
     const absl::uint128 amount = absl::uint128(largest) * weight / most;
     COPPICE_ASSIGN_OR_RETURN(const BudgetShare share, whole.WithAmount(absl::Uint128Low64(amount)));
     advanced.push_back(share);

@@ -1,19 +1,19 @@
-// lazybb: boosting by smooth re-weighting (lazy Bregman boosting). More than two classes are asked
-// about in turn, each against the rest, and all of them share epsilon.
+// lazybb: boosting by smooth re-weighting (lazy Bregman boosting). With more than two classes each
+// in turn is boosted against the rest, and all of them share epsilon.
 //
-// It deviates from the paper: constants as corrected there; by masses instead of a distribution, so
-// no noise is scaled by how many rows there are; permute and flip; rounds get epsilon by how far a
-// row can move their measure, which is less in the first two.
+// Deviations from the paper: constants as corrected there; masses instead of a distribution, so no
+// noise is scaled by the number of rows; permute and flip; rounds get epsilon by how far a row can
+// move their measure, which is less in the first two.
 //
 // Source     the thesis "Private Boosted Decision Trees via Smooth Re-Weighting", Algorithms 1 to
 //            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
 //            boosting" (COLT 2020). docs/research/mechanisms.md#lazybb.
-// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Each round a
-//            weak learner sees the rows by a measure that follows from their labels and the votes
-//            released before, and releases a rule; how far a row moves the measure is proved in
-//            smooth_measure.h, what a rule costs in weak_learners.h. Rounds add up as in
-//            composition.h. How many there are follows from a noisy number of rows for a hundredth
-//            of epsilon, unless it is set.
+// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. In each round
+//            a weak learner sees the rows by a measure that follows from their labels and the votes
+//            released before, and releases a rule; smooth_measure.h proves how far a row moves the
+//            measure, weak_learners.h what a rule costs. Rounds add up as in composition.h. Their
+//            number follows from a noisy number of rows, for a hundredth of epsilon, unless it is
+//            set.
 
 #include "server/trainers/lazybb/lazybb.h"
 
@@ -36,10 +36,10 @@ namespace coppice::trainers {
 namespace {
 
 constexpr double kCountShare = 0.01;
-constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), a round of a literal
+constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), per round of a literal
 constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
 constexpr uint32_t kMinRounds = 3, kMaxRounds = 99;
-// kappa, in thousandths; below so much n * epsilon the one for little.
+// kappa, in thousandths; the second below kLittle of n * epsilon.
 constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
 constexpr double kLittle = 500;
 
@@ -50,8 +50,8 @@ constexpr char kBins[] = "bins";
 struct Config {
   std::optional<uint32_t> rounds;   // if they were set
   std::optional<uint32_t> density;  // kappa, in thousandths, likewise
-  uint32_t problems = 1;            // a class against the rest; one of two classes
-  double information = 0;           // that a round takes: see SizeFor()
+  uint32_t problems = 1;            // one class against the rest each; one for two classes
+  double information = 0;           // that a round needs: see SizeFor()
   double rate = 0;                  // lambda
   BudgetShare count = BudgetShare::WithoutPrivacy();
   BudgetShare votes = BudgetShare::WithoutPrivacy();
@@ -67,8 +67,8 @@ struct Size {
   uint32_t density = 0;
 };
 
-// Rounds are worth it while what rows say in one still grows with them: `information` is how much
-// of that there is beside the noise. With a delta it is the noise of rho, where that is less.
+// Rounds are worth it while what rows say in one of them still grows with their number:
+// `information` is how much of that exceeds the noise. A delta counts if the noise of rho is less.
 double RoundsFor(double rows, double information, const Config& config) {
   const double pure = std::sqrt(information) / config.information;
   if (config.delta_atto == 0 || !config.votes.is_private()) return pure;
@@ -81,11 +81,11 @@ double RoundsFor(double rows, double information, const Config& config) {
   return std::max(pure, concentrated);
 }
 
-// What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
+// Returns what was set, or follows from the released row count. Odd rounds avoid ties.
 Size SizeFor(double rows, const Config& config) {
   const BudgetShare& votes = config.votes;
   rows = std::max(rows, 0.0);
-  // Without privacy as with an epsilon that noise can no longer be seen at.
+  // Without privacy as with an epsilon so large that the noise does not show.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
   const double information = rows * epsilon / config.problems;
   const double rounds = std::min<double>(RoundsFor(rows, information, config), kMaxRounds);
@@ -95,7 +95,7 @@ Size SizeFor(double rows, const Config& config) {
           .density = config.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
-// How far a row can move the measure of each round of every class: what noise has to be for.
+// Returns how far a row can move the measure of each round of every class, which noise must cover.
 std::vector<uint64_t> MassChanges(const Config& config, const SmoothMeasure& measure) {
   std::vector<uint64_t> changes;
   for (uint32_t p = 0; p < config.problems; ++p) {
@@ -104,8 +104,8 @@ std::vector<uint64_t> MassChanges(const Config& config, const SmoothMeasure& mea
   return changes;
 }
 
-// What each of the rounds may spend, the same for every class: the less a row can move a round's
-// measure, the less it needs, so that noise is the same in all.
+// Returns what each round may spend, the same for every class: the less a row can move a round's
+// measure, the less the round gets, so that all have the same noise.
 absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
                                                         const SmoothMeasure& measure) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares,
@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
   return shares;
 }
 
-// Whether rounds can pay, however shares are made of epsilon and delta.
+// Checks that rounds can pay, however shares are made of epsilon and delta.
 absl::Status CheckShares(const Config& config, const SmoothMeasure& measure) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> pure,
@@ -126,12 +126,12 @@ absl::Status CheckShares(const Config& config, const SmoothMeasure& measure) {
   return absl::OkStatus();
 }
 
-// The epsilon of a selection that spends all of a share.
+// Returns the epsilon of a selection that spends the whole share.
 double EpsilonOf(const BudgetShare& share) {
   return (share.is_concentrated() ? share.rho().ForSelection() : share.budget()).epsilon();
 }
 
-// One class against the rest: the rows' margins, and the rules so far.
+// One class against the rest: the rows' margins, and the sums of the votes so far.
 class Problem {
  public:
   Problem(absl::Span<const uint32_t> labels, uint32_t about, const SmoothMeasure& measure)
@@ -153,7 +153,7 @@ class Problem {
     return static_cast<size_t>(margin + measure_.rounds());
   }
 
-  // With the sign of whether the row is of the class. Rows without a label count nothing.
+  // Returns masses, negative for rows outside the class. Rows without a label count nothing.
   std::vector<int64_t> Masses() const {
     std::vector<uint64_t> counts(2 * size_t{measure_.rounds()} + 1);
     for (size_t row = 0; row < labels_.size(); ++row) {
@@ -175,13 +175,13 @@ class Problem {
   std::vector<int32_t> sums_;  // of the votes
 };
 
-// A rule of thumb: how much more mass a good rule is right about than wrong, as a part of all mass.
+// A rule of thumb: how much more mass a good rule gets right than wrong, relative to all mass.
 constexpr double kEdge = 0.3;
 
-// How likely noise turned a vote around, which is the sign of a margin of masses: it was chosen by
-// odds of exp(epsilon * margin / change), and every margin up to twice that of a good rule, either
-// way, is as likely before. A half for no mass at all. Unset if the number of rows was not
-// released.
+// Returns how likely noise turned a vote, the sign of a margin of masses, around: the vote was
+// chosen with odds of exp(epsilon * margin / change), and every margin up to twice that of a good
+// rule, either way, is equally likely a priori. A half for no mass at all. Unset if the number of
+// rows was not released.
 absl::StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config,
                                                         const BudgetShare& share,
                                                         std::optional<double> rows,
@@ -197,13 +197,13 @@ absl::StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config,
   return reach > 0 ? (std::log(2.0) - std::log1p(std::exp(-reach))) / reach : 0.5;
 }
 
-// What noise is expected to have added to a vote that it turned around with this chance.
+// Returns what noise is expected to have added to a vote that it turned around with this chance.
 OutputNoise NoiseOfVote(double vote, double wrong) {
   return {.mean = 2 * wrong * vote, .variance = 4 * wrong * (1 - wrong) * vote * vote};
 }
 
-// A vote for the class that is asked about is one against the other, if there is one other. `wrong`
-// is the chance that noise turned a vote around, if that is known.
+// With two classes a vote for one is a vote against the other. `wrong` is the chance that noise
+// turned a vote around, if that is known.
 TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes,
                       std::optional<double> wrong) {
   TrainedTree trained;
@@ -233,8 +233,8 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
   std::vector<Release> PlanOf(const Config& config) const override {
     return ReleasesOf(config, config.rounds);
   }
-  // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
-  // has to be more than the noise.
+  // A rule of thumb: a good rule gets about a third of the mass more right than wrong, and that
+  // must exceed the noise.
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kFew = 300;
     if (!config.votes.is_private()) return std::vector<std::string>();
@@ -256,7 +256,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
                                 const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override;
 
-  // `rounds` is unset in a plan that does not know them. They cost the same, however many.
+  // `rounds` is unset in a plan that does not know them. The cost is the same for any number.
   static std::vector<Release> ReleasesOf(const Config& config, std::optional<uint32_t> rounds) {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, config.count);
@@ -334,8 +334,8 @@ absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
     config.selections = tree.splits + 1;
     config.learner = MakeTopDown(schema, config.bins, tree);
   }
-  // As many rounds as there may be have to be able to pay. The first has the least, and less of it
-  // the smaller kappa is.
+  // The largest possible number of rounds must be able to pay. The first round has the least, and
+  // less of it for a smaller kappa.
   const SmoothMeasure most(config.rate, config.density.value_or(kDensity),
                            config.rounds.value_or(kMaxRounds));
   COPPICE_RETURN_IF_ERROR(CheckShares(config, most));
@@ -362,7 +362,7 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& 
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, config.bins));
   std::vector<Problem> problems;
-  const uint32_t first = config.problems == 1 ? 1 : 0;  // of two classes the second
+  const uint32_t first = config.problems == 1 ? 1 : 0;  // for two classes the second
   for (uint32_t p = 0; p < config.problems; ++p) {
     problems.emplace_back(binned.labels(), first + p, measure);
   }

@@ -7,7 +7,7 @@
 namespace coppice::trainers {
 namespace {
 
-// True of the bins from `first` to `last`, both included, of one feature.
+// True for the bins of one feature from `first` to `last`, both included.
 struct Literal {
   uint32_t feature = 0;
   uint32_t first = 0, last = 0;
@@ -15,7 +15,7 @@ struct Literal {
   bool IsTrue(uint16_t bin) const { return bin >= first && bin <= last; }
 };
 
-// Votes of the two leaves of a question, or of the three of an interval.
+// A tree with the votes of the two leaves of a question, or of the three of an interval.
 struct LiteralTree {
   std::vector<Node> nodes;
   std::vector<int8_t> votes;
@@ -29,7 +29,7 @@ Node Below(uint32_t feature, double cut, uint32_t left) {
           .right = left + 1};
 }
 
-// `vote` where the literal is true.
+// Votes `vote` where the literal is true.
 LiteralTree TreeOf(const Literal& literal, const FeatureBins& bins, int8_t vote) {
   const auto other = static_cast<int8_t>(-vote);
   Node root{.feature = literal.feature, .left = 1, .right = 2};
@@ -46,7 +46,7 @@ LiteralTree TreeOf(const Literal& literal, const FeatureBins& bins, int8_t vote)
     return {{Below(literal.feature, bins.cuts[literal.last], 1), Node{}, Node{}}, {vote, other}};
   }
   Node from = Below(literal.feature, bins.cuts[literal.first - 1], 1);
-  if (literal.last + 1 == bins.ordinary()) {  // the upper end: a missing value is not in it
+  if (literal.last + 1 == bins.ordinary()) {  // the upper end, which excludes missing values
     from.missing_left = true;
     return {{from, Node{}, Node{}}, {other, vote}};
   }
@@ -93,14 +93,14 @@ class OneRule final : public WeakLearner {
   }
 
  private:
-  // Minus the mass that each literal gets wrong, when it votes for the class and against it. Last,
-  // of always voting for it, and against it.
+  // Returns minus the mass that each literal gets wrong, when it votes for the class and when
+  // against it; the last two are for always voting for it, and against it.
   std::vector<int64_t> ScoresOf(const WeighedRows& rows) const {
     int64_t with = 0, without = 0;
     for (const int64_t mass : rows.masses) (mass > 0 ? with : without) += mass > 0 ? mass : -mass;
     std::vector<int64_t> scores;
     scores.reserve(2 * literals_.size() + 2);
-    std::vector<int64_t> up_to;  // up_to[b]: of the bins below b
+    std::vector<int64_t> up_to;  // up_to[b]: the sum over the bins below b
     uint32_t feature = ~0u;
     for (const Literal& literal : literals_) {
       if (literal.feature != feature) {

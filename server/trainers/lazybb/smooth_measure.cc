@@ -28,8 +28,8 @@ int64_t ShareOf(uint128 part, uint128 whole) {
 
 }  // namespace
 
-// Among margins that are further apart than 2^90 can hold, those a quarter of that below zero and
-// less have the largest weight: they would be cut to 1 anyway. The table is public; any would do.
+// If margins are further apart than 2^90 can hold, those a quarter of that below zero and less get
+// the largest weight: they would be cut to 1 anyway. The table is public; any would do.
 SmoothMeasure::SmoothMeasure(double rate, uint32_t density, uint32_t rounds)
     : density_(density), rounds_(rounds) {
   const double span = kWeightBits * kLn2 / rate;
@@ -41,8 +41,8 @@ SmoothMeasure::SmoothMeasure(double rate, uint32_t density, uint32_t rounds)
   }
 }
 
-// From the largest weight down: with what is left of the whole, c = left / sum of the weights left;
-// while c W > 1 the margin is cut to 1 and leaves the rest.
+// Goes down from the largest weight, with c = left / sum of the remaining weights; while c W > 1,
+// the margin is cut to 1 and leaves the rest.
 std::vector<int64_t> SmoothMeasure::MassByMargin(absl::Span<const uint64_t> counts) const {
   uint128 rows = 0, weighed = 0;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -28,8 +28,8 @@ struct Leaf {
   uint32_t node = 0;
   Cell cell;
   std::vector<uint32_t> rows;
-  std::vector<BinSplit> splits{};  // those that its cell has
-  std::vector<int64_t> drops{};    // of impurity, by each
+  std::vector<BinSplit> splits{};  // those of its cell
+  std::vector<int64_t> drops{};    // the impurity drop of each
 };
 
 struct Shares {
@@ -45,7 +45,7 @@ class TreeGrower {
     AddLeaf(0, Cell(bins), AllRows(rows.rows.num_rows()));
   }
 
-  // False if no leaf has a split.
+  // Returns false if no leaf has a split.
   absl::StatusOr<bool> Split(uint64_t mass_change, const BudgetShare& share,
                              PrivateReleaser& releaser) {
     std::vector<int64_t> scores;
@@ -125,7 +125,7 @@ class TreeGrower {
     AddLeaf(first + 1, parent.cell.Right(split), std::move(right));
   }
 
-  // From left to right.
+  // Adds the votes of leaves from left to right.
   void AddVotes(uint32_t node, const std::vector<int8_t>& vote_of,
                 std::vector<int8_t>& votes) const {
     if (nodes_[node].kind == SplitKind::kLeaf) {

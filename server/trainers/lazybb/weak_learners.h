@@ -1,8 +1,8 @@
 // The weak learners of smooth boosting: rules that are right about a little more than half the
 // mass.
 //
-// Each row has a mass, positive if its label is the class that is asked about and negative if not;
-// a row of mass 0 does not count. There are two learners:
+// Each row has a mass, positive if its label is the class in question and negative if not; a row of
+// mass 0 does not count. There are two learners:
 //
 //   one_rule  the literal with the least mass of rows that it gets wrong (Algorithm 1 of the
 //             thesis). A literal is a public split of one feature, or one of its bins, read either
@@ -59,21 +59,21 @@ class WeakLearner {
 
   // InvalidArgument if the share of a round is too small to be divided.
   virtual absl::Status CheckShare(const BudgetShare& share) const = 0;
-  // The part of a round's share that decides which way a rule votes.
+  // Returns the part of a round's share that decides which way a rule votes.
   virtual absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const = 0;
   virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
                                          const BudgetShare& share,
                                          PrivateReleaser& releaser) const = 0;
 };
 
-// What a numeric feature's literals are.
+// The literals of a numeric feature.
 enum class NumericLiterals : uint8_t { kCuts, kBins };
 
 // `schema` must outlive the learner.
 std::unique_ptr<WeakLearner> MakeOneRule(const Schema& schema, std::vector<FeatureBins> bins,
                                          NumericLiterals literals);
 
-// `structure` is the part of a round's share that goes to the splits, in equal parts.
+// `structure` is the part of a round's share that pays for the splits, in equal parts.
 struct TopDownOptions {
   uint32_t splits = 1;
   double structure = 0.5;
