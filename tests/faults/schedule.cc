@@ -13,9 +13,9 @@ namespace {
 
 struct KindFacts {
   absl::string_view name;
-  uint32_t weight;                 // how often it comes, against the others
+  uint32_t weight;                 // how often it comes, relative to the others
   bool is_fault;                   // may be left out of a schedule
-  std::array<uint32_t, 3> bounds;  // of its numbers, which lie below; 0: there is no such number
+  std::array<uint32_t, 3> bounds;  // above each of its numbers; 0: it has no such number
 };
 
 constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
@@ -97,7 +97,7 @@ class Maker {
     return step;
   }
 
-  // A curator that is down for long shows little.
+  // Starts the curator soon: one that stays down shows little.
   void AddStart(Schedule& schedule, std::discrete_distribution<size_t>& kinds) {
     for (uint32_t down = Below(5); down > 0; --down) {
       schedule.push_back(Number(static_cast<StepKind>(kinds(random_))));

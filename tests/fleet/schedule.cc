@@ -11,14 +11,14 @@ namespace coppice::fleet_faults {
 namespace {
 
 constexpr uint32_t kPauses = 6;
-constexpr uint32_t kHows = 4;  // all states of a link but whole
+constexpr uint32_t kHows = 4;  // all states of a link except whole
 constexpr uint32_t kWhom = kCurators + 1;
 
 struct KindFacts {
   absl::string_view name;
-  uint32_t weight;                            // how often it comes, against the others
+  uint32_t weight;                            // how often it comes, relative to the others
   bool is_fault;                              // may be left out of a schedule
-  std::array<uint32_t, kMostNumbers> bounds;  // of its numbers, which lie below; 0: no such number
+  std::array<uint32_t, kMostNumbers> bounds;  // above each of its numbers; 0: it has no such number
 };
 
 constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{

@@ -12,12 +12,12 @@ namespace {
 
 struct KindFacts {
   absl::string_view name;
-  uint32_t weight;                 // how often it comes, against the others
+  uint32_t weight;                 // how often it comes, relative to the others
   bool is_fault;                   // may be left out of a schedule
-  std::array<uint32_t, 2> bounds;  // of its numbers, which lie below; 0: there is no such number
+  std::array<uint32_t, 2> bounds;  // above each of its numbers; 0: it has no such number
 };
 
-// What has no weight comes by the rounds of a schedule alone.
+// Steps without a weight come only from the rounds of a schedule.
 constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"expiry", 0, false, {}},
     {"work", 20, false, {}},
@@ -109,7 +109,7 @@ class Maker {
     return step;
   }
 
-  // A process that is down for long shows little.
+  // Starts a stopped process soon: one that stays down shows little.
   void AddFaults(uint32_t most) {
     for (uint32_t left = Below(most + 1); left > 0; --left) {
       schedule_.push_back(Number(static_cast<StepKind>(kinds_(random_))));
@@ -125,8 +125,8 @@ class Maker {
     Add(StepKind::kRelayStart);
   }
 
-  // The deal's opening, its reports, its end and its delivery, with faults between. The study may
-  // be sealed while the batch is on its way.
+  // Adds the deal's opening, reports, end and delivery, with faults between. The study may be
+  // sealed while the batch is on its way.
   void AddDeal(bool is_sealed) {
     const bool is_large = Below(4) != 0;
     Start();
