@@ -24,7 +24,7 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::ElementsAre;
 
 namespace fs = std::filesystem;

@@ -29,16 +29,16 @@ inline constexpr absl::Duration kTick = absl::Milliseconds(250);
 
 // In the order of the table in schedule.cc. The last number of each is the pause after it.
 enum class StepKind : uint8_t {
-  kRest,        // nothing
-  kKill,        // curator, length: SIGKILL, restarted after that
-  kPause,       // curator, length: SIGSTOP, then SIGCONT
-  kDrain,       // curator: SIGTERM, restarted once it has ended
-  kSkew,        // curator, which: killed, and restarted with its wall clock minutes off
-  kCutStore,    // curator, how, length: its link to the database
-  kCutPeer,     // from, to, how, length: the link of one curator's front to another curator
-  kCutPeers,    // to, how, length: the links of all to that curator
-  kEndSession,  // which: sessions at the database end: 0 all, 1 the one with the store's lock,
-                // 2 the others
+  kRest,          // nothing
+  kKill,          // curator, length: SIGKILL, restarted after that
+  kPause,         // curator, length: SIGSTOP, then SIGCONT
+  kDrain,         // curator: SIGTERM, restarted once it has ended
+  kSkew,          // curator, which: killed, and restarted with its wall clock minutes off
+  kCutStore,      // curator, how, length: its link to the database
+  kCutPeer,       // from, to, how, length: the link of one curator's front to another curator
+  kCutPeers,      // to, how, length: the links of all to that curator
+  kEndSession,    // which: sessions at the database end: 0 all, 1 the one with the store's lock,
+                  // 2 the others
   kHangDatabase,  // length: every process of the database stands still
   kStopDatabase,  // length: stopped as by a power cut, then restarted
   kFailover,      // how, length: the primary is lost and its replica promoted, once; 0: it stopped,
