@@ -52,7 +52,7 @@ class ConsoleFolder {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }
   absl::StatusOr<ServedFiles> Read() const { return ReadConsoleFiles(folder_.path()); }
-  // What the file of this name is refused with.
+  // The error for a console with a file of this name.
   absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
     Write(name, bytes);
     const absl::Status status = Read().status();
@@ -329,7 +329,7 @@ TEST_F(ConsoleServerTest, OtherSitesGetNothingButALinkToIt) {
   EXPECT_EQ(Get("/", {{"Sec-Fetch-Site", "same-origin"}}).status, 200);
 }
 
-// They read nothing of a file that no buffer of a socket holds.
+// Clients read nothing of a file that is too large for socket buffers.
 TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
   folder_.Write("assets/large-3c.js", std::string(size_t{7} << 20, 'x'));
   const auto small =

@@ -48,7 +48,7 @@ class SiteFolder {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }
   absl::StatusOr<ServedFiles> Read() const { return ReadSiteFiles(folder_.path()); }
-  // What the file of this name is refused with.
+  // The error for a site with a file of this name.
   absl::Status WithFile(const std::string& name, const std::string& bytes = "x") const {
     Write(name, bytes);
     const absl::Status status = Read().status();
