@@ -21,7 +21,7 @@ std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& stud
                                                          uint32_t device) {
   if (!up() || disk_.stopped()) return std::nullopt;
   const auto spec = specs_.find(study);
-  if (spec == specs_.end()) return std::nullopt;  // the study was never made
+  if (spec == specs_.end()) return std::nullopt;  // nothing has made it yet
   const StudyTruth& truth = truths_[study];
   if (MayHaveExpired(truth)) Flow();  // an offer of an expired study seals it, which needs writes
   std::vector<std::string> tokens;

@@ -21,8 +21,8 @@ enum class Loss : uint8_t { kStopped, kHung };
 
 class Database {
  public:
-  // One server; or with `synchronous` a primary that acknowledges only what its replica has.
-  // Without synchronous replication it is a planted bug.
+  // One server; or a primary with a replica. If `synchronous`, the primary acknowledges only what
+  // its replica has; otherwise it is a planted bug.
   Database() : servers_(1) { servers_[0] = std::make_unique<testing::PostgresServer>(); }
   explicit Database(bool synchronous);
 

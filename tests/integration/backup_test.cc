@@ -1,5 +1,5 @@
 // A backup during ingest, restored and served: nothing that was acknowledged before it is missing.
-// Also a damaged directory, checked and repaired by the real binaries.
+// The real binaries also check and repair a damaged directory.
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// The command line writes the curator's pages and files for people and programs unchanged.
+// The curator and the command line write the same pages and files for people and for programs.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>

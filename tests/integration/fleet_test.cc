@@ -221,7 +221,7 @@ TEST_F(FleetTest, AccessIsTheLeadersWhoeverIsAsked) {
   }
 }
 
-// As if the database had failed over to a lagging replica while the leader was dead.
+// The database seems to have failed over to a lagging replica while the leader was dead.
 TEST_F(FleetTest, AfterAFailoverThatNobodySawLedgersWait) {
   StartAll();
   const auto train = [this](const Daemon& curator) {

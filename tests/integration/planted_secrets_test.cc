@@ -142,7 +142,7 @@ class PlantedSecretsTest : public ::testing::Test {
                 body.ends_with("]}]}") && body.starts_with("{\"name\":\"") ? 200 : 400)
           << body;
       EXPECT_EQ(response.body.find("0.3183098"), std::string::npos) << response.body;
-      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // not as a name
+      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // not as a field name
         EXPECT_EQ(response.body.find(kPayload), std::string::npos) << response.body;
       }
       EXPECT_EQ(response.body.find(kToken), std::string::npos) << response.body;

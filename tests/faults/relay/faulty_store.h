@@ -31,7 +31,7 @@ class FaultyStore final : public storage::Store {
   struct Fault {
     uint32_t writes = 0;  // that succeed before the one that fails
     bool kept = false;
-    bool fatal = false;  // every later write fails too
+    bool fatal = false;  // nothing works from then on
   };
 
   // Has the bug, if it is one of a store.

@@ -39,7 +39,7 @@ enum class StepKind : uint8_t {
   kAnswer,        // device
   kAnswerAll,     // gateway: all its devices answer,
   kDeliverAll,    // gateway: all its devices send
-  kTornAnswer,    // device, quarters: it dies when so many quarters of its answer are written
+  kTornAnswer,    // device, quarters: it dies when this many quarters of its answer are written
   kDeliver,       // device
   kGateway,       // gateway: dies and opens its journal again
   kLoseCall,      // 0: the next request of a device is lost, 1: the answer

@@ -155,7 +155,7 @@ TEST_F(AuditLogTest, TellsOfHoldsAndOfTheirEnds) {
   Open();
 }
 
-// On a store of a version without a log, the log accepts what the ledgers have, but no later gap.
+// On a store of a version without a log, the ledgers' entries so far are trusted, later ones not.
 TEST_F(AuditLogTest, BeginsOnAStoreThatHasLedgers) {
   MemoryStore old;
   {

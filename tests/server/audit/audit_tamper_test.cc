@@ -134,7 +134,7 @@ TEST_F(AuditTamperTest, ALedgerCutAtItsEndIsFoundHoweverMuchIsCut) {
   }
 }
 
-// Nor can it show a ledger rewritten from some entry on with correct hashes.
+// It cannot show a ledger either that is rewritten from some entry on with correct hashes.
 TEST_F(AuditTamperTest, ALedgerWrittenAnewIsFound) {
   for (uint64_t from = 0; from < 5; ++from) {
     Pairs changed = pairs_;

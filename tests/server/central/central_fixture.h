@@ -69,7 +69,7 @@ inline central::JobRequest RequestOf(const std::string& id, uint64_t epsilon_nan
           .spec = {.dataset = dataset, .algorithm = "fake", .epsilon_nanos = epsilon_nanos}};
 }
 
-// All parts over one store. A part is destroyed before the ones above it.
+// All parts over one store; they are destroyed in reverse order.
 struct Central {
   Central() = default;
   Central(Central&&) = default;

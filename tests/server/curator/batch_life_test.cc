@@ -301,7 +301,7 @@ TEST_F(BatchLifeTest, TheOpenerStopsWhileTheStoreDoesNotWork) {
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 6 * unit_);
 }
 
-// Another write now would take the reports of the unknown one out of the sums again.
+// Another record written now would take the unknown write's reports out of the sums again.
 TEST_F(BatchLifeTest, OnceItStopsTheOpenerWritesNothingAfterAWriteOfUnknownOutcome) {
   stalling_.KeepRefused();
   ASSERT_OK(Deliver(HonestBatch(1, 5), 1));

@@ -333,7 +333,7 @@ TEST_F(BatchTest, AStoreThatFailsIsUnavailableWhateverItSays) {
   EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
 }
 
-// Likewise if the end of a study cannot be written.
+// The same holds if the end of a study cannot be written.
 TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
   StudySpec spec = RelayedSpec("two", 4);
   spec.settings.expires_unix_seconds = 2000;

@@ -184,7 +184,7 @@ TEST(BreakDownTest, LaplaceNoiseHasTheStatedScale) {
   }
 }
 
-// Some row has more than the average variance, for the two mechanisms whose NoiseVariance is one.
+// If NoiseVariance is an average over rows, as for two mechanisms, some row exceeds it.
 TEST(BreakDownTest, WorstRowsExceedTheAverageWhereItIsOne) {
   const Budget epsilon = *Budget::Parse("2");
   const Domain domain = {.leaves = 512, .classes = 2};
@@ -196,7 +196,7 @@ TEST(BreakDownTest, WorstRowsExceedTheAverageWhereItIsOne) {
   }
 }
 
-// A study of simulated devices whose rows are in the leaves of one of several equal trees.
+// A study of simulated devices, with one tree or with several equal ones.
 class SimulatedCounts {
  public:
   SimulatedCounts(MechanismKind kind, const Domain& domain, uint32_t trees)

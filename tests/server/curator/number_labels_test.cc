@@ -123,7 +123,7 @@ TEST(NumberLabelsTest, EqualNumbersAreCutBySpread) {
   EXPECT_OK(ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = 4}, 1000));
 }
 
-// Rows from a schema have no numbers to use, not even as a scale if rounding makes a bit of them.
+// Their numbers must not be used, not even as a scale where rounding makes them differ by a bit.
 TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
   ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
   EXPECT_EQ(rows.target(0), 50);

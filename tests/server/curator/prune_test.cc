@@ -54,8 +54,8 @@ TEST(PruneStatisticTest, MorePrivateLabelsThanRowsCountAsAllRows) {
 
 TEST(PruneStatisticTest, PublicRowsAloneWhereNoiseDominates) {
   const double alone = 0.17728849427138635;
-  EXPECT_NEAR(TestNode(kExact, 8, 0, 60, 50, 50, 30).value, alone, 1e-12);   // fewer than no rows
-  EXPECT_NEAR(TestNode(kExact, 8, 0, -60, 50, 50, 30).value, alone, 1e-12);  // fewer than no labels
+  EXPECT_NEAR(TestNode(kExact, 8, 0, 60, 50, 50, 30).value, alone, 1e-12);   // u = 78.1
+  EXPECT_NEAR(TestNode(kExact, 8, 0, -60, 50, 50, 30).value, alone, 1e-12);  // no row
   EXPECT_NEAR(TestNode(kExact, 8, 0, 400, -5, 50, 30).value, alone, 1e-12);  // no label
   PruneSetting noisy = kExact;
   noisy.noise_scale = 1;

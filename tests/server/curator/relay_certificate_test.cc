@@ -148,7 +148,7 @@ TEST_F(ReopenedCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
   EXPECT_EQ(Build("then").relay.least_accepted, 1000u);
 }
 
-// With a later model of all reports a reader could compare this one, which came between.
+// A later model of all reports, compared with this one, would show the reports in between.
 TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsWait) {
   StudySpec spec = RelayedSpec("two");
   spec.settings.expires_unix_seconds = 2000;

@@ -44,7 +44,7 @@ void ForEachGuarded(Visit visit) {
   }
 }
 
-// As the guard says it; a handler's own NOT_FOUND differs, such as FreeDatasetName's.
+// True for the guard's NOT_FOUND; a handler's own differs, such as FreeDatasetName's.
 bool IsHidden(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::NOT_FOUND &&
          absl::StartsWith(status.error_message(), "there is no ");

@@ -96,7 +96,7 @@ TEST_F(LedgerTamperTest, AMissingRecordIsFoundByTheNext) {
     Pairs changed = pairs_;
     changed.erase(LedgerKey("d", i));
     EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", i + 1)));
-    // Also if the later entries move up.
+    // The gap is found even if the later entries move up.
     for (uint64_t j = i; j < 4; ++j) changed[LedgerKey("d", j)] = pairs_[LedgerKey("d", j + 1)];
     changed.erase(LedgerKey("d", 4));
     EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", i)));

@@ -199,7 +199,7 @@ TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 530"));
 }
 
-// A job's end follows from its rows.
+// The time of a job's end follows from its rows.
 TEST(CuratorReadingsTest, AJobIsSeenToHaveEndedFromTheNextDayOn) {
   MemoryStore store;
   FakeTrainer trainer;

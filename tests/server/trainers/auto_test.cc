@@ -123,7 +123,7 @@ TEST(AutoTest, HasNoLinesWithFewRowsOrManyClassesOrMostlyCategories) {
               Not(HasSubstr("lines")));
 }
 
-// Also with a budget that could not pay for eight steps of lines.
+// A cut is the next double above a whole number, so rows with that number go left.
 TEST(AutoTest, TreesCutWholeNumbersAtMostAtOne) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Whole("x", 0, 9), Whole("z", -5, 5)}, "label", {"no", "yes"}));

@@ -104,7 +104,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   }
 }
 
-// Likewise if a level has a tree of its own: the sum over these trees is meant.
+// If a level has a tree of its own, the sum over these trees is the rows' score.
 TEST(GrowBoostTreeTest, TreesOfPartsAddUpToTheScoresThatRowsHave) {
   const Table table = RandomTable(MixedClasses(2), {.rows = 400}, 4);
   const BinnedRows rows = Binned(table, 15);

@@ -189,7 +189,7 @@ TEST_F(ForwardingTest, LargeMessagesPass) {
   EXPECT_TRUE(answer.message == large);
 }
 
-// Also answers of unary methods, which the daemon itself bounds.
+// Answers of unary methods are bounded too, as by the daemon itself.
 TEST_F(ForwardingTest, LargeAnswersThatNobodyReadsAreBoundedInAll) {
   StartFront({.max_answer_bytes = uint64_t{4} << 20});
   ScriptedLeader leader(curators_);

@@ -231,7 +231,7 @@ TEST_F(DealLifeTest, ARestartGoesOn) {
   EXPECT_EQ(OnlyBatch().size(), 3u);
 }
 
-// Forwarded reports, compared with those that come again, would be two parts of one batch.
+// If it did, the forwarded reports and those that come again would split one batch in two.
 TEST_F(DealLifeTest, ADealThatWasLostTakesNothingAgain) {
   OpenDeal();
   const std::vector<Offered> all = TakeAll();
