@@ -259,7 +259,7 @@ TEST(NumberTaskTest, RowsAskForWhatTheirScoreLacksWithinTheReach) {
   // 100 steps away from 1000 are a score of 1.
   const std::vector<uint32_t> targets = {1000, 1020, 980, 1100, 60'000, 0};
   const auto task = NumberTask(targets, 1000, 100);
-  // A row may ask for up to 0.4 of the reach in full.
+  // The largest residual stands for a step of 0.4 of the reach.
   EXPECT_THAT(Filled(*task, 6)[0],
               ElementsAre(0, kHalf, -kHalf, kResidualUnit, kResidualUnit, -kResidualUnit));
   ASSERT_OK(task->Add(std::vector<uint32_t>(6, 0), {{0.9}}));
