@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Holds the privacy kernel to a size that one person can read through, and its unit tests to every line
-# and every branch of it. Lists what is missing, and then fails. Other tests that draw from the kernel
+# Checks that the privacy kernel is small enough for one person to read, and that its unit tests reach
+# every line and branch of it. Lists what is missing, then fails. Other tests that draw from the kernel
 # (tests/privacy) take too long unoptimized, and reach nothing that its unit tests may leave out.
 #
-# What does not count, and why:
-#   - branches that only an exception takes (--exclude-throw-branches). The compiler adds one to nearly
+# Two kinds of branches do not count:
+#   - those that only an exception takes (--exclude-throw-branches). The compiler adds one to nearly
 #     every call; the kernel throws nothing, and what is left to throw is memory running out;
 #   - the lock around a static of a function (-fno-threadsafe-statics, in the preset). The branch that
 #     loses the race is in no source, and a test could meet it only by luck.
-# Nothing else: a comment that tells gcovr to look away is counted as a gap. Not seen at all is an inline
-# function or template of a header that neither the kernel nor a test uses: it is never compiled.
+# All else counts: a comment that tells gcovr to look away is a gap. An inline function or template that
+# neither the kernel nor a test uses is never compiled, so it is not seen.
 set -euo pipefail
-shopt -s inherit_errexit  # a gcovr that fails must not leave the last report standing
+shopt -s inherit_errexit  # if gcovr fails, the last report must not stay
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kernel=common/privacy
 tests=tests/common/privacy
@@ -28,7 +28,7 @@ run_tests() {  # run_tests CTEST_OPTION...
   ctest --test-dir $build/$tests --no-tests=error --output-on-failure "$@"
 }
 
-# One line a gap on stdout: FILE:LINE, what is missing, the source.
+# Prints one line per gap: FILE:LINE, what is missing, the source.
 find_gaps() {
   gcovr --root . --filter $kernel/ --exclude-throw-branches --json $build/report.json \
     $build/$kernel $build/$tests

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Lints the wire contract with buf's STANDARD rules. The npm package carries the binary; where neither
-# npm nor its registry can be had the test is skipped (exit 77), except in continuous integration.
+# Lints the wire contract with buf's STANDARD rules. The npm package carries the binary; without npm or its registry the
+# test is skipped (exit 77), except in continuous integration.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-tools=$1  # a folder to install into
+tools=$1  # the folder to install into
 buf="$tools/node_modules/.bin/buf"
 
 skip() {
@@ -19,5 +19,5 @@ if [[ ! -x "$buf" ]]; then
   npm install --silent --no-audit --no-fund --no-save --prefix "$tools" @bufbuild/buf@1.75.0 ||
     skip "the npm registry cannot be reached: no proto lint"
 fi
-"$buf" lint "$root/proto" --path "$root/proto/coppice"  # not the standards of others
+"$buf" lint "$root/proto" --path "$root/proto/coppice"  # other projects' protos have their own standards
 echo "proto files pass buf lint (STANDARD)"

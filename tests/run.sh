@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs the tests through CTest, whose summary comes last.
 #
-#   tests/run.sh             everything but the next, on the release build
+#   tests/run.sh             everything but mutation and long, on the release build
 #   tests/run.sh mutation    whether the tests notice each change of the privacy code; a quarter of an hour
 #   tests/run.sh fast        leaves out the tests labelled slow
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
-#   tests/run.sh long        what takes longer than everything else together has time for
+#   tests/run.sh long        the tests that take too long for everything
 #   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
 #   tests/run.sh site        the documentation as a site, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost and C, which everything includes
@@ -15,8 +15,8 @@
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
 #
-# Data sets are looked for in ../shared/data or $COPPICE_DATA_DIR; tests that need one say so and are
-# skipped where it is absent.
+# Data sets are looked for in ../shared/data or $COPPICE_DATA_DIR; a test that needs an absent one says so and is
+# skipped.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -26,7 +26,7 @@ sanitize() {  # sanitize PRESET TARGET CTEST_OPTION...
   ctest --preset "$1" -j2 -LE 'slow|integration|release|long' "${@:3}"
 }
 
-# The device's half for ARM, and its tests in an emulator; then for this machine, as small as it gets.
+# Builds the device's half for ARM and runs its tests in an emulator; then builds the smallest one for this machine.
 arm() {
   "$root/deploy/install-packages.sh" deploy/cross/packages.txt
   "$root/deploy/build.sh" release client_c_release_tests
@@ -40,7 +40,7 @@ arm() {
 
 build_everything() {
   local lists=(tests/python/packages.txt deploy/fleet/packages.txt)
-  # Node of another source than Debian's brings npm with it.
+  # A Node that is not Debian's brings its own npm.
   command -v npm >/dev/null || lists+=(deploy/console/packages.txt)
   "$root/deploy/install-packages.sh" "${lists[@]}"
   "$root/deploy/build.sh" release all python console site

@@ -1,7 +1,7 @@
-// How fast a curator takes a relay's batch, beside writing and syncing the same bytes to a plain
-// file of the same disk; and what it costs to open and count it, beside X25519 alone (seal_bench).
-// Opening is by the processor time of the whole process, as X25519 is; on a busy machine the ratios
-// count.
+// Measures how fast a curator takes a relay's batch, against writing and syncing the same bytes to
+// a plain file on the same disk; and what opening and counting it costs, against X25519 alone
+// (seal_bench). Opening and X25519 are measured in processor time of the whole process; on a busy
+// machine compare the ratios.
 //
 //   batch_bench [--reports 100000] [--part 1000] [--folder DIR]
 
@@ -85,7 +85,7 @@ testing::SealedBatch MakeBatch(curator::Studies& studies, const curator::StudyIn
   return testing::MakeBatch(*manifest, 1, testing::RelayKey(), payloads);
 }
 
-// Seconds to write the parts one after the other and sync each.
+// Returns the seconds that writing and syncing the parts one by one takes.
 double WritePlainly(const std::string& path, const std::vector<std::string>& parts) {
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
   const double start = Now(CLOCK_MONOTONIC);

@@ -1,7 +1,7 @@
-// Time per tree of a boosting trainer, without reading and binning its rows: from its first report
-// of progress to its end, of the processor, divided by the trees. Prints trees, seconds a tree, and
-// the peak of memory as a multiple of the table's columns. docs/research/boost_speed.sh compares it
-// with XGBoost on the same bins, which --dump writes.
+// Measures processor time per tree of a boosting trainer from its first report of progress, so
+// without reading and binning rows. Prints trees, seconds per tree, and peak memory as a multiple
+// of the table's columns. docs/research/boost_speed.sh compares it with XGBoost on the same bins,
+// which --dump writes.
 //
 //   boost_bench [--algorithm dpboost] [--epsilon 1] [--set trees=50 ...] [--rows 1000000]
 //               [--features 100] [--data FILE --schema FILE] [--dump FILE]
@@ -37,7 +37,7 @@ struct Flags {
   std::string data, schema, dump;
 };
 
-// The class follows from ten numbers, the first most of all.
+// The class depends on ten numbers, most of all on the first.
 Table MakeRows(size_t features, size_t rows) {
   return MakeUniformRows(features, rows, [](const Row& row) {
     double sum = 0;
@@ -55,7 +55,7 @@ absl::StatusOr<Table> RowsOf(const Flags& flags) {
   return std::move(file->table);
 }
 
-// Rows, columns and bins as 64-bit numbers; columns of 16-bit bins; labels of 8 bits.
+// Writes rows, columns and bins as 64-bit numbers, then columns of 16-bit bins and 8-bit labels.
 absl::Status Dump(const Table& table, const Flags& flags) {
   auto bins = trainers::PublicBins(table.schema(), flags.cuts);
   if (!bins.ok()) return bins.status();

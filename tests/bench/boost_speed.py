@@ -35,7 +35,7 @@ def main():
         path = os.path.join(folder, "bins")
         subprocess.run([bench, *flags, "--dump", path], check=True)
         values, labels, bins = read_bins(path)
-    # A bin index apart is enough for the sketch to keep every bin.
+    # Bin indices are whole numbers, far enough apart for the sketch to keep every bin.
     data = xgboost.DMatrix(values, labels, nthread=1)
     del values
     booster = xgboost.Booster({"tree_method": "hist", "objective": "binary:logistic", "nthread": 1,

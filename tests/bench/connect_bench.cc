@@ -1,7 +1,7 @@
-// Devices that each connect to a running coppiced, send one report and leave once it is durable,
-// beside the rate at which OpenSSL, by which gRPC does its TLS too, completes bare handshakes with
-// the same certificate (P-256), and beside handshakes with the daemon alone; in turns, with full
-// and with resumed handshakes.
+// Measures devices that each connect to a running coppiced, send one report and leave once it is
+// durable. Compares them with bare OpenSSL handshakes (gRPC does its TLS by OpenSSL too) with the
+// same certificate (P-256), and with handshakes alone against the daemon; in turns, with full and
+// with resumed handshakes.
 //
 //   connect_bench --server 127.0.0.1:PORT --certs DIR --study ID [--devices N] [--at-once N]
 //                 [--rounds N]
@@ -32,7 +32,7 @@ namespace {
 
 struct Flags {
   std::string server, certs, study;
-  size_t devices = 2000;  // of each kind and round
+  size_t devices = 2000;  // per kind and round
   size_t at_once = 8;
   int rounds = 7;
 };
@@ -42,7 +42,7 @@ struct Flags {
   std::exit(1);
 }
 
-// Completes handshakes, and does nothing else, on as many threads as gRPC would use.
+// Completes handshakes and does nothing else, on as many threads as gRPC would use.
 class BareServer {
  public:
   BareServer(const std::string& certs, size_t threads)
@@ -93,7 +93,7 @@ class BareServer {
       TlsConnection connection(descriptor, ssl);
       SSL_set_fd(ssl, descriptor);
       std::string byte;
-      // A device leaves when it has what it resumes with, so the byte tells it that all was sent.
+      // A device leaves once it can resume; the byte tells it that the session was sent.
       if (SSL_accept(ssl) == 1 && connection.Write("!")) connection.Read(1, byte);
     }
   }
@@ -104,7 +104,7 @@ class BareServer {
   std::vector<std::thread> threads_;
 };
 
-// One device; false if it failed.
+// Plays one device; false if it failed.
 using Device = std::function<bool(size_t index)>;
 
 double DevicesPerSecond(const Flags& flags, const Device& device) {
@@ -172,7 +172,7 @@ class Fleet {
     return connection->Session();
   }
 
-  // Reads what the server sends first: its last flight is then processed.
+  // Reads the server's first bytes, by which its last flight has been processed.
   bool Handshake(int port, SSL_SESSION* session) const {
     const auto connection = client_.Connect(port, session);
     std::string byte;
@@ -217,7 +217,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  signal(SIGPIPE, SIG_IGN);  // a failed write is seen where it is made
+  signal(SIGPIPE, SIG_IGN);  // write() reports the failure
   const int daemon = std::stoi(flags.server.substr(flags.server.rfind(':') + 1));
   const TlsClient client(flags.certs + "/ca.crt");
   const BareServer bare(flags.certs, flags.at_once);

@@ -1,5 +1,5 @@
-// What a report costs the curator: judging, adding and making durable, on RocksDB. CPU time is the
-// whole process', so threads beside the caller's are in it. Payloads are about 540 bytes.
+// Measures what a report costs the curator on RocksDB: judging, adding and making durable. CPU time
+// is that of the whole process, all threads included. Payloads are about 540 bytes.
 
 #include <benchmark/benchmark.h>
 
@@ -94,7 +94,7 @@ class Bench {
   std::vector<std::string> payloads_;
 };
 
-// The whole way, by submits in flight: more of them make larger groups.
+// A report's whole way, by number of submits in flight; more of them make larger groups.
 void BM_SubmitReports(benchmark::State& state, MechanismKind mechanism) {
   const Bench bench(mechanism);
   for (auto _ : state) {
@@ -123,7 +123,7 @@ BENCHMARK_CAPTURE(BM_SubmitReports, optimized_unary, MechanismKind::kOptimizedUn
     ->UseRealTime()
     ->MeasureProcessCPUTime();
 
-// Tickets at once: one, as of a report in a call of its own, or a batch.
+// By number of tickets at once: one, as for a report in a call of its own, or a batch.
 void BM_RecognizeTickets(benchmark::State& state) {
   Bench bench;
   const curator::TicketAuthority authority = *curator::TicketAuthority::Open(bench.store());
@@ -149,8 +149,8 @@ void BM_AddPayloads(benchmark::State& state) {
 }
 BENCHMARK(BM_AddPayloads);
 
-// Reports of bits, more of them than a cache holds, added up; and, to compare, only copied. Bytes
-// are the payloads'. By bytes of one payload.
+// Adds up reports of bits that together exceed a cache; to compare, only copies them. Counts the
+// payloads' bytes, by bytes per payload.
 class Bits {
  public:
   explicit Bits(const benchmark::State& state)

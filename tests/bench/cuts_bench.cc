@@ -1,6 +1,6 @@
-// What numbers of even cuts are worth to `auto`, on one table: mean scores over random tenths that
-// are held out, the same for every number, with the standard error of each. A line of tab-separated
-// fields a number of cuts; "rule" is the product's own choice. docs/research/cuts.sh runs it.
+// Measures what numbers of even cuts are worth to `auto` on one table: mean scores over random
+// held-out tenths, the same for every number, with standard errors. Prints tab-separated fields,
+// one line per number; "rule" is the product's own choice. docs/research/cuts.sh runs it.
 //
 //   cuts_bench --data FILE --schema FILE [--epsilon 1] [--delta 1e-6] [--repeats 40] [--seed 1]
 //              [--cuts 0,15,31,63,127,255,511]
@@ -36,7 +36,7 @@ struct Flags {
   std::vector<uint32_t> cuts = {0, 15, 31, 63, 127, 255, 511};  // 0 is the rule
 };
 
-// The scores of one number of cuts, a value a repetition.
+// The scores of one number of cuts, one per repetition.
 using Values = std::vector<double>;
 struct Scores {
   Values accuracy, auc, log_loss, rmse;

@@ -1,5 +1,5 @@
-// What a report costs a device: Privatize(), leaf location included, by mechanism and number of
-// leaves. The limit beside it: the random generator's own time for as many bytes as the report
+// Measures what a report costs a device: Privatize(), leaf location included, by mechanism and
+// number of leaves. Its limit is the random generator's own time for as many bytes as the report
 // draws.
 
 #include <benchmark/benchmark.h>
@@ -56,7 +56,7 @@ void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
   state.counters["payload_bytes"] =
       static_cast<double>(bytes) / static_cast<double>(state.iterations());
 }
-// leaves
+// By number of leaves.
 void AtEachSize(benchmark::internal::Benchmark* bench) {
   for (const int64_t leaves : {16, 256, 4096, 65536}) bench->Arg(leaves);
 }

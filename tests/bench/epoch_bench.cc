@@ -1,4 +1,4 @@
-// What one deal of a relay takes: memory while it is open, and how fast it is made, opened again,
+// Measures one deal of a relay: its memory while it is open, and how fast it is made, opened again,
 // dealt, filled and frozen.
 //
 //   epoch_bench [--tickets 1000000] [--ciphertext 82] [--folder /tmp]
@@ -29,7 +29,7 @@ struct Flags {
   std::string folder = "/tmp";
 };
 
-// Resident memory in megabytes; "VmHWM" is the most so far.
+// Resident memory in megabytes; "VmHWM" is the peak so far.
 double MegabytesOf(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -38,12 +38,12 @@ double MegabytesOf(const std::string& name) {
   return 0;
 }
 
-// The most so far begins anew.
+// Resets the peak of resident memory.
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 class Stopwatch {
  public:
-  // Since the last call.
+  // Seconds since the last call.
   double Seconds() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();
@@ -81,7 +81,7 @@ void Report(const char* what, const Flags& flags, double seconds) {
               static_cast<double>(flags.tickets) / seconds);
 }
 
-// Every ticket is dealt, and its report is sent at once.
+// Deals every ticket and sends its report at once.
 void Fill(Epoch& epoch, const Flags& flags) {
   Stopwatch watch;
   std::vector<SealedReport> reports;

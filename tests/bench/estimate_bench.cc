@@ -1,4 +1,4 @@
-// What the curator's arithmetic costs: adding ready reports up, estimating, pruning.
+// Measures the curator's arithmetic: adding up reports that are ready, estimating, pruning.
 
 #include <benchmark/benchmark.h>
 
@@ -61,7 +61,7 @@ BENCHMARK_CAPTURE(BM_AddAndPrune, laplace_split, MechanismKind::kLaplaceSplit)
 BENCHMARK_CAPTURE(BM_AddAndPrune, optimized_unary, MechanismKind::kOptimizedUnary)
     ->Unit(benchmark::kMillisecond);
 
-// Growing, simulating with the exact law and estimating, as coppice-lab does it once.
+// Grows, simulates with the exact law and estimates, as one run of coppice-lab does.
 void BM_SimulateAndFit(benchmark::State& state) {
   const Table rows = PublicRows();
   OpenSslRandom random;

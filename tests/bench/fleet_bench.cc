@@ -1,14 +1,14 @@
-// What a fleet costs and how fast it goes on (docs/research/performance.md has the commands).
+// Measures what a fleet costs and how fast it recovers (docs/research/performance.md has commands).
 //
 //   fleet_bench load --server A,B,C --study s1,s2 [--rate N] [--seconds N] [--batch N] [--ca FILE]
-//     Streams of fresh reports, one from each study to each server, at a steady rate together, or,
-//     without one, as fast as they are taken. A batch's time counts from when it was due.
+//     Streams fresh reports from each study to each server, at a steady rate in all, or without
+//     --rate as fast as they are taken. A batch's time counts from when it was due.
 //   fleet_bench fill --store STORE --study ID --tickets N [--group N]
-//     Writes that many spent tickets into the study of a store that no daemon uses, as its
-//     committer does in groups.
+//     Writes N spent tickets into the study of a store that no daemon has open, in groups as its
+//     committer does.
 //   fleet_bench takeover [--tickets N] [--rounds N] [--lease SECONDS] --rows DIR
-//     Three curators on a PostgreSQL of its own: how long after the leader is killed the next
-//     report is accepted. COPPICE_BIN_DIR is where the programs are.
+//     Starts three curators on a PostgreSQL of its own and times from the leader's kill to the
+//     next accepted report. COPPICE_BIN_DIR is where the programs are.
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ std::vector<std::string> MakePayloads(const Offer& offer) {
   return payloads;
 }
 
-// What one stream sends.
+// Makes the messages of one stream.
 Messages MakeMessages(const std::string& server, const std::string& study, size_t reports,
                       const Flags& flags) {
   const Collector collector =
@@ -109,7 +109,7 @@ Messages MakeMessages(const std::string& server, const std::string& study, size_
 
 struct StreamResult {
   size_t accepted = 0;
-  std::vector<double> milliseconds{};  // of each batch
+  std::vector<double> milliseconds{};  // per batch
   std::string error{};
 };
 
@@ -195,7 +195,7 @@ int Load(const Flags& flags) {
   return all.error.empty() && all.accepted == sent ? 0 : 1;
 }
 
-// Serials that follow each other, as those of one start of a curator do.
+// Consecutive serials, as one run of a curator issues them.
 std::string MakeSpent(uint64_t first, uint64_t group) {
   v1::SpentRecord record;
   v1::SpentRecord::Run& run = *record.add_runs();
@@ -312,7 +312,7 @@ class Takeover {
   double KillLeader() {
     Report(curators_.size(), absl::Minutes(10));
     const size_t leader = curators_.CuratorAt(database_.Leader()).value_or(0);
-    // Where in the lease's length the kill falls is luck.
+    // The kill falls at a random point of the lease.
     absl::SleepFor(absl::Milliseconds(1500 + std::rand() % 1000));
     const auto start = Clock::now();
     curators_.Kill(leader, absl::Seconds(1));
@@ -361,6 +361,6 @@ int Main(int argc, char** argv) {
 }  // namespace coppice
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest();  // helpers of tests say what is wrong by it
+  testing::InitGoogleTest();  // test helpers report failures through it
   return coppice::Main(argc, argv);
 }

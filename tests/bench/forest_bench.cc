@@ -1,6 +1,6 @@
-// What a forest of public partitions costs the curator: its size, its growth, the basis of the
-// smooth estimator, and a model from the sums of a million reports. On adult's rows (the folder of
-// data sets in COPPICE_DATA_DIR), of which the first 200 or 1000 are public.
+// Measures what a forest of public partitions costs the curator: its size, its growth, the basis of
+// the smooth estimator, and a model from the sums of a million reports. Uses adult's rows (data
+// sets are in COPPICE_DATA_DIR), of which the first 200 or 1000 are public.
 
 #include <benchmark/benchmark.h>
 

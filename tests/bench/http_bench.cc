@@ -1,6 +1,6 @@
-// What a unary call costs over HTTP (JSON and protobuf) and over gRPC: latency on one connection
-// with TLS that is kept, and the daemon's processor time per call. The three take turns, so that
-// other work on the machine meets all of them alike.
+// Compares a unary call over HTTP (JSON and protobuf) with one over gRPC: latency on one kept TLS
+// connection, and the daemon's processor time per call. The three take turns, so that other work on
+// the machine affects them alike.
 //
 //   coppiced ... --listen 127.0.0.1:8443 --http-listen 127.0.0.1:8080 &
 //   http_bench --server localhost:8443 --http-port 8080 --ca ca.crt --pid $! --study studies/ID
@@ -41,7 +41,7 @@ std::string ReadWhole(const std::string& path) {
   return text.str();
 }
 
-// Microseconds of all its threads, to a clock tick.
+// Processor time of all its threads in microseconds, to a clock tick.
 double ProcessorMicros(int pid) {
   const std::string stat = ReadWhole("/proc/" + std::to_string(pid) + "/stat");
   std::istringstream fields(stat.substr(stat.rfind(')') + 2));

@@ -1,10 +1,10 @@
-// How fast the curator takes reports, against the least that any server must do: one loopback
-// stream with TLS, the same bytes, once parsed and dropped, once judged, counted and made durable.
-// Both servers run in this process and take turns, so they share whatever else the machine is
-// doing.
+// Measures how fast the curator takes reports, against the least that any server must do. One
+// loopback stream with TLS sends the same bytes to be parsed and dropped, and to be judged, counted
+// and made durable. Both servers run in this process and take turns, so they share whatever else
+// the machine is doing.
 //
-// With --front also through a front, which hands each message on to the counting server, and what a
-// call of one message takes on that way.
+// --front adds the way through a front, which forwards each message to the counting server, and the
+// time that a call of one message takes on that way.
 //
 //   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--store STORE] [--sealed]
 //                [--front]
@@ -42,8 +42,8 @@ namespace coppice {
 namespace {
 
 struct Flags {
-  size_t reports = 200'000;  // of one round
-  size_t batch = 250;        // reports a message
+  size_t reports = 200'000;  // per round
+  size_t batch = 250;        // reports per message
   int rounds = 5;
   std::string certs;  // as deploy/make-certs.sh makes them
   std::string store;  // rocksdb:DIR or postgresql://HOST/DATABASE
@@ -115,7 +115,7 @@ Server Serve(const std::function<void(grpc::ServerBuilder&)>& add_services,
   return result;
 }
 
-// A front of a server that is the leader.
+// A front, and the leader that it forwards to.
 struct Fronted {
   Fronted(const Server& leader, const std::string& certs)
       : certificates({.certificate = ReadFile(certs + "/server.crt"),
@@ -147,10 +147,10 @@ double CpuMicroseconds() {
 
 struct Speed {
   double per_second = 0;        // reports
-  double cpu_microseconds = 0;  // a report
+  double cpu_microseconds = 0;  // per report
 };
 
-// Sends all messages over one stream, reading answers beside.
+// Sends all messages over one stream and reads answers meanwhile.
 Speed Stream(v1::ReportService::Stub& stub, const std::vector<v1::StreamReportsRequest>& messages) {
   const auto start = std::chrono::steady_clock::now();
   const double cpu_before = CpuMicroseconds();
@@ -225,7 +225,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// How long a call takes that asks for nothing, one after the other, in microseconds.
+// Microseconds per call that asks for nothing; calls follow each other.
 double CallMicroseconds(v1::ReportService::Stub& stub) {
   std::vector<double> took;
   for (int i = 0; i < 2000; ++i) {
@@ -244,7 +244,7 @@ void MeasureFront(const Flags& flags,
                   const std::function<std::vector<v1::StreamReportsRequest>()>& make,
                   Server& counting) {
   const Fronted fronted(counting, flags.certs);
-  CallMicroseconds(*fronted.stub);  // connects
+  CallMicroseconds(*fronted.stub);  // opens the connection
   std::vector<double> direct, through, ratios, direct_cpu, through_cpu, direct_call, through_call;
   for (int round = 0; round < flags.rounds; ++round) {
     const Speed without = Stream(*counting.stub, make());

@@ -1,5 +1,5 @@
-// How many bytes an offer takes, of a device and of a gateway, and what they are made of. Real
-// rows, a real service over the loopback.
+// Measures how many bytes an offer takes, to a device and to a gateway, and what they are made of.
+// Uses real rows, and a real service over the loopback.
 //
 //   offer_bench --schema FILE --data FILE [--public N ...] [--trees N] [--depth N] [--devices N]
 

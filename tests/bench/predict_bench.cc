@@ -1,8 +1,7 @@
-// How long a small prediction takes beside a call that does nothing (a list of endpoints that there
-// are none of), in turns over one connection to a running coppiced. Run it again while a job trains
-// and reports stream in: docs/research/performance.md has the commands. `stolen` is the share of
-// the machine's processors that its host gave to others meanwhile: calls are slow where it is
-// large.
+// Compares a small prediction with a call that does nothing (it lists endpoints, of which there are
+// none), in turns over one connection to a running coppiced. Run it again while a job trains and
+// reports stream in: docs/research/performance.md has the commands. `stolen` is the share of the
+// machine's processors that its host gave to others meanwhile: calls are slow where it is large.
 //
 //   predict_bench --server HOST:PORT --ca FILE --model ID [--rows N] [--calls N] [--rounds N]
 
@@ -29,7 +28,7 @@ namespace {
 struct Flags {
   std::string server, ca, model;
   int rows = 1;
-  int calls = 2000;  // of each kind and round
+  int calls = 2000;  // per kind and round
   int rounds = 5;
 };
 
@@ -48,7 +47,7 @@ void CheckOk(const grpc::Status& status) {
   std::exit(1);
 }
 
-// A row in the middle of every feature, as often as asked for.
+// A row in the middle of every feature, repeated as often as asked for.
 v1::PredictRequest MakeRequest(Stub& stub, const Flags& flags) {
   v1::GetModelRequest request;
   request.set_name("models/" + flags.model);

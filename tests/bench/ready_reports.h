@@ -1,7 +1,7 @@
-// Reports that are ready to be sent to a running coppiced, one call each, so that a benchmark times
+// Reports that are ready to be sent to a running coppiced, one per call, so that a benchmark times
 // their delivery alone.
 //
-// Errors     ends the program with a line on stderr: a benchmark has nobody to tell.
+// Errors     ends the program with a line on stderr.
 
 #ifndef COPPICE_TESTS_BENCH_READY_REPORTS_H_
 #define COPPICE_TESTS_BENCH_READY_REPORTS_H_
@@ -19,7 +19,7 @@ namespace coppice {
 // The file's bytes.
 std::string ReadFileOrExit(const std::string& path);
 
-// A channel that no other of this process shares.
+// A channel that shares its connection with no other of this process.
 std::shared_ptr<grpc::Channel> ConnectAlone(const std::string& server, const std::string& ca_file);
 
 // `reports` calls of one fresh report each, about a row in the middle of every feature. The terms

@@ -1,12 +1,12 @@
-// Devices that each connect to a running coppice-relay, take an offer, send one report and leave
-// once it is stored; beside devices that connect to a gRPC server which does nothing, make as many
-// empty calls and leave. In turns, with full handshakes and the same certificate.
+// Measures devices that each connect to a running coppice-relay, take an offer, send one report and
+// leave once it is stored. Compares them with devices that make as many empty calls to a gRPC
+// server which does nothing; in turns, with full handshakes and the same certificate.
 //
 //   relay_bench --relay 127.0.0.1:PORT --certs DIR --study ID [--devices N] [--at-once N]
 //               [--rounds N]
 //
-// The relay must admit everybody (--admit-all) and have more tickets than devices times rounds. The
-// reports are of the right length, and are not sealed for anybody: a relay cannot tell.
+// The relay must admit everybody (--admit-all) and have more tickets than devices times rounds.
+// Reports have the right length but are not sealed for anybody, which a relay cannot tell.
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -42,7 +42,7 @@ constexpr size_t kSealedBytesMore = 2 + 16;  // the payload's length, and the ta
 
 struct RelayBenchFlags {
   std::string relay, certs, study;
-  size_t devices = 2000;  // of each kind and round
+  size_t devices = 2000;  // per kind and round
   size_t at_once = 8;
   int rounds = 7;
 };
@@ -105,7 +105,7 @@ class EmptyServer {
   int port_ = 0;
 };
 
-// A call of a connection; number 0 opens it.
+// Makes call `number` of a connection; 0 opens it.
 std::optional<std::string> Call(TlsConnection& connection, const char* path,
                                 const std::string& message, uint32_t number) {
   const std::string bytes = number == 0 ? OneCall(path, message) : NextCall(path, message, number);
@@ -214,7 +214,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  signal(SIGPIPE, SIG_IGN);  // a failed write is seen where it is made
+  signal(SIGPIPE, SIG_IGN);  // write() reports the failure
   const TlsClient client(flags.certs + "/ca.crt");
   const RelayDevices devices(client, std::stoi(flags.relay.substr(flags.relay.rfind(':') + 1)),
                              flags.study);

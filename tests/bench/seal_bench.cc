@@ -1,6 +1,6 @@
-// How fast sealed reports open, beside what no opening can do without: X25519 as `openssl speed
-// ecdhx25519` times it, with keys that are set once. Both in turns in one process and on the same
-// threads, by their processor time (as `openssl speed` does); on a busy machine the ratio counts.
+// Measures how fast sealed reports open, against X25519, which no opening can do without, as
+// `openssl speed ecdhx25519` times it with keys that are set once. Both take turns in one process
+// on the same threads and count processor time; on a busy machine compare the ratio.
 //
 //   seal_bench [--threads 1] [--rounds 11] [--seconds 0.5] [--payload 64]
 
@@ -43,8 +43,8 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// How often `make()()` is done in a second of one thread's processor time, while `threads` threads
-// do it.
+// How often `make()()` runs per second of one thread's processor time, while `threads` threads run
+// it.
 double RateOf(const Flags& flags, const std::function<std::function<void()>()>& make) {
   std::vector<double> rates(static_cast<size_t>(flags.threads));
   std::vector<std::thread> threads;
@@ -128,7 +128,7 @@ void Measure(const Flags& flags, Aead aead, const char* name) {
     const double opened = RateOf(flags, [&] { return measured.Open(); });
     const double after = RateOf(flags, &CurveAlone);
     const double sealed = RateOf(flags, [&] { return measured.Seal(); });
-    if (round == 0) continue;  // warms up
+    if (round == 0) continue;  // warm-up
     curve.push_back((before + after) / 2);
     open.push_back(opened);
     seal.push_back(sealed);

@@ -1,6 +1,6 @@
-// Reports that come in over one stream at a steady rate, to a running coppiced: the load beside
-// which predictions are timed. They are made before, so that it costs the machine little but their
-// way.
+// Sends reports over one stream at a steady rate to a running coppiced: the load under which
+// predictions are timed. Reports are made beforehand, so that the machine spends little on them but
+// their way.
 //
 //   stream_bench --server HOST:PORT --ca FILE --study ID --rate N --seconds N [--batch N]
 //
@@ -27,7 +27,7 @@ namespace {
 
 struct Flags {
   std::string server, ca, study;
-  size_t rate = 0;  // reports a second
+  size_t rate = 0;  // reports per second
   size_t seconds = 0;
   size_t batch = 250;
 };
@@ -47,8 +47,7 @@ std::vector<v1::StreamReportsRequest> MakeMessages(const Flags& flags) {
   return messages;
 }
 
-// Each message when it is due; a message that finds the curator busy waits, and so do those after
-// it.
+// Sends each message when it is due; while the curator is busy, that message and later ones wait.
 void Send(const std::vector<v1::StreamReportsRequest>& messages, const Flags& flags,
           grpc::ClientReaderWriter<v1::StreamReportsRequest, v1::StreamReportsResponse>& stream) {
   const std::chrono::duration<double> between(static_cast<double>(flags.batch) /

@@ -120,7 +120,7 @@ std::optional<std::string> ReadAnswer(TlsConnection& connection) {
     if (head[3] == kData) data += payload;
     if (head[3] == kReset || head[3] == kGoAway) break;
     if ((head[3] == kHeaders || head[3] == kData) && (head[4] & kEndStream) != 0) {
-      // The length and the flag of compression go before the message.
+      // The message follows one byte of compression and four of length.
       return data.size() < 5 ? std::nullopt : std::optional(data.substr(5));
     }
   }

@@ -1,6 +1,6 @@
 // A device's side of a connection at the least cost: blocking TLS 1.3 by OpenSSL on a loopback
-// port, and as much of HTTP/2 as one gRPC call needs. gRPC's own client costs more than what
-// connect_bench is to measure: the curator's side.
+// port, and as much of HTTP/2 as one gRPC call needs. gRPC's own client costs more than the
+// curator's side, which connect_bench measures.
 //
 // Errors     false or none, for any reason.
 // Threads    a TlsClient may be shared; a connection belongs to one thread.
@@ -25,7 +25,7 @@ struct SslDeleter {
   void operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
 };
 
-// What a device keeps to resume with; OpenSSL counts its users.
+// The session that a device keeps to resume; OpenSSL counts its users.
 using TlsSession = std::unique_ptr<SSL_SESSION, SslDeleter>;
 
 class TlsConnection {
@@ -38,10 +38,10 @@ class TlsConnection {
   bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   bool Write(absl::string_view bytes);
   bool Read(size_t size, std::string& bytes);
-  // What the server sent to resume with; it comes with the first bytes that are read.
+  // The session to resume with, which arrives with the first bytes that are read.
   TlsSession Session() const { return TlsSession(SSL_get1_session(ssl_.get())); }
-  // Tells the server, as a device that leaves does, and waits for nothing. A session of a
-  // connection that was dropped without it cannot be resumed.
+  // Closes the session without waiting, as a device that leaves does. A connection that is dropped
+  // without this leaves a session that cannot be resumed.
   void Leave();
 
  private:
@@ -54,7 +54,7 @@ class TlsClient {
   // `ca_file` must have issued the server's certificate, to localhost.
   explicit TlsClient(const std::string& ca_file);
 
-  // Null if there is no handshake. With a session it asks to resume it.
+  // Null if the handshake fails. With a session, asks to resume it.
   std::unique_ptr<TlsConnection> Connect(int port, SSL_SESSION* session) const;
 
  private:
@@ -64,11 +64,11 @@ class TlsClient {
 // The bytes of one whole gRPC call from HTTP/2's preface on, to be written at once.
 std::string OneCall(absl::string_view path, absl::string_view message);
 
-// The bytes of the same connection's call number `number`, the first being 0, once the one before
-// it has ended.
+// The bytes of call `number` of the same connection, counted from 0, to be written once the call
+// before it has ended.
 std::string NextCall(absl::string_view path, absl::string_view message, uint32_t number);
 
-// Reads until the call has ended; the answer's message, or none if it failed.
+// Reads until the call has ended. Returns the answer's message, or none if the call failed.
 std::optional<std::string> ReadAnswer(TlsConnection& connection);
 
 }  // namespace coppice

@@ -1,6 +1,6 @@
-// Time and memory of one training on synthetic rows of numeric features, as rows become more: one
-// process a size, so that each has a peak of its own. Prints rows, seconds of the processor, and
-// the peak of memory as a multiple of the table's columns.
+// Measures time and memory of one training on synthetic numeric rows, by number of rows: one
+// process per size, so that each has its own peak. Prints rows, processor seconds, and peak memory
+// as a multiple of the table's columns.
 //
 //   train_bench [--algorithm spe] [--features 18] [--depth 5] [--rows 50000,500000,5000000]
 

@@ -1,12 +1,12 @@
-// Reports one a call to a running coppiced, durable, beside a call that does nothing (a list of
-// endpoints that there are none of), in turns, with the same number of calls under way over the
-// same connections. A report waits for the disk, so few calls at once measure the disk alone.
-// Requests are bytes that are ready, and answers are compared with those that are due: what
-// protobuf costs the client is no part of either.
+// Compares durable reports, one per call to a running coppiced, with a call that does nothing (it
+// lists endpoints, of which there are none): in turns, with the same number of calls in flight over
+// the same connections. A report waits for the disk, so few calls at once measure the disk alone.
+// Requests are prepared bytes and answers are compared with expected ones, so protobuf's cost to
+// the client is in neither.
 //
-// A virtual machine's host takes processors away as it likes, so the share that it took is printed,
-// and the processor time of the whole machine a call: all who answer and ask are on it, and nobody
-// else should be.
+// A virtual machine's host takes processors away as it likes, so the share that it took is printed.
+// Processor time per call is that of the whole machine: client and daemon run on it, and nothing
+// else should.
 //
 //   unary_bench --server HOST:PORT --ca FILE --study ID [--calls N] [--at-once N]
 //               [--connections N] [--rounds N]
@@ -40,21 +40,21 @@ constexpr char kSubmitReports[] = "/coppice.v1.ReportService/SubmitReports";
 
 struct Flags {
   std::string server, ca, study;
-  size_t calls = 20'000;  // of each kind and round
+  size_t calls = 20'000;  // per kind and round
   size_t at_once = 400;
   size_t connections = 4;
   int rounds = 7;
 };
 
-// Starts one call; `done` is told whether it did what it should.
+// Starts one call; `done` gets whether it succeeded.
 using StartCall = std::function<void(size_t index, std::function<void(bool)> done)>;
 
 struct Speed {
   double per_second = 0;
-  double cpu_microseconds = 0;  // of the machine, a call
+  double cpu_microseconds = 0;  // of the whole machine, per call
 };
 
-// Keeps `at_once` calls under way until `calls` have ended.
+// Keeps `at_once` calls in flight until `calls` have ended.
 class CallLoop {
  public:
   CallLoop(const Flags& flags, StartCall start) : flags_(flags), start_(std::move(start)) {}
@@ -101,7 +101,7 @@ class CallLoop {
 };
 
 using Stubs =
-    std::vector<std::unique_ptr<grpc::GenericStub>>;  // one a connection, which take turns
+    std::vector<std::unique_ptr<grpc::GenericStub>>;  // one per connection; they take turns
 
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) {
   const grpc::Slice slice(message.SerializeAsString());
@@ -118,7 +118,7 @@ std::string TextOf(const grpc::ByteBuffer& buffer) {
   return text;
 }
 
-// Calls `method` with the requests in turn, each of which is to be answered with `due`.
+// Calls `method` with the requests in turn; each must be answered with `due`.
 StartCall CallsOf(const Stubs& stubs, const std::string& method,
                   const std::vector<grpc::ByteBuffer>& requests, const std::string& due) {
   return [&stubs, &requests, method, due](size_t index, std::function<void(bool)> done) {

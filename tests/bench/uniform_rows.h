@@ -15,7 +15,7 @@
 
 namespace coppice {
 
-// A row's class is what `rule` says of it, one time in five the other.
+// A row's class is what `rule` says of it, turned around for one row in five.
 inline Table MakeUniformRows(size_t features, size_t rows,
                              absl::FunctionRef<bool(const Row& row)> rule) {
   std::vector<Feature> columns(features);

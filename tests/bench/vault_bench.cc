@@ -1,6 +1,6 @@
-// What sealing costs: the same blocks of rows uploaded into a plain store and into a sealed one, in
-// turns in one process, and read again; and what a batch of reports, which holds nothing private,
-// pays for passing through the seal.
+// Measures what sealing costs: the same blocks of rows are uploaded to a plain and a sealed store,
+// in turns in one process, and read again; and what a batch of reports, which holds nothing
+// private, pays for passing through the seal.
 //
 //   vault_bench --folder DIR [--features 20] [--rows 65536] [--blocks 12] [--rounds 5]
 
@@ -29,8 +29,8 @@ namespace {
 struct Flags {
   std::string folder;
   size_t features = 20;
-  size_t rows = 65536;  // of one block
-  int blocks = 12;      // of one dataset
+  size_t rows = 65536;  // per block
+  int blocks = 12;      // per dataset
   int rounds = 5;
 };
 
@@ -82,13 +82,13 @@ void MeasureRows(const Flags& flags) {
   std::vector<double> upload_ratios, load_ratios;
   for (int round = 0; round <= flags.rounds; ++round) {
     const std::string id = absl::StrCat("d", round);
-    // Each goes first every other time.
+    // The two sides take turns at going first.
     Side* const turns[] = {round % 2 == 0 ? &plain : &sealed, round % 2 == 0 ? &sealed : &plain};
     for (Side* const side : turns) {
       const double up = SecondsOf([&] { side->Upload(id, block, flags.blocks); });
       const double down = SecondsOf([&] { (void)*side->datasets->Load(id); });
       side->datasets->Delete(id).IgnoreError();
-      if (round == 0) continue;  // fills buffers
+      if (round == 0) continue;  // warm-up: fills buffers
       side->upload.push_back(up);
       side->load.push_back(down);
     }
@@ -130,7 +130,7 @@ void MeasureReports(const Flags& flags) {
       Median(plain) / kBatches * 1e6, Median(sealed) / kBatches * 1e6);
 }
 
-// The features of an id, which are read when its report is judged.
+// Reads the features of an id, as judging its report does.
 void MeasureJoinedRow(const Flags& flags) {
   std::vector<double> plain, sealed;
   constexpr int kReads = 200'000;

@@ -1,4 +1,4 @@
-// What the store says about one study, read record by record: not by the code that is tested.
+// What the store says about one study, read record by record, without the code under test.
 
 #ifndef COPPICE_TESTS_FAULTS_BOOKS_H_
 #define COPPICE_TESTS_FAULTS_BOOKS_H_
@@ -21,12 +21,12 @@ struct Books {
   bool retired = false;
   uint64_t accepted = 0;
   uint64_t duplicates = 0;
-  uint64_t reports = 0;            // that the sums say they hold
+  uint64_t reports = 0;            // that the sums hold, by their own count
   std::vector<int64_t> sums;       // of the study's one tree; empty if it has no report
   std::vector<std::string> spent;  // ids of tickets
-  std::string counted;             // all bytes of sums and tickets
-  bool has_rows = false;           // public ones
-  size_t keys = 0;                 // of the study, of any kind, but for its tombstone
+  std::string counted;             // all bytes of sums and tickets together
+  bool has_rows = false;           // public rows
+  size_t keys = 0;                 // of the study, of any kind, without its tombstone
 
   int64_t sum(size_t cell) const { return cell < sums.size() ? sums[cell] : 0; }
 };

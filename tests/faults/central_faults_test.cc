@@ -1,16 +1,14 @@
-// Jobs and their ledger over the faulty disk, in random sequences: never above the cap, never two
-// trainings of one job, and what was answered is there. jobs_crash_test.cc and ledger_crash_test.cc
-// fail each write of fixed sequences; here RocksDB is below, and everything comes in any order.
+// Jobs and their ledger over the faulty disk, in random sequences: spending never exceeds the cap,
+// no job is trained twice, and what was acknowledged is there. jobs_crash_test.cc and
+// ledger_crash_test.cc fail each write of fixed sequences; here RocksDB is below, and everything
+// comes in any order.
 //
-// Journal    a spending journal stands beside the store, on a disk of its own that fails too: at
-//            each start the two agree, and no crash puts the ledger on hold.
-// Sealed     the second half of the sequences begins with a plain store, which the second start
-// seals,
-//            and each start after it rotates the key: rows are read by every job, and at the end no
-//            file holds them.
-// Measured   job j asks for an epsilon of its own, so that its trainings and its charge are told
-//            from every other's.
-// Repeatable what is asked for is; which write of the jobs' own thread a crash meets is not.
+// A spending journal lies beside the store, on a disk of its own that fails too: at each start the
+// two agree, and no crash puts the ledger on hold.
+// The second half of the sequences begins with a plain store, which the second start seals; each
+// later start rotates the key. Every job reads the rows, and at the end no file holds them. Job j
+// asks for an epsilon of its own, so that its trainings and its charge can be told apart. The
+// requests are repeatable; which write of the jobs' own thread a crash meets is not.
 
 #include <array>
 #include <atomic>
@@ -44,7 +42,7 @@ namespace {
 
 constexpr uint64_t kSeeds = 40;
 constexpr uint32_t kJobs = 8;
-constexpr uint64_t kCap = 4 * kEpsilon + kEpsilon / 2;  // room for four of them
+constexpr uint64_t kCap = 4 * kEpsilon + kEpsilon / 2;  // room for four jobs
 
 uint64_t EpsilonOf(uint32_t job) { return kEpsilon + job; }
 std::string IdOf(uint32_t job) { return absl::StrCat("j", job); }
@@ -85,7 +83,7 @@ class CountingTrainer final : public trainers::Trainer {
   mutable std::map<uint64_t, int> runs_;
 };
 
-// The file, whose next appends may fail.
+// The journal's file, whose next appends may fail.
 class FaultyJournal final : public ledger::SpendingJournal {
  public:
   FaultyJournal(std::unique_ptr<ledger::SpendingJournal> file, std::atomic<uint32_t>& failures)
@@ -105,7 +103,7 @@ class FaultyJournal final : public ledger::SpendingJournal {
 
 enum class Seal { kPlain, kSealed };
 
-// What was answered about a job.
+// What was acknowledged about a job.
 struct Told {
   bool submitted = false;
   bool done = false;
@@ -120,7 +118,7 @@ class CentralWorld {
   }
   ~CentralWorld() { End(); }
 
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty string.
   std::string Run() {
     Start();
     for (int step = 0; step < 60 && violation_.empty(); ++step) {
@@ -132,7 +130,7 @@ class CentralWorld {
     return violation_;
   }
 
-  // Whether a file holds the rows of the dataset as they are, with nothing open.
+  // Whether a file holds the dataset's rows in the clear. Nothing may be open.
   bool RowsAreOnDisk() {
     End();
     const double ages[] = {0, 1, 2, 3};  // of Block(4)
@@ -216,10 +214,10 @@ class CentralWorld {
     return {.keys = *vault::KeyFile::Parse(first + second)};
   }
 
-  // Looks before anything runs, then lets it run.
+  // Checks the books while no job can run, then opens again and lets jobs run.
   void Start() {
     if (up()) return;
-    // What was cut off is marked in the log while this opens, which fails as any other write may.
+    // Opening writes to the log that it was cut off, which may fail like any other write.
     const bool excused = full_ || disk_.will_fail_log() || journal_failures_ > 0;
     absl::Status opened = Open(/*threads=*/0);
     if (opened.ok() && !disk_.stopped()) {
@@ -270,7 +268,7 @@ class CentralWorld {
     const auto info = central_.jobs->Submit(RequestOf(IdOf(job), EpsilonOf(job)));
     if (disk_.stopped()) return;
     if (info.ok()) told_[job].submitted = true;
-    // Without the dataset there is nothing to train on.
+    // If the dataset could not be made, the job has nothing to train on.
     const bool known = absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
     if (!IsExcused(info.status()) && !known) Violation(info.status().ToString());
   }
@@ -292,7 +290,7 @@ class CentralWorld {
       const bool model = central_.models->Get(IdOf(job)).ok();
       if (disk_.stopped()) return;
       if (info.ok() && info->state == central::JobState::kDone) told_[job].done = true;
-      if (model) told_[job].done = true;  // whoever saw it may have used it
+      if (model) told_[job].done = true;  // a model that was seen may have been used
       if (info.ok() && info->state == central::JobState::kCancelled) told_[job].cancelled = true;
     }
     if (const auto account = central_.ledger->Get("d"); account.ok()) CheckCap(*account);
@@ -304,7 +302,7 @@ class CentralWorld {
     if (account.spent.epsilon_nanos > kCap) Violation("more is spent than the cap");
   }
 
-  // With nothing running.
+  // Needs that no job runs.
   void CheckBooks() {
     const auto account = central_.ledger->Get("d");
     uint64_t charged = 0;
@@ -320,7 +318,7 @@ class CentralWorld {
     }
   }
 
-  // With nothing open, since the file is locked.
+  // Needs that nothing is open, since the file is locked.
   void CheckJournal(const ledger::Account& account) {
     if (account.hold.reason != ledger::HoldReason::kNone)
       Violation("a crash put the ledger on hold");
@@ -332,7 +330,7 @@ class CentralWorld {
     }
   }
 
-  // What the job is charged.
+  // Returns what the job is charged.
   uint64_t CheckJob(uint32_t job) {
     const auto info = central_.jobs->Get(IdOf(job));
     const Told& told = told_[job];
@@ -359,7 +357,7 @@ class CentralWorld {
     return given_back ? 0 : EpsilonOf(job);
   }
 
-  // All works again: every job that the budget allows ends.
+  // Lets everything work again: every job that the budget allows must end.
   void Finish() {
     where_ = "the end";
     disk_.Heal();

@@ -1,7 +1,7 @@
 // The curator's process: the real Studies on the real store, over the disk that fails.
 //
-// Keys       Start() does what an operator does who gives the last key's flags and, if they are
-//            refused, those of each key in turn (key_history.h).
+// Start() does what an operator does: it gives the last key's flags and, if they are refused, those
+// of each key in turn (key_history.h).
 // Threads    for one.
 
 #ifndef COPPICE_TESTS_FAULTS_CURATOR_PROCESS_H_
@@ -31,15 +31,15 @@ class CuratorProcess {
   CuratorProcess(FaultyDisk& disk, const RunOptions& options, std::function<int64_t()> clock)
       : disk_(disk), options_(options), clock_(std::move(clock)) {}
 
-  // After an error it is not up, but what it was made of is there until End().
+  // After an error the process is not up, but its parts are there until End().
   absl::Status Start(const std::string& data, const KeyHistory& keys);
   absl::Status StartWith(const std::string& data, const curator::SigningKeys& keys);
-  // Whatever it still wanted to do is not done.
+  // Ends it; what it still wanted to do is not done.
   void End();
 
   bool up() const { return studies_ != nullptr; }
   curator::Studies& studies() { return *studies_; }
-  // What is on disk, and the same as the curator's other half uses it.
+  // The store on disk, and twin(): the same with the planted bug, which the curator uses.
   storage::Store& disk_store() { return *disk_store_; }
   storage::Store& twin() { return *twin_; }
   GatedStore& gate() { return *gate_; }

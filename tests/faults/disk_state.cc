@@ -26,7 +26,7 @@ void WriteWhole(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// The folder that a file is in, and the same of a folder's own path, whatever its spelling.
+// Returns the folder that holds a file, and for a folder's own path the same in any spelling.
 fs::path FolderOf(const std::string& path) {
   return fs::path(path).lexically_normal().parent_path();
 }
@@ -210,7 +210,7 @@ void DiskState::CutPower(Unsynced unsynced, uint64_t seed) {
       const uint64_t kept = unsynced == Unsynced::kLost ? 0 : random() % (tail + 1);
       if (kept == tail) continue;
       file.size = file.synced + kept;
-      std::error_code ignored;  // the file may be one that was just taken back
+      std::error_code ignored;  // taking back names may have removed the file
       fs::resize_file(path, file.size, ignored);
     }
   }

@@ -1,4 +1,4 @@
-// What a FaultyDisk knows of its files: what of them was synced, and what goes wrong when.
+// What a FaultyDisk knows of its files: what was synced of them, and which fault comes when.
 //
 // Threads    safe to share.
 
@@ -23,7 +23,7 @@ namespace coppice::testing {
 
 class DiskState {
  public:
-  // How much of a write is made, and what it returns.
+  // How much of a write is done, and what it returns.
   struct Verdict {
     size_t written = 0;
     rocksdb::IOStatus status;
@@ -36,7 +36,7 @@ class DiskState {
 
   rocksdb::IOStatus OnChange();
 
-  // Making a file, or giving one another name, takes space too.
+  // Creating and renaming a file take space too.
   rocksdb::IOStatus OnCreate(const std::string& path);
   rocksdb::IOStatus OnRename(const std::string& source, const std::string& target);
   void Deleted(const std::string& path);
@@ -44,7 +44,7 @@ class DiskState {
   rocksdb::IOStatus OnFolderSync(const std::string& folder);
 
   void MeetIn(const std::string& folder, uint32_t changes, std::function<void()> meet);
-  // Before a change of `path`.
+  // Called before a change of `path`.
   void Meet(const std::string& path);
 
   bool nearly_full() const;
@@ -76,14 +76,14 @@ class DiskState {
   // A name that no sync of its folder has covered yet.
   struct Name {
     std::string target;
-    std::optional<std::string> source;    // a rename; else a new file
+    std::optional<std::string> source;    // the former name; none for a new file
     std::optional<std::string> replaced;  // what the target held before
   };
 
-  // Counts a change of the disk; true if the process ends at this one.
+  // Counts a change of the disk; true if the process ends at this change.
   bool StopsNow();
 
-  // A journaling file system keeps the order of names: the first `kept` of them stay.
+  // Keeps the first `kept` names: a journaling file system keeps their order.
   void TakeBackNames(size_t kept);
 
   void GoOn();

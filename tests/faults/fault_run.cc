@@ -2,8 +2,8 @@
 //           [--replay "STEP, STEP, ..."]
 //
 // Runs schedules of faults with the seeds S, S + 1, ... and says what they met. Stops at the first
-// that violates an invariant, takes out what is not needed for that, and says how to see it again;
-// the exit code is 1 then. The folder is best one in memory, and must exist.
+// that violates an invariant, takes out the steps it does not need, and says how to replay it; the
+// exit code is then 1. The folder must exist, and is best one in memory.
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A fixed set of schedules: nothing acknowledged is lost, nothing is counted twice; and each
-// planted bug is found by it. fault_run runs thousands.
+// A fixed set of schedules: nothing acknowledged is lost, nothing is counted twice, and the
+// schedules find each planted bug. fault_run runs thousands.
 
 #include <unistd.h>
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr uint64_t kSchedules = 60;
 
-// In memory where that is there: what counts as synced is said by the simulated disk, and the
-// devices' journals would wait for the real one.
+// In memory if possible: the simulated disk decides what was synced, and the devices' journals
+// would wait for a real disk.
 class Folder {
  public:
   Folder()
@@ -52,7 +52,7 @@ TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
     ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
     tally.Add(result.tally);
   }
-  // They met what they were made for.
+  // The schedules met the faults that they were made for.
   EXPECT_GT(tally.crashes, kSchedules);
   EXPECT_GT(tally.accepted, 10 * kSchedules);
   EXPECT_GT(tally.duplicates, 10 * kSchedules);
@@ -68,7 +68,7 @@ TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
   EXPECT_GT(tally.restores, kSchedules);
 }
 
-// As a daemon answers: on another thread than that which commits.
+// A daemon answers on another thread than the one that commits.
 TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
   const Folder folder;
   Tally tally;

@@ -1,17 +1,17 @@
 // The disk under RocksDB, for tests: it fills up, tears writes, fails syncs, and loses what was not
 // synced when the power goes.
 //
-// How        a rocksdb::Env over real files. Whatever a process has written stays in the files, as
-//            in the operating system's cache; beside them this keeps how much of each file was
-//            synced, and which names were. A crash of the process keeps all that was written; a
-//            power cut cuts every file back to what was synced, or to somewhere after it, and takes
-//            back the last names that no sync of their folder has covered.
-// Crash      Stop() or StopAfter(): from then on nothing reaches the disk, whatever the process
-//            still tries. Destroy the store, then call Kill() or CutPower(), and open it again.
-// Not shown  blocks that a power cut leaves as zeros or as garbage, and removed files that come
-//            back. Real syncs are left out: only what this class says was synced counts.
-// Repeatable faults are counted in writes of the log, which the store's caller makes. RocksDB's own
-//            threads are waited for by AwaitIdle(), so between two calls of it nothing else runs.
+// It is a rocksdb::Env over real files. Whatever a process has written stays in the files, as in
+// the operating system's cache; the disk also keeps how much of each file was synced, and which
+// names were. A crash of the process keeps all that was written; a power cut cuts every file back
+// to what was synced, or to somewhere after it, and takes back the last names that no sync of their
+// folder covered. After Stop() or StopAfter() nothing reaches the disk, whatever the process still
+// tries: destroy the store, then call Kill() or CutPower(), and open it again.
+// Blocks that a power cut leaves as zeros or garbage, and removed files that come back, are not
+// simulated. Nothing is really synced: only what this class says was synced counts.
+// Faults are counted in writes of the log, which the store's caller makes, so they are repeatable.
+// AwaitIdle() waits for RocksDB's own threads: between two calls of it nothing else runs.
+//
 // Threads    safe to share.
 
 #ifndef COPPICE_TESTS_FAULTS_FAULTY_DISK_H_
@@ -33,7 +33,7 @@ enum class LogFault : uint8_t {
   kFailedSync,  // it is written, but its sync fails; a power cut may take it or leave it
 };
 
-// What becomes of bytes and names that were not synced when the power goes.
+// What happens to bytes and names that were not synced when the power goes.
 enum class Unsynced : uint8_t { kLost, kTorn, kKept };
 
 class DiskState;
@@ -49,35 +49,34 @@ class FaultyDisk {
 
   // Says that there is hardly any space left, as a file system does before it is full.
   void SayNearlyFull(bool nearly_full);
-  // Every write fails for want of space, after a part of it.
+  // Every write fails for lack of space after a part of it.
   void Fill(bool full);
-  // The log's write after the next `skipped` ones fails; one write.
+  // Fails one write of the log: the one after the next `skipped` ones.
   void FailLogWrite(LogFault fault, uint32_t skipped);
   // Whether that write is still to come.
   bool will_fail_log() const;
   // Syncs return OK and do nothing: a planted bug.
   void LieAboutSyncs();
-  // All of the above off, but for lies.
+  // Turns all of the above off, except lies.
   void Heal();
 
   void Stop();
-  // Stops at the change of the disk after the next `changes` ones; if that is a write, a part of it
-  // is made.
+  // Stops at the change of the disk after the next `changes` ones; a write is then done in part.
   void StopAfter(uint32_t changes);
   bool stopped() const;
 
-  // After the store was destroyed: what a new process finds. Both end Stop().
+  // Call them once the store is destroyed; they leave what a new process finds, and end Stop().
   void Kill();
   void CutPower(Unsynced unsynced, uint64_t seed);
-  // Likewise: what is in `folder` is another's now, or gone; all of it is synced.
+  // Call it like these, when the files in `folder` were replaced or removed; they count as synced.
   void FilesReplaced(const std::string& folder);
 
-  // Calls `meet` once, in the thread that makes it, before the change after the next `changes` ones
-  // of a table or of a file below `folder`. RocksDB holds no lock then, unless it is being opened.
-  // Null: no longer.
+  // Calls `meet` once before a change of a table or of a file below `folder`: the one after the
+  // next `changes`, in the thread that makes it. RocksDB holds no lock then, unless it is being
+  // opened. Null takes the call back.
   void MeetIn(const std::string& folder, uint32_t changes, std::function<void()> meet);
 
-  // Returns when RocksDB's threads have nothing to do.
+  // Returns once RocksDB's threads have nothing to do.
   void AwaitIdle();
 
   // Writes of the log that were asked for so far, and changes of the disk of any kind.

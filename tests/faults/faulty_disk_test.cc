@@ -90,7 +90,7 @@ TEST_F(FaultyDiskTest, OpeningSurvivesACrashAtEveryChangeOfTheDisk) {
     disk_.StopAfter(changes);
     const bool opened = storage::OpenRocksDbStore(folder_.path(), disk_.env()).ok();
     disk_.AwaitIdle();
-    if (opened && !disk_.stopped()) return;  // no change was left to stop at
+    if (opened && !disk_.stopped()) return;  // the crash would come after the last change
     disk_.CutPower(Unsynced::kTorn, changes);
     Open();
     ASSERT_THAT(Get("key"), Optional(Eq("value"))) << changes;
@@ -173,7 +173,7 @@ TEST_F(FaultyDiskTest, ABackupThatIsCutShortAnywhereHarmsNoOther) {
     disk_.StopAfter(changes);
     const bool made = store_->Backup({.folder = folder, .keep = 2}).ok();
     disk_.AwaitIdle();
-    if (made && !disk_.stopped()) return;  // no change was left to stop at
+    if (made && !disk_.stopped()) return;  // the crash would come after the last change
     CutPower(static_cast<Unsynced>(changes % 3), changes);
     ASSERT_OK_AND_ASSIGN(const std::vector<storage::StoreBackup> there,
                          storage::ListBackups(folder));

@@ -45,7 +45,7 @@ std::shared_ptr<const Table> EightRows() {
 
 std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device); }
 
-// Device d of a slot has place d / kSlots: its leaf and its label.
+// Device d of a slot has place d / kSlots, which gives its leaf and its label.
 uint32_t LeafOf(uint32_t device) { return device / kSlots % kLeaves; }
 uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
 LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(device)}; }

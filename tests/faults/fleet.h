@@ -1,10 +1,10 @@
 // The devices: real journals and responders behind a few gateways, and rows that tell them apart.
 //
-// Device     d answers the studies of slot d % kSlots through gateway d / kSlots % kGateways. Its
-//            row and label are such that, without noise, its report by laplace_joint is 1 in one
-//            cell, and no other device of the slot has that cell.
-// Curator    each gateway decides by its pin and its memory of manifests, as client/trust.h does.
-// Noise      none: the random source says 0 whenever it is asked. Nothing here is private.
+// Device d answers the studies of slot d % kSlots through gateway d / kSlots % kGateways. Its row
+// and label are such that, without noise, its report by laplace_joint is 1 in one cell, and no
+// other device of the slot has that cell. Each gateway decides about curators by its pin and its
+// memory of manifests, as client/trust.h does.
+// There is no noise: the random source always says 0. Nothing here is private.
 // Errors     what Responder and Journal return.
 
 #ifndef COPPICE_TESTS_FAULTS_FLEET_H_
@@ -30,45 +30,45 @@ namespace coppice::testing {
 inline uint32_t SlotOf(uint32_t device) { return device % kSlots; }
 inline uint32_t GatewayOf(uint32_t device) { return device / kSlots % kGateways; }
 
-// Studies of this slot end some time after they are made; of that one, they ask for tokens.
+// Studies of kExpiringSlot end some time after they are made; those of kTokenSlot ask for tokens.
 inline constexpr uint32_t kExpiringSlot = 1;
 inline constexpr uint32_t kTokenSlot = 2;
 
-// Its neighbour whose studies ask for tokens.
+// The device's neighbour whose studies ask for tokens.
 inline uint32_t TokenDevice(uint32_t device) { return device - SlotOf(device) + kTokenSlot; }
 
 // What the studies of a slot are made from; `id` tells them apart. They need two reports for a
-// model, and but for those with tokens they are retired a day or two after they are sealed.
+// model; except those with tokens, they are retired a day or two after they are sealed.
 curator::StudySpec FleetStudy(const std::string& id, uint32_t slot);
 
 class Fleet {
  public:
-  // Journals in `folder`. Whoever is `trusting` believes any manifest: what no device must.
+  // Keeps journals in `folder`. If `trusting` (a planted bug), devices believe any manifest.
   Fleet(std::string folder, bool trusting);
 
-  // The gateway's process ends and another one opens its journal.
+  // Ends the gateway's process; another one opens its journal.
   absl::Status RestartGateway(uint32_t gateway);
 
   void Pin(uint32_t gateway, const PublicKey& key) { offers_[gateway].curator_key = key; }
-  // Whether its gateway accepts an offer with this manifest. One that it has already is not sent
-  // again, unless `always`.
+  // Whether the device's gateway accepts an offer with this manifest. A manifest that it already
+  // has is sent again only if `always`.
   absl::Status Admit(uint32_t device, const std::string& study,
                      const curator::Studies::Offer& offer, const SignedManifest& manifest,
                      int64_t now, bool always = false);
 
-  // Answers the study if the device has not yet: then its report is in the journal.
+  // Answers the study unless the device already has; its report is then in the journal.
   absl::Status Answer(uint32_t device, const curator::Studies::Offer& offer);
-  // The same without a journal: what a device must not do.
+  // Does the same without a journal, as no device may.
   absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device,
                                            const curator::Studies::Offer& offer) const;
 
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
-  // The gateway's devices that have answered the study; or those of them that are not delivered.
+  // The gateway's devices that have answered the study; Undelivered() those not yet delivered.
   std::vector<uint32_t> Answered(uint32_t gateway, const std::string& study) const;
   std::vector<uint32_t> Undelivered(uint32_t gateway, const std::string& study) const;
   absl::Status MarkDelivered(uint32_t device, const std::string& study);
 
-  // Where the device's report counts.
+  // The cell in which the device's report counts.
   static size_t CellOf(uint32_t device);
 
  private:

@@ -8,7 +8,7 @@
 namespace coppice::testing {
 namespace {
 
-// Says what `real` says, in the stranger's name.
+// A manifest that says what `real` says, signed by the stranger.
 SignedManifest Strangers(const SignedManifest& real) {
   const SigningKey stranger = StrangersKey();
   Manifest manifest = *ParseManifest(real.bytes);
@@ -21,7 +21,7 @@ SignedManifest Strangers(const SignedManifest& real) {
           .endorsements = real.endorsements};
 }
 
-// By `endorser`, in the name of `claimed`.
+// An endorsement of the stranger by `endorser`, in the name of `claimed`.
 KeyEndorsement EndorseStranger(const SigningKey& endorser, const PublicKey& claimed, int64_t now) {
   KeyEndorsement step = *Endorse(endorser, StrangersKey().public_key(), now);
   step.endorser = KeyIdOf(claimed);

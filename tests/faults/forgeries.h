@@ -1,5 +1,5 @@
-// What nobody honest sends: reports that a curator must refuse for a reason that it names, requests
-// for tickets that it must not give, and offers that a device must not believe.
+// What no honest party sends: reports that a curator must refuse for a stated reason, requests for
+// tickets that it must not give, and offers that a device must not believe.
 
 #ifndef COPPICE_TESTS_FAULTS_FORGERIES_H_
 #define COPPICE_TESTS_FAULTS_FORGERIES_H_
@@ -15,13 +15,13 @@
 
 namespace coppice::testing {
 
-// Of a device's report to its study; `other` is another study that is there.
+// Forgeries of a device's report to its study; `other` is another study that exists.
 enum class ReportForgery : uint8_t {
-  kOtherStudy,    // replayed to the other study, as it is
-  kOtherTerms,    // likewise, with the fingerprint of that one
-  kAlteredMac,    // of its ticket
+  kOtherStudy,    // replayed to the other study, unchanged
+  kOtherTerms,    // likewise, with the other study's fingerprint
+  kAlteredMac,    // the ticket's MAC is altered
   kTokenForMac,   // a submission token in the ticket's place
-  kOtherPayload,  // with its own ticket, of another length
+  kOtherPayload,  // with its own ticket, but another length
 };
 inline constexpr uint32_t kReportForgeries = 5;
 constexpr bool IsToOther(ReportForgery forgery) {
@@ -30,18 +30,18 @@ constexpr bool IsToOther(ReportForgery forgery) {
 struct ForgedReport {
   Fingerprint fingerprint{};
   PrivateReport report;
-  curator::ReportOutcome refusal;  // that names what is wrong with it
+  curator::ReportOutcome refusal;  // names what is wrong
 };
 ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fingerprint& other,
                    const std::string& token);
 
-// Ways to ask for a ticket of a study that asks for tokens, but for the last.
+// Ways to ask for a ticket of a study that asks for tokens; kUncalled is for one that does not.
 enum class TokenMistake : uint8_t {
-  kNone,      // no token
-  kAltered,   // one bit of it
-  kTicket,    // a ticket in its place
-  kTwice,     // the same one for two tickets
-  kUncalled,  // a good one, for a study that asks for none
+  kNone,      // without a token
+  kAltered,   // one bit of the token
+  kTicket,    // a ticket in the token's place
+  kTwice,     // the same token for two tickets
+  kUncalled,  // a good token, for a study that asks for none
 };
 inline constexpr uint32_t kTokenMistakes = 5;
 struct BadTokens {
@@ -51,7 +51,7 @@ struct BadTokens {
 };
 BadTokens Make(TokenMistake mistake, const std::string& token, const Ticket& ticket);
 
-// An offer's manifest, from the real one; each is to be refused by whoever has a key to begin with.
+// Forgeries of an offer's manifest; a device that already has a key must refuse each.
 enum class ManifestForgery : uint8_t {
   kStranger,         // signed by a stranger
   kEndorsesItself,   // likewise, and endorsed by the stranger in the name of the real key

@@ -1,4 +1,4 @@
-// A Store whose writes wait while a test says so: a disk that is slow, as long as the test likes.
+// A Store whose writes wait for as long as a test says: a slow disk.
 
 #ifndef COPPICE_TESTS_FAULTS_GATED_STORE_H_
 #define COPPICE_TESTS_FAULTS_GATED_STORE_H_

@@ -66,7 +66,7 @@ std::string CheckCounts(const Books& books, const StudyTruth& truth) {
   return "";
 }
 
-// Of what it has counted there is but the number.
+// A retired study keeps only the number of what it counted.
 std::string CheckRetired(const Books& books, const StudyTruth& truth) {
   if (!books.retired) return truth.retired ? "the study is no longer retired" : "";
   const std::optional<int64_t> at = RetiresAt(books, truth);

@@ -41,7 +41,7 @@ bool Follower::Accepts(const KeyHistory& keys, size_t signer, const KeyChain& en
   const auto reached = last_.find(*root_);
   const size_t trusted = reached == last_.end() ? *root_ : reached->second;
   if (!keys.Leads(trusted, signer)) return false;
-  if (endorsements.size() < signer - trusted) return true;  // and it is wrong to leave them out
+  if (endorsements.size() < signer - trusted) return true;  // leaving them out is wrong
   const auto first = endorsements.end() - static_cast<std::ptrdiff_t>(signer - trusted);
   return std::all_of(first, endorsements.end(), [&](const KeyEndorsement& step) {
     return step.not_before_unix_seconds <= now;

@@ -1,9 +1,9 @@
-// Looks at every offer of a run as one who forgets none: its manifest, and the tickets of tokens.
+// Looks at every offer of a run and remembers all of them: the manifest, and the tickets of tokens.
 //
-// Held       the manifest is signed by the key that should sign now, is about the terms beside it,
-//            says what the study's owner asked for, and takes back nothing that an offer of this
-//            study ever said; under the same key it is the same bytes. The same token has the same
-//            ticket of a study, always.
+// The manifest must be signed by the key that should sign now, be about the terms beside it, and
+// say what the study's owner asked for. It takes back nothing that an offer of this study ever
+// said, and under the same key it has the same bytes. The same token always has the same ticket of
+// a study.
 
 #ifndef COPPICE_TESTS_FAULTS_OFFER_WATCH_H_
 #define COPPICE_TESTS_FAULTS_OFFER_WATCH_H_
@@ -20,10 +20,10 @@ namespace coppice::testing {
 
 class OfferWatch {
  public:
-  // Empty, or what is wrong. `asked` is what the study was made from.
+  // Returns what is wrong, or an empty string. `asked` is what the study was made from.
   std::string FindWrong(const curator::Studies::Offer& offer, const curator::StudySpec& asked,
                         const PublicKey& signer);
-  // Likewise of the ticket that the token of `device` was given.
+  // Does the same for the ticket that the token of `device` was given.
   std::string FindWrong(const curator::Studies::Offer& offer, const std::string& study,
                         uint32_t device);
 
@@ -31,7 +31,7 @@ class OfferWatch {
   std::string CheckPromises(const Manifest& manifest, const curator::StudySpec& asked);
 
   std::map<std::string, Manifest> last_;                             // by study
-  std::map<std::pair<std::string, PublicKey>, std::string> bytes_;   // of manifests
+  std::map<std::pair<std::string, PublicKey>, std::string> bytes_;   // by study and key
   std::map<std::pair<std::string, uint32_t>, std::string> tickets_;  // by study and device
 };
 

@@ -1,4 +1,4 @@
-// A restore whose disk fails at any write leaves no store, and the next one works.
+// A restore whose disk fails at any write leaves no store, and the next restore works.
 
 #include <filesystem>
 #include <functional>
@@ -24,7 +24,7 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::ElementsAre;
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ const maintenance::ProgressCallback kSilent = [](const std::string&) {};
 
 class RestoreFaultsTest : public ::testing::Test {
  protected:
-  // Two studies with reports, one with a model; a dataset's ledger, which a restore puts on hold.
+  // Makes two studies with reports, one with a model; and a ledger, which a restore puts on hold.
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(dir_.path() + "/data"));
     std::optional<models::Models> models;
@@ -42,7 +42,7 @@ class RestoreFaultsTest : public ::testing::Test {
     for (const char* id : {"one", "two"}) {
       ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
       ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
-      ASSERT_OK(store->Backup({.folder = backups_}));  // each writes a table more
+      ASSERT_OK(store->Backup({.folder = backups_}));  // each writes one more table
     }
     ASSERT_OK(studies->BuildModel("one", "model", {}));
     ASSERT_OK_AND_ASSIGN(const auto ledger, ledger::Ledger::Open(*store, [] { return kNow; }));
@@ -66,7 +66,7 @@ class RestoreFaultsTest : public ::testing::Test {
     return restored;
   }
 
-  // All that was backed up, and what a restore adds: its note, a hold, and an audit log of both.
+  // Expects what was backed up and what a restore adds: its note, a hold, and an audit log of both.
   void ExpectWhole(const std::string& data_dir) {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStoreForReading(data_dir));
     std::map<std::string, std::string> there = All(*store);
@@ -82,11 +82,11 @@ class RestoreFaultsTest : public ::testing::Test {
     EXPECT_EQ(there, written_);
   }
 
-  // Arms the fault at the `n`th place, restores, and says whether the fault was met.
+  // Arms the fault at place `n`; WasMet says afterwards whether it was met.
   using Arm = std::function<void(const std::string& data_dir, uint32_t n)>;
   using WasMet = std::function<bool()>;
 
-  // At each place in turn, until there is none left.
+  // Fails a restore at each place in turn, until none is left.
   void FailEverywhere(const std::string& kind, uint32_t least, const Arm& arm,
                       const WasMet& was_met) {
     for (uint32_t n = 0;; ++n) {
@@ -131,7 +131,7 @@ TEST_F(RestoreFaultsTest, WithoutAFaultTheStoreIsWholeAndItsLedgersWait) {
   ExpectWhole(data_dir);
 }
 
-// A process that dies, or a disk that is gone: the change where that happens is made in part.
+// The change at which the process dies, or the disk is gone, is made in part.
 TEST_F(RestoreFaultsTest, CutShortAtAnyChangeOfTheDisk) {
   FailEverywhere(
       "stop", 20, [this](const std::string&, uint32_t n) { disk_.StopAfter(n); },

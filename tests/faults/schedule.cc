@@ -76,7 +76,7 @@ class Maker {
  private:
   uint32_t Below(uint32_t bound) { return DrawBelow(bound, random_); }
 
-  // A curator that is down for long shows little.
+  // Starts the curator soon: one that stays down shows little.
   void AddStart(Schedule& schedule, std::discrete_distribution<size_t>& kinds) {
     for (uint32_t down = Below(5); down > 0; --down) {
       schedule.push_back(kTable.Draw(static_cast<StepKind>(kinds(random_)), random_));

@@ -1,8 +1,7 @@
 // A schedule: what happens to a small world of devices, a network, a curator and its disk, step by
 // step. world.h says what each step does.
 //
-// Text       as tests/support/schedule.h says.
-// Seeds      the same seed makes the same schedule.
+// The same seed makes the same schedule. tests/support/schedule.h says how it is written.
 
 #ifndef COPPICE_TESTS_FAULTS_SCHEDULE_H_
 #define COPPICE_TESTS_FAULTS_SCHEDULE_H_
@@ -27,7 +26,7 @@ inline constexpr uint32_t kSlots = 3;
 // In the order of the table in schedule.cc.
 enum class StepKind : uint8_t {
   kOffer,        // device: fetches an offer and journals its answer
-  kSend,         // device: sends its report, having answered if it has not, and hears the outcome
+  kSend,         // device: sends its report, answering first if it has not, and hears the outcome
   kSendLost,     // device: the request is lost
   kSendUnheard,  // device: the answer is lost
   kSendLate,     // device: the request stays in the network
@@ -37,15 +36,15 @@ enum class StepKind : uint8_t {
   kArrive,       // which: a request that stayed in the network arrives
   kSlow,         // writes wait; devices give up waiting
   kFlow,         // writes go on
-  kKill,         // changes: the process is killed after so many changes of the disk; 0: now
+  kKill,         // changes: the process is killed after this many changes of the disk; 0: now
   kCut,          // changes, what becomes of unsynced bytes, seed: a power cut, likewise
   kStart,        // if the curator is down
-  kStop,         // in good order
+  kStop,         // cleanly
   kLow,          // the disk is nearly full
   kFull,         // the disk is full
   kSpace,        // it has space again
-  kShortWrite,   // writes: a write of the log after so many fails half-way
-  kFailedSync,   // writes: a sync of the log after so many fails
+  kShortWrite,   // writes: the write of the log after this many fails half-way
+  kFailedSync,   // writes: the sync of the log after this many fails
   kClock,        // which: the clock steps
   kSeal,         // slot
   kRemake,       // slot: its study is deleted, and another one made
@@ -54,7 +53,7 @@ enum class StepKind : uint8_t {
   kSnapshot,     // the folder is copied
   kPutBack,      // the curator stops, the copy takes the folder's place, the curator starts
   kBackup,       // an online backup
-  kBackupBusy,   // device, how many, changes: likewise, and after so many changes of it that many
+  kBackupBusy,   // device, how many, changes: likewise; after this many changes of it that many
                  // devices are answered
   kRestore,      // 0 newest, 1 oldest: the curator stops, and starts on that backup in a new folder
   kResend,       // gateway, slot: sends all that it ever answered once more, delivered or not
@@ -76,7 +75,7 @@ Schedule MakeSchedule(uint64_t seed);
 
 std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
-// InvalidArgument that names the step.
+// InvalidArgument names the step.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
 
 }  // namespace coppice::testing

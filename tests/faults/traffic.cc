@@ -18,7 +18,7 @@ void Traffic::Submit(curator::Studies& studies, Message message) {
   auto sent = std::make_shared<Message>(std::move(message));
   studies.Submit(sent->study, fingerprint, std::move(batch),
                  [this, sent](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-                   // A process that has died says nothing, whatever it still thinks.
+                   // A process that has died answers nothing, whatever it was about to say.
                    if (disk_.stopped()) outcomes = absl::CancelledError("died");
                    const std::lock_guard lock(mutex_);
                    answers_.push_back({std::move(*sent), std::move(outcomes)});

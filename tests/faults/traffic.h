@@ -28,13 +28,13 @@ struct Message {
   std::vector<PrivateReport> reports{};
   bool heard = true;  // whether the devices hear the answer
   std::optional<curator::ReportOutcome>
-      refusal{};  // of a report that is no device's: what it calls for
+      refusal{};  // for a forged report: the refusal that it calls for
 };
 
 struct Answered {
   Message message;
   absl::StatusOr<std::vector<curator::ReportOutcome>>
-      outcomes;  // Cancelled: nobody lived to answer
+      outcomes;  // Cancelled: it died before it answered
 };
 
 class Traffic {
@@ -44,7 +44,7 @@ class Traffic {
   void Submit(curator::Studies& studies, Message message);
   size_t Unanswered() const;
   void AwaitAnswers();
-  // What was answered since the last time.
+  // Returns what was answered since the last call.
   std::vector<Answered> Take();
 
  private:

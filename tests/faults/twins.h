@@ -1,4 +1,4 @@
-// Planted bugs: the schedules must find each of them.
+// Planted bugs, each of which the schedules must find.
 
 #ifndef COPPICE_TESTS_FAULTS_TWINS_H_
 #define COPPICE_TESTS_FAULTS_TWINS_H_
@@ -28,8 +28,8 @@ enum class Bug : uint8_t {
   kEarlyAnswer,         // the store says OK and writes with the next batch
   kForgottenTickets,    // now and then the tickets of a group are not written
   kHalvedBatch,         // a batch is written in two halves
-  kFreshAnswer,         // a device that heard nothing takes a new ticket and randomizes anew
-  kForgetfulDevice,     // a device that heard nothing takes its report for delivered
+  kFreshAnswer,         // a device that heard nothing takes a new ticket and randomizes again
+  kForgetfulDevice,     // a device that heard nothing treats its report as delivered
   kStaleBackup,         // where there is a backup, none is made
   kTornBackup,          // a backup lacks the newest tickets
   kForgottenKey,        // the key of manifests is not written, so each start has another
@@ -38,7 +38,7 @@ enum class Bug : uint8_t {
   kTrustingDevice,      // a device believes any manifest
   kFreshTokenTicket,    // a token gets a new ticket each time
   kForgottenTicketKey,  // the key of tickets is not written
-  kLaxTickets,          // a ticket's MAC is not looked at
+  kLaxTickets,          // a ticket's MAC is not checked
   kNeverRetired,        // retiring says OK and does nothing
   kKeptTickets,         // retiring leaves the tickets there
 };
@@ -60,7 +60,7 @@ inline constexpr absl::string_view kBugNames[] = {"none",
                                                   "lax_tickets",
                                                   "never_retired",
                                                   "kept_tickets"};
-inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // without kNone
+inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
 inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
 inline std::vector<Bug> AllBugs() {
@@ -69,7 +69,7 @@ inline std::vector<Bug> AllBugs() {
   return bugs;
 }
 
-// A Store with the bug, if it is one of a store.
+// A Store that has the bug, if it is one of a store.
 class TwinStore final : public storage::Store {
  public:
   TwinStore(storage::Store& store, Bug bug) : store_(store), bug_(bug) {}

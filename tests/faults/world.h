@@ -1,14 +1,14 @@
 // A whole curator and its devices in one process, driven step by step by a schedule.
 //
-// Real       Studies with its committer, RocksDB, the devices' journals and responders, gateways
-//            that decide by their pins and their memory of manifests; backups, and their restoring.
-// Simulated  the disk (faulty_disk.h), the network, the clock, and what a crash leaves. Restoring
-//            itself meets no faults.
-// Repeatable one schedule, one run: steps follow each other, a step waits for the committer and for
-//            RocksDB's threads before the next begins, and nothing depends on time. With answers
-//            that go out beside commits, as in a daemon, it is luck which of them a crash cuts off.
-// Slow       while writes wait, messages queue up at the curator and their senders give up waiting.
-//            A step that itself needs the store lets writes go on first.
+// Studies with its committer, RocksDB, the devices' journals and responders, gateways that decide
+// by their pins and their memory of manifests, backups and their restoring are real. The disk
+// (faulty_disk.h), the network, the clock, and what a crash leaves are simulated. Restoring itself
+// meets no faults.
+// A schedule is repeatable: a step waits for the committer and for RocksDB's threads before the
+// next begins, and nothing depends on time. If answers go out beside commits, as in a daemon, it is
+// luck which of them a crash cuts off.
+// While writes wait, messages queue up at the curator and their senders give up waiting. A step
+// that itself needs the store lets writes go on first.
 // Threads    for one.
 
 #ifndef COPPICE_TESTS_FAULTS_WORLD_H_
@@ -23,7 +23,7 @@
 
 namespace coppice::testing {
 
-// What a run saw, to know that faults were met and not only planned.
+// What a run saw, to show that faults were met and not only planned.
 struct Tally {
   uint64_t steps = 0;
   uint64_t crashes = 0;
@@ -34,13 +34,13 @@ struct Tally {
   uint64_t refused = 0;
   uint64_t failed = 0;    // answered with an error
   uint64_t lost = 0;      // the curator died before it answered
-  uint64_t forged = 0;    // reports of nobody that were answered
-  uint64_t declined = 0;  // offers, by devices that do not trust the key
+  uint64_t forged = 0;    // forged reports that were answered
+  uint64_t declined = 0;  // offers that devices refused, since they do not trust the key
   uint64_t key_changes = 0;
   uint64_t retired = 0;  // studies
   uint64_t backups = 0;
   uint64_t failed_backups = 0;
-  uint64_t restores = 0;  // of these
+  uint64_t restores = 0;  // of backups
 
   void Add(const Tally& other);
 };
@@ -56,7 +56,7 @@ struct RunOptions {
 };
 
 // Runs `schedule` in a fresh folder inside `folder`, then lets everything work again and checks
-// that every device is counted. "at step 12 (send 3): device 3 is counted 2 times".
+// that every device is counted. A violation: "at step 12 (send 3): device 3 is counted 2 times".
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
                       const RunOptions& options = {});
 

@@ -15,7 +15,7 @@ constexpr uint32_t kKeptBackups = 3;
 
 }  // namespace
 
-// As a file system's snapshot does.
+// Copies the folder, as a file system's snapshot does.
 void World::TakeSnapshot() {
   if (!up() || disk_.stopped()) return;
   Flow();
@@ -59,7 +59,7 @@ void World::Backup(const std::vector<Message>& meanwhile, uint32_t changes) {
   LookAtBackups();
   const Known before{truths_, generation_};
   const std::string folder = folder_ + "/backups";
-  // A store that a failed write has closed is opened first: nobody can write while that lasts.
+  // A store closed by a failed write is opened again here: nobody can write until it is.
   const bool open = curator_.disk_store().Get("meta/format").ok();
   if (!meanwhile.empty()) Queue(meanwhile);
   if (!meanwhile.empty() && open) {
@@ -90,7 +90,7 @@ void World::Backup(const std::vector<Message>& meanwhile, uint32_t changes) {
 void World::Restore(bool oldest) {
   if (LookAtBackups().empty()) return;
   Stop();
-  if (disk_.stopped()) EndByCrash();  // which may take one back that was not acknowledged
+  if (disk_.stopped()) EndByCrash();  // a crash may take back a backup that was not acknowledged
   const std::vector<storage::StoreBackup> there = LookAtBackups();
   if (there.empty() || !violation_.empty()) return;
   const uint32_t id = oldest ? there.front().id : there.back().id;

@@ -19,7 +19,7 @@ void World::EndStep() {
   if (disk_.stopped()) return EndByCrash();
   TakeAnswers();
   Check();
-  if (disk_.stopped()) EndByCrash();  // looking may open the store again, which writes
+  if (disk_.stopped()) EndByCrash();  // the check may have opened the store again, which writes
 }
 
 void World::Check() {
@@ -30,7 +30,7 @@ void World::Check() {
       if (!IsExcused(books.status())) Expect(books.status());
       continue;
     }
-    // What is unclear is looked at again after the next start.
+    // A change that is still unclear is looked at again after the next start.
     if (truth.made == Done::kUnclear && !books->exists) continue;
     if (books->sealed && MayHaveExpired(truth)) truth.sealed = Done::kYes;
     if (!books->sealed) truth.latest = now_;
@@ -45,7 +45,7 @@ void World::Check() {
   if (!agrees.ok() && !IsExcused(agrees)) Expect(agrees);
 }
 
-// What the curator shows is what is on disk.
+// What the curator shows must be what is on disk.
 void World::CheckShown(const curator::StudyInfo& info, const Books& books) {
   const uint64_t accepted = CountOf(info, curator::ReportOutcome::kAccepted);
   const uint64_t duplicates = CountOf(info, curator::ReportOutcome::kDuplicate);
@@ -64,7 +64,7 @@ void World::Finish() {
   EndStep();
   if (!up()) return Violation("the curator is not up");
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) {
-    if (!AcceptsNow(gateway)) Pin(gateway);  // as its owner does who is told of a broken chain
+    if (!AcceptsNow(gateway)) Pin(gateway);  // as its owner does when told of a broken chain
   }
   while (!network_.empty()) {
     Arrive(0);
@@ -105,7 +105,7 @@ void World::EndWithRestore() {
   CheckAllCounted();
 }
 
-// Each device of a study that is open.
+// Checks each device of an open study.
 void World::CheckAllCounted() {
   for (uint32_t device = 0; device < kDevices && violation_.empty(); ++device) {
     const std::string study = StudyOf(SlotOf(device));

@@ -6,7 +6,7 @@
 
 namespace coppice::testing {
 
-// A device gets one, once, and keeps it whatever becomes of the store.
+// A device gets one token, and keeps it whatever happens to the store.
 const std::string& World::TokenOf(uint32_t device) {
   std::string& token = tokens_[device];
   if (token.empty() || bug_ == Bug::kFreshTokenTicket) {
@@ -21,9 +21,9 @@ std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& stud
                                                          uint32_t device) {
   if (!up() || disk_.stopped()) return std::nullopt;
   const auto spec = specs_.find(study);
-  if (spec == specs_.end()) return std::nullopt;  // nobody asked for it yet
+  if (spec == specs_.end()) return std::nullopt;  // nothing has made it yet
   const StudyTruth& truth = truths_[study];
-  if (MayHaveExpired(truth)) Flow();  // the offer that finds it so seals the study
+  if (MayHaveExpired(truth)) Flow();  // an offer of an expired study seals it, which needs writes
   std::vector<std::string> tokens;
   const bool needs_token = spec->second.settings.require_submission_token;
   if (needs_token) tokens.push_back(TokenOf(device));
@@ -35,7 +35,7 @@ std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& stud
     return *std::move(offer);
   }
   if (absl::IsNotFound(offer.status()) && truth.made != Done::kYes) return std::nullopt;
-  if (IsExcused(offer.status())) return std::nullopt;  // sealing what has expired is a write
+  if (IsExcused(offer.status())) return std::nullopt;  // sealing an expired study is a write
   const bool over = truth.sealed == Done::kYes || MayHaveExpired(truth);
   if (absl::IsFailedPrecondition(offer.status()) && over) return std::nullopt;
   Violation(absl::StrCat("an offer of ", study, ": ", offer.status().ToString()));
@@ -63,8 +63,8 @@ void World::Offer(uint32_t device) {
   Expect(fleet_.Answer(device, *offer));
 }
 
-// What the device has in its journal for the study of its slot and has not delivered; if it has no
-// answer yet it fetches an offer first.
+// The report that the device has journaled for its slot's study and not delivered; if it has no
+// answer yet, it fetches an offer first.
 std::optional<Message> World::Pending(uint32_t device, bool heard) {
   const std::string study = StudyOf(SlotOf(device));
   if (!fleet_.Find(device, study).has_value()) Offer(device);
@@ -112,7 +112,7 @@ std::vector<Message> World::GroupOf(uint32_t first, uint32_t count) {
   return messages;
 }
 
-// The messages become one group: the first is held at the disk until the others are queued.
+// Makes the messages one group: the first is held at the disk until the others are queued.
 void World::Queue(const std::vector<Message>& messages) {
   curator_.gate().Hold(true);
   for (const Message& message : messages) {
@@ -140,7 +140,7 @@ void World::Resend(uint32_t gateway, uint32_t slot) {
   if (!message.devices.empty()) Submit(message);
 }
 
-// Nobody can tell it from a device that lost its journal, or a liar: the token alone bounds it.
+// Looks like a device that lost its journal, or a liar: only the token bounds what it counts.
 void World::AnswerAnew(uint32_t device) {
   const std::string study = StudyOf(kTokenSlot);
   const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
@@ -161,7 +161,7 @@ void World::Arrive(uint32_t which) {
 }
 
 void World::Submit(const Message& message) {
-  if (!up() || disk_.stopped()) return;  // nobody answers there
+  if (!up() || disk_.stopped()) return;  // nobody would answer
   tally_.submitted += message.devices.size();
   for (size_t i = 0; i < message.devices.size() && !message.refusal.has_value(); ++i) {
     Claim& claim = truths_[message.study].claims[message.devices[i]];
@@ -226,7 +226,7 @@ void World::Note(const std::string& study, uint32_t device, curator::ReportOutco
   }
 }
 
-// By the state of the study.
+// Whether the study's state explains the refusal.
 bool World::IsExplained(const StudyTruth& truth, curator::ReportOutcome refusal) const {
   switch (refusal) {
     case curator::ReportOutcome::kStudySealed:

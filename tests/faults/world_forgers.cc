@@ -36,7 +36,7 @@ void World::AskWithBadToken(uint32_t device, TokenMistake mistake) {
   const uint32_t slot = mistake == TokenMistake::kUncalled ? 0 : kTokenSlot;
   const std::string study = StudyOf(slot);
   const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
-  if (!offer.has_value()) return;  // so it takes no more reports, and says so
+  if (!offer.has_value()) return;  // the study takes no more reports, and said so
   const BadTokens bad = Make(mistake, TokenOf(device), offer->tickets[0]);
   const absl::Status asked = studies().MakeOffer(study, bad.tickets, bad.tokens).status();
   if (asked.code() == bad.refusal) return;

@@ -62,7 +62,7 @@ class World {
   void Expect(const absl::Status& status) {
     if (!status.ok()) Violation(status.ToString());
   }
-  // Whether an error is one that says "try again".
+  // Whether the error says "try again".
   static bool IsExcused(const absl::Status& status) {
     return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
   }
@@ -76,7 +76,7 @@ class World {
   void EndByCrash();
   void CrashAfter(uint32_t changes, const Crash& crash);
   void Stop();
-  // Writes go on, if they waited.
+  // Lets writes go on if they waited.
   void Flow();
   void ChangeKey(bool endorsed, bool now);
   void StartAsStranger();
@@ -85,7 +85,7 @@ class World {
   // ---- world_studies.cc
   std::string StudyOf(uint32_t slot) const;
   bool MayHaveExpired(const StudyTruth& truth) const;
-  // The slot's next study has an id that no study ever had.
+  // Gives the slot's next study an id that no study ever had.
   void NextGeneration(uint32_t slot) { generation_[slot] = ++newest_generation_[slot]; }
   void NextGeneration(const std::string& gone);
   void MakeStudy(uint32_t slot);
@@ -125,7 +125,7 @@ class World {
   // ---- world_backups.cc
   void TakeSnapshot();
   void PutBack();
-  // `meanwhile` is sent after so many changes of the backup's making.
+  // Sends `meanwhile` after `changes` changes of making the backup.
   void Backup(const std::vector<Message>& meanwhile = {}, uint32_t changes = 0);
   void Restore(bool oldest);
   std::vector<storage::StoreBackup> LookAtBackups();
@@ -145,7 +145,7 @@ class World {
   FaultyDisk disk_;
   Fleet fleet_;
   std::atomic<int64_t> now_{1'700'000'000};
-  int64_t latest_ = 1'700'000'000;  // that the clock has ever said
+  int64_t latest_ = 1'700'000'000;  // the latest time that the clock ever said
   CuratorProcess curator_;
   Traffic traffic_;
   std::string data_;     // the data directory
@@ -154,12 +154,12 @@ class World {
   bool slow_ = false;
   bool low_ = false;
   bool full_ = false;
-  bool restored_ = false;      // ever
+  bool restored_ = false;      // at any time
   bool put_back_now_ = false;  // since the last start
 
   std::map<std::string, StudyTruth> truths_;         // by the study's id
   std::map<std::string, curator::StudySpec> specs_;  // likewise
-  std::map<uint32_t, uint32_t> generation_;          // of the study of each slot
+  std::map<uint32_t, uint32_t> generation_;          // by slot, that of its study
   std::map<uint32_t, uint32_t> newest_generation_;
   std::map<uint32_t, std::string> tokens_;  // by device
   std::deque<Message> network_;

@@ -25,7 +25,7 @@ void World::AfterStart() {
   const PublicKey signer = studies().SigningKeysInUse().key;
   if (!std::exchange(knows_first_key_, true)) {
     keys_.LearnFirst(signer);
-    // The others trust the first key that they see.
+    // The other gateways trust the first key that they see.
     Pin(0);
     Pin(1);
   }
@@ -38,14 +38,14 @@ void World::AfterStart() {
   }
   const bool put_back = std::exchange(put_back_now_, false);
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    // One that was made after the copy is not made again under its name: devices remember what was
-    // promised of it.
+    // A study that was made after the copy is not made again under its name: devices remember what
+    // was promised of it.
     if (put_back && truths_[StudyOf(slot)].made == Done::kNo) NextGeneration(slot);
     MakeStudy(slot);
   }
 }
 
-// Whatever the process still wanted to do is not done.
+// Ends the process; what it still wanted to do is not done.
 void World::EndProcess() {
   curator_.End();
   slow_ = false;
@@ -86,7 +86,7 @@ void World::Flow() {
 }
 
 void World::ChangeKey(bool endorsed, bool now) {
-  constexpr size_t kKeysOfOperator = 200;  // each has a number of one byte
+  constexpr size_t kKeysOfOperator = 200;  // a key is made from a number of one byte
   if (keys_.size() > kKeysOfOperator) return;
   ++tally_.key_changes;
   endorsed ? keys_.Rotate() : keys_.Break();

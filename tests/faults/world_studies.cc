@@ -25,7 +25,7 @@ std::string World::StudyOf(uint32_t slot) const {
   return absl::StrCat("slot", slot, "-", generation_.at(slot));
 }
 
-// A study seals itself once its time is over, whatever the clock says afterwards.
+// A study seals itself once its time is over, even if the clock is set back later.
 bool World::MayHaveExpired(const StudyTruth& truth) const {
   return truth.expires > 0 && latest_ >= truth.expires;
 }
@@ -49,7 +49,7 @@ void World::MakeStudy(uint32_t slot) {
   specs_.insert_or_assign(id, spec);
   const absl::StatusOr<curator::StudyInfo> made = studies().Create(spec);
   if (absl::IsInvalidArgument(made.status()) && truth.expires > 0 && truth.expires <= now_) {
-    return NextGeneration(slot);  // the time was over before the study was made
+    return NextGeneration(slot);  // the time was over before the study could be made
   }
   if (made.ok() && !disk_.stopped()) {
     truth.made = Done::kYes;
@@ -112,7 +112,7 @@ void World::BuildModel(uint32_t slot) {
   if (!IsExcused(built.status()) && !absl::IsNotFound(built.status())) Expect(built.status());
 }
 
-// A model rests on what was accepted, neither more nor less.
+// A model must rest on exactly what was accepted.
 void World::CheckModel(const std::string& study, const Books& books, const Model& model,
                        const curator::EstimatorOptions& options) {
   if (model.certificate().reports != books.accepted) {
@@ -124,7 +124,7 @@ void World::CheckModel(const std::string& study, const Books& books, const Model
   }
 }
 
-// What time alone brings about is done when it returns.
+// A sweep must have done all that time alone brings about.
 void World::Sweep() {
   if (const absl::Status swept = studies().Sweep(); !swept.ok()) {
     if (!IsExcused(swept)) Expect(swept);

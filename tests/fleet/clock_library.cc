@@ -1,8 +1,7 @@
-// Loaded before a curator's libraries (LD_PRELOAD), this moves the clocks that it sees.
-//
-// COPPICE_TEST_CLOCK names a file: a number of seconds in it is added to the wall clock, and while
-// there is a file of that name and ".frozen", the clock since boot stands still. Waits on the wall
-// clock end when they would have. Only tests load this; no program of Coppice knows of it.
+// Moves the clocks of a curator that loads this before its own libraries (LD_PRELOAD).
+// COPPICE_TEST_CLOCK names a file whose number of seconds is added to the wall clock; while a file
+// of that name and ".frozen" exists, the clock since boot stands still. Waits on the wall clock end
+// when they would have. Only tests load this; no program of Coppice knows of it.
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -73,10 +72,10 @@ time_t time(time_t* now) noexcept {
   return time.tv_sec;
 }
 
-// Abseil waits for an absolute time of the wall clock by itself.
+// Abseil makes this call itself to wait for an absolute time of the wall clock.
 long syscall(long number, ...) noexcept {
   using Call = long (*)(long, ...);
-  static std::atomic<Call> known{nullptr};  // no lock, for a lock may call this
+  static std::atomic<Call> known{nullptr};  // without a lock: locks may call this
   Call next = known.load();
   if (next == nullptr) known = next = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "syscall"));
   va_list list;

@@ -23,7 +23,7 @@ constexpr absl::Duration kRestart = absl::Milliseconds(100);
 constexpr absl::Duration kExcuse = absl::Seconds(15);  // after the database is back
 
 // The inode of the connection from `port` to `to`, both of 127.0.0.1, in one of the kernel's
-// tables; empty if it is not there. gRPC has it in that of IPv6, as a mapped address.
+// tables; empty if it is not there. gRPC's connections are in the IPv6 table, as mapped addresses.
 std::string InodeIn(const std::string& table_file, int port, int to) {
   char from_text[32], to_text[32];
   std::snprintf(from_text, sizeof from_text, "0100007F:%04X", port);
@@ -152,7 +152,7 @@ void Curators::KeepLog(size_t curator) {
   slot.pid = -1;
 }
 
-// As a fault may keep it from that.
+// Whether the curator ever served; a fault may keep it from that.
 bool Curators::HasServed(const Slot& slot) const {
   return absl::StrContains(slot.process->err(), options_.fleet ? "serving the fleet" : "serving ");
 }
@@ -165,7 +165,7 @@ void Curators::NoteEnd(size_t curator, int exit_code) {
                                 " (start ", slot.starts, ")");
     }
   };
-  // A process that has just begun does not catch SIGTERM yet.
+  // A new process does not catch SIGTERM yet.
   if (slot.killed && exit_code == 128 + SIGKILL) return;
   if (exit_code == kLostLease && options_.fleet) {
     ++tally_.lost_lease;

@@ -1,7 +1,7 @@
 // Real coppiced processes, each with links to the database and to the others that can fail, and a
-// supervisor that starts them anew when they end, as systemd would.
+// supervisor that restarts them when they end, as systemd would.
 //
-// Errors     a curator that ends by itself in a way that none may is told by TakeComplaint().
+// Errors     TakeComplaint() tells of a curator that ended in a way that none may.
 // Threads    safe to share.
 
 #ifndef COPPICE_TESTS_FLEET_CURATORS_H_
@@ -50,22 +50,22 @@ class Curators {
   ~Curators();
 
   void StartAll();
-  // Starts what has ended, and looks at how it ended. To be called often.
+  // Restarts what has ended, and checks how it ended. Must be called often.
   void Supervise();
 
   void Kill(size_t curator, absl::Duration down);
   void Pause(size_t curator);
   void Resume(size_t curator);
   void Drain(size_t curator);
-  // From its next start on, its wall clock is this far off.
+  // Sets its wall clock off by this much from its next start on.
   void SetSkew(size_t curator, absl::Duration skew);
-  // Stops its clock since boot, or lets it go on: what no curator's may do.
+  // Stops its clock since boot, or lets it run again. No real clock does that.
   void FreezeClock(size_t curator, bool frozen);
 
   Relay& database(size_t curator, size_t node) { return *slots_[curator]->database[node]; }
   size_t nodes() const { return options_.database.size(); }
   Relay& peer(size_t curator) { return *slots_[curator]->peer; }
-  // Whom a row of coppice_owner names, if it is one of them.
+  // The curator that a row of coppice_owner names, if it is one of these.
   std::optional<size_t> CuratorAt(const std::string& address) const;
 
   size_t size() const { return slots_.size(); }
@@ -75,9 +75,9 @@ class Curators {
   // Ends all by SIGTERM. False if one does not end in time, or not with 0.
   bool StopAll();
 
-  // Empty, or how a curator ended that should not have.
+  // How a curator ended that should not have, or empty.
   std::string TakeComplaint();
-  // The database was in trouble until now: also one that has served may fail.
+  // The database was in trouble until now, so a curator that has served may also fail.
   void ExcuseFailedStarts();
   ExitTally tally() const;
   const std::string& folder() const { return options_.folder; }

@@ -15,7 +15,7 @@ constexpr char kHoldsLock[] =
     "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database ="
     "  (SELECT oid FROM pg_database WHERE datname = current_database()))";
 
-// What a URI has between `before` and the next '&' or its end.
+// The part of a URI between `before` and the next '&', '?' or its end.
 std::string PartOf(const std::string& uri, const std::string& before) {
   const size_t found = uri.find(before);
   if (found == std::string::npos) return "";
@@ -50,7 +50,7 @@ std::vector<std::string> Database::Sockets() const {
 }
 
 std::string Database::Make() {
-  if (!name_.empty()) {  // eight megabytes each
+  if (!name_.empty()) {  // a database takes eight megabytes
     PostgresServer::Execute(primary().Uri("postgres"),
                             absl::StrCat("DROP DATABASE ", name_, " WITH (FORCE)"));
   }

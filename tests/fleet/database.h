@@ -16,24 +16,24 @@ namespace coppice::fleet_faults {
 
 enum class Sessions : uint8_t { kAll, kOfLockHolder, kOthers };
 
-// How the primary is lost whose replica takes its place.
+// How the primary is lost before its replica takes its place.
 enum class Loss : uint8_t { kStopped, kHung };
 
 class Database {
  public:
-  // One server; or a primary, which acknowledges what its replica has. One that is not synchronous
-  // is a planted bug.
+  // One server; or a primary with a replica. If `synchronous`, the primary acknowledges only what
+  // its replica has; otherwise it is a planted bug.
   Database() : servers_(1) { servers_[0] = std::make_unique<testing::PostgresServer>(); }
   explicit Database(bool synchronous);
 
-  // Of each server.
+  // The socket of each server.
   std::vector<std::string> Sockets() const;
-  // A new, empty database in place of the one before; its name. What follows is about it, and about
-  // the server that is the primary now.
+  // Makes a new, empty database in place of the one before and returns its name. The methods below
+  // are about it and about the server that is now the primary.
   std::string Make();
   std::string uri() const { return primary().Uri(name_); }
 
-  // As in a power cut.
+  // Stops it as a power cut does.
   void Stop();
   void Start();
   // Every process of the server stands still, or goes on.
@@ -42,21 +42,21 @@ class Database {
   bool IsUp() const { return !stopped_ && !hung_; }
 
   bool HasReplica() const { return servers_.size() > 1 && primary_ == 0; }
-  // The other server is the primary from now on, and there is no replica.
+  // Makes the other server the primary; there is no replica from then on.
   void FailOver(Loss loss);
-  // A primary that hung goes on, though the other has taken its place.
+  // Lets a primary that hung go on, although the other server has taken its place.
   void WakeFormer();
   bool HasFormer() const { return primary_ == 1 && !former_ended_; }
-  // It is gone for good.
+  // Ends the former primary for good.
   void EndFormer();
-  // Nothing more reaches the replica: of one that is synchronous every commit waits.
+  // Nothing more reaches the replica; if it is synchronous, every commit waits.
   void HangReplica();
   void WakeReplica();
 
   void End(Sessions sessions);
-  // False if the database does not take it.
+  // False if the database does not run it.
   bool Execute(const std::string& sql);
-  // The address of whoever holds the lease, or of the last that was seen.
+  // The address of the lease's holder, or of the last holder that was seen.
   std::string Leader();
 
  private:

@@ -27,7 +27,7 @@
 namespace coppice::fleet_faults {
 namespace {
 
-// Longer than any fault: worth a look, though nothing was violated.
+// Longer than any fault: worth a look even though nothing was violated.
 constexpr absl::Duration kLongGap = absl::Seconds(30);
 
 struct Options {
@@ -79,14 +79,14 @@ class Runner {
     return failures == 0 ? 0 : 1;
   }
 
-  // Whether a schedule that held is worth a look: its logs stay.
+  // Whether a schedule that held is worth a look; its logs then stay.
   bool has_long_gaps() const { return has_long_gaps_; }
 
  private:
   std::string LogFolder(uint64_t seed) const { return absl::StrCat(folder_, "/seed", seed); }
 
   RunResult RunOnce(const Schedule& schedule, uint64_t seed) {
-    // A failover uses its servers up.
+    // A failover uses up its servers.
     if (options_.failover || database_ == nullptr) {
       database_ = options_.failover
                       ? std::make_unique<Database>(/*synchronous=*/options_.bug != "late_replica")
@@ -115,7 +115,7 @@ class Runner {
     return failures == 0 ? 0 : 1;
   }
 
-  // Times are real: a schedule that is kept has failed once.
+  // Times are real, so a schedule that is kept has failed once and may not fail again.
   void ShrinkIt(const Schedule& schedule, uint64_t seed) {
     const Schedule small = Shrink(schedule, options_.shrink, [&](absl::Span<const Step> steps) {
       return !RunOnce(Schedule(steps.begin(), steps.end()), seed).violation.empty();
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   app.add_option("--replay", options.replay, "one schedule, as text");
   app.add_option("--shrink", options.shrink, "tries to take steps out of what failed");
   CLI11_PARSE(app, argc, argv);
-  testing::InitGoogleTest();  // helpers of tests say what is wrong by it
+  testing::InitGoogleTest();  // test helpers report failures through it
   std::signal(SIGTERM, [](int) { coppice::fleet_faults::Interrupt(); });
   std::signal(SIGINT, [](int) { coppice::fleet_faults::Interrupt(); });
   std::string folder = options.folder + "/coppice_fleet_XXXXXX";

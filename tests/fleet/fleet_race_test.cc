@@ -1,5 +1,5 @@
-// 64 jobs race for the budget of one dataset through eight curators, while whoever leads is killed,
-// paused and cut off, and once with a failover: the ledger is never above its cap.
+// 64 jobs race for the budget of one dataset through eight curators, while the leader is killed,
+// paused and cut off, and once with a failover: the ledger never exceeds its cap.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ void RaceThrough(const std::string& schedule, Database& database) {
                    .clock_library = testing::BinaryPath("../tests/libcoppice_test_clock.so")});
   ASSERT_EQ(result.violation, "");
   EXPECT_GE(result.tally.jobs, static_cast<uint64_t>(Jobs::kMost));
-  // Each wants 1 of an epsilon of 16. Those that failed keep their charge.
+  // Each job wants 1 of an epsilon of 16. Jobs that failed keep their charge.
   EXPECT_GT(result.tally.jobs_done, 0u);
   EXPECT_LE(result.tally.jobs_done, static_cast<uint64_t>(Jobs::kCap));
   EXPECT_GT(result.tally.leaders, 1u);

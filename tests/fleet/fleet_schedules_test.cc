@@ -45,7 +45,7 @@ TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
     tally.Add(result.tally);
   }
   RecordProperty("tally", tally.ToText());
-  // They met what they were made for.
+  // The schedules met the faults that they were made for.
   EXPECT_GT(tally.accepted, 100 * NumSchedules());
   EXPECT_GT(tally.duplicates, 50 * NumSchedules());
   EXPECT_GT(tally.reads, 20 * NumSchedules());

@@ -1,4 +1,4 @@
-// Each planted bug is found by the schedules: the checker can fail.
+// The schedules find each planted bug, so the checker can fail.
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ namespace {
 
 constexpr uint64_t kSchedules = 15;
 
-// What two leaders do shows only in the seconds between the taking of a lease and its loss.
+// Two leaders act at once only in the seconds between the taking of a lease and its loss.
 Schedule ScheduleFor(Bug bug, uint64_t seed) {
   if (NeedsReplica(bug)) return *ParseSchedule("hang_replica 11 3, kill 3 3 0, failover 0 0 3");
-  // Few sessions end between a batch and its answer.
+  // Few sessions end between a batch and its answer, so all steps end one.
   if (bug == Bug::kHopefulOutcome) {
     return Schedule(15, {.kind = StepKind::kEndSession, .numbers = {1, 0}});
   }

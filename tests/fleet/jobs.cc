@@ -11,7 +11,7 @@
 namespace coppice::fleet_faults {
 namespace {
 
-constexpr uint64_t kEpsilon = 1'000'000'000;  // of a job
+constexpr uint64_t kEpsilon = 1'000'000'000;  // per job
 
 void SetDeadline(grpc::ClientContext& context, absl::Duration after) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(after));
@@ -54,7 +54,7 @@ bool IsTransient(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
          status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
          status.error_code() == grpc::StatusCode::ABORTED ||
-         // Of a server that shuts down, for a call that it has not begun.
+         // A server that shuts down answers so to a call that it has not begun.
          status.error_code() == grpc::StatusCode::CANCELLED;
 }
 
@@ -107,7 +107,7 @@ absl::Status Jobs::Ask(
   for (size_t through = 0;; ++through) {
     grpc::ClientContext context;
     SetDeadline(context, absl::Seconds(2));
-    context.set_wait_for_ready(true);  // nobody else moves the channel on now
+    context.set_wait_for_ready(true);  // no other call makes the channel reconnect now
     const grpc::Status status = call(stubs_[through % stubs_.size()], context, response);
     if (status.ok()) return absl::OkStatus();
     if (!IsTransient(status) || absl::Now() > until) {

@@ -1,7 +1,7 @@
 // Training jobs that race for a budget, and what must hold of their dataset's ledger.
 //
-// Held       the charges that were not returned are at most the cap; each job is charged once and
-//            ends at most once; a job that was acknowledged is there; a model has its charge.
+// The charges that were not refunded are at most the cap; each job is charged once and ends at most
+// once; a job that was acknowledged is there; a model has its charge.
 // Threads    Run() may run on several.
 
 #ifndef COPPICE_TESTS_FLEET_JOBS_H_
@@ -32,14 +32,14 @@ namespace coppice::fleet_faults {
 class Jobs {
  public:
   static constexpr char kDataset[] = "d";
-  static constexpr int kCap = 16;   // epsilon of the dataset; each job wants 1
+  static constexpr int kCap = 16;   // the dataset's epsilon; each job wants 1
   static constexpr int kMost = 64;  // jobs
 
   explicit Jobs(Witness& witness) : witness_(witness) {}
 
-  // One channel a curator.
+  // Takes one channel per curator.
   void Connect(const std::vector<std::shared_ptr<grpc::Channel>>& channels);
-  // Submits jobs, each until it is taken or refused.
+  // Submits jobs, each until it is accepted or refused.
   void Run(uint64_t seed, const std::atomic<bool>& stopping);
   // Waits until every job has ended, and tells the witness what is wrong.
   absl::Status Check(absl::Duration patience, const std::function<void()>& meanwhile);
@@ -54,7 +54,7 @@ class Jobs {
     std::unique_ptr<v1::ModelService::Stub> models;
   };
 
-  // By whichever curator answers; each is asked in turn.
+  // Asks the curators in turn until one answers.
   template <typename Response>
   absl::Status Ask(absl::Time until, const std::function<void()>& meanwhile,
                    const std::function<grpc::Status(Stubs&, grpc::ClientContext&, Response*)>& call,
@@ -69,7 +69,7 @@ class Jobs {
   size_t done_ = 0;
 };
 
-// Whether a caller is told to try again.
+// Whether the status tells a caller to try again.
 bool IsTransient(const grpc::Status& status);
 
 }  // namespace coppice::fleet_faults

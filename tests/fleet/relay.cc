@@ -51,10 +51,10 @@ int Listen(int port) {
 void SetUp(int fd) {
   fcntl(fd, F_SETFL, O_NONBLOCK);
   const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // not of Unix sockets
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // Unix sockets lack it
 }
 
-// -1 if nobody is there.
+// Returns -1 if nobody listens there.
 int ConnectTo(const std::string& target) {
   int port = 0;
   int fd = -1, done = -1;
@@ -77,7 +77,7 @@ int ConnectTo(const std::string& target) {
   return -1;
 }
 
-// So that the other side sees a reset, and no good end.
+// Closes so that the other side sees a reset, not a clean end.
 void Reset(int fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -89,7 +89,7 @@ void Reset(int fd) {
 int FreePort() {
   static std::mt19937 random(std::random_device{}());
   static std::mutex mutex;
-  static std::set<int> given;  // whoever was given one may listen on it late
+  static std::set<int> given;  // a port may be listened on long after it was given out
   const std::lock_guard lock(mutex);
   for (;;) {
     const int port = 12000 + static_cast<int>(random() % 20000);
@@ -199,7 +199,7 @@ void Relay::Poll() {
       if (!link.answer.ended && link.answer.waiting.size() < kMostWaiting) server |= POLLIN;
       if (!link.answer.waiting.empty()) client |= POLLOUT;
     }
-    // Whoever is not listened to must not wake this thread by hanging up.
+    // A side that is not read must not wake this thread by hanging up.
     fds.push_back({.fd = client != 0 ? link.client : -1, .events = client, .revents = 0});
     fds.push_back({.fd = server != 0 ? link.server : -1, .events = server, .revents = 0});
   }

@@ -1,13 +1,13 @@
 // A link that can fail: a TCP relay on loopback between one process and another.
 //
-// A link has sources, which are told apart by who opened the connection, so that one of several
-// curators can be cut off from a fourth and the others not.
+// A link has sources, told apart by who opened the connection, so that one of several curators can
+// be cut off from a fourth while the others are not.
 //
-// A relay to a Unix socket refuses connections while that is not there: libpq goes on to the next
-// of several servers if one refuses, and not if one hangs up.
+// A relay to a Unix socket refuses connections while that socket is not there: libpq goes on to the
+// next of several servers if one refuses, and not if one hangs up.
 //
-// Guarantee  Bytes are never changed, reordered or made up; a link that holds bytes back lets them
-//            go on when it heals, as late as that is.
+// Guarantee  bytes are never changed, reordered or made up; a link that holds bytes back lets them
+//            go on when it heals, however late.
 // Threads    safe to share; the relay moves bytes on a thread of its own.
 
 #ifndef COPPICE_TESTS_FLEET_RELAY_H_
@@ -38,10 +38,10 @@ class Relay {
  public:
   static constexpr size_t kSources = 9;
 
-  // To 127.0.0.1:`target`, or to a Unix socket where it is a path. `source_of` says who opened a
-  // connection from the port that it is given, below kSources.
+  // Relays to 127.0.0.1:`target`, or to a Unix socket if it is a path. `source_of` says, below
+  // kSources, who opened the connection from a port.
   Relay(std::string target, std::function<size_t(int port)> source_of);
-  // Everybody is source 0.
+  // Takes every connection as of source 0.
   explicit Relay(std::string target) : Relay(std::move(target), [](int) { return size_t{0}; }) {}
   ~Relay();
   Relay(const Relay&) = delete;
@@ -52,11 +52,11 @@ class Relay {
   void SetAll(LinkState state);
 
  private:
-  struct Flow {  // one way of a connection
+  struct Flow {  // one direction of a connection
     int from = -1, to = -1;
     std::string waiting;
-    bool ended = false;   // `from` has said that nothing more comes
-    bool passed = false;  // and `to` was told
+    bool ended = false;   // `from` has ended its side
+    bool passed = false;  // `to` was told so
   };
   struct Link {
     size_t source = 0;
@@ -83,8 +83,8 @@ class Relay {
   std::thread thread_;
 };
 
-// A port of 127.0.0.1 that nobody listens on, below those that the system gives to connections: a
-// daemon that is started anew finds it free.
+// A port of 127.0.0.1 that nobody listens on, below those that the system gives to connections, so
+// that a restarted daemon finds it free.
 int FreePort();
 
 }  // namespace coppice::fleet_faults

@@ -15,8 +15,8 @@
 namespace coppice::fleet_faults {
 namespace {
 
-constexpr int kSoon = 2000;  // milliseconds, for what must come
-constexpr int kNever = 150;  // for what must not
+constexpr int kSoon = 2000;  // milliseconds to wait for what must come
+constexpr int kNever = 150;  // milliseconds to wait for what must not
 
 class Socket {
  public:
@@ -30,7 +30,7 @@ class Socket {
   void Send(const std::string& text) const {
     EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
-  // What comes, "nothing", "end" or "reset".
+  // Returns what comes, or "nothing", "end" or "reset".
   std::string Receive(int patience) const {
     pollfd wanted{.fd = fd_, .events = POLLIN, .revents = 0};
     if (poll(&wanted, 1, patience) <= 0) return "nothing";

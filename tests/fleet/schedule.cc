@@ -7,7 +7,7 @@ namespace coppice::fleet_faults {
 namespace {
 
 constexpr uint32_t kPauses = 6;
-constexpr uint32_t kHows = 4;  // all states of a link but whole
+constexpr uint32_t kHows = 4;  // all states of a link except whole
 constexpr uint32_t kWhom = kCurators + 1;
 
 using Table = testing::StepTable<StepKind, kNumStepKinds, kMostNumbers>;

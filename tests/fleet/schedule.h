@@ -1,7 +1,8 @@
 // A schedule of faults for a fleet of real processes, step by step. world.h says what a step does.
 //
-// Text       as tests/support/schedule.h says: "kill 3 2 5, cut_db 0 1 8 3".
-// Seeds      the same seed makes the same schedule. Times are real, so a run is not the same again.
+// The same seed makes the same schedule, but times are real, so a run does not repeat exactly.
+// tests/support/schedule.h says how a schedule is written: "kill 3 2 5, cut_db 0 1 8 3".
+//
 // Units      lengths and pauses in ticks of 250 ms, a quarter of the shortest lease.
 
 #ifndef COPPICE_TESTS_FLEET_SCHEDULE_H_
@@ -22,25 +23,25 @@
 namespace coppice::fleet_faults {
 
 inline constexpr uint32_t kCurators = 3;         // unless a run has more
-inline constexpr uint32_t kLeading = kCurators;  // in place of a curator: whichever leads
+inline constexpr uint32_t kLeading = kCurators;  // in place of a curator: the leader
 inline constexpr absl::Duration kTick = absl::Milliseconds(250);
 
 // In the order of the table in schedule.cc. The last number of each is the pause after it.
 enum class StepKind : uint8_t {
-  kRest,        // nothing
-  kKill,        // curator, length: SIGKILL, and started anew after that
-  kPause,       // curator, length: SIGSTOP, then SIGCONT
-  kDrain,       // curator: SIGTERM, and started anew when it has ended
-  kSkew,        // curator, which: killed and started anew with its wall clock minutes off
-  kCutStore,    // curator, how, length: its link to the database
-  kCutPeer,     // from, to, how, length: the link of one curator's front to another curator
-  kCutPeers,    // to, how, length: everybody's link to that curator
-  kEndSession,  // which: sessions at the database end: 0 all, 1 of whoever holds the store's lock,
-                // 2 the others'
+  kRest,          // nothing
+  kKill,          // curator, length: SIGKILL, restarted after that
+  kPause,         // curator, length: SIGSTOP, then SIGCONT
+  kDrain,         // curator: SIGTERM, restarted once it has ended
+  kSkew,          // curator, which: killed, and restarted with its wall clock minutes off
+  kCutStore,      // curator, how, length: its link to the database
+  kCutPeer,       // from, to, how, length: the link of one curator's front to another curator
+  kCutPeers,      // to, how, length: the links of all to that curator
+  kEndSession,    // which: sessions at the database end: 0 all, 1 the one with the store's lock,
+                  // 2 the others
   kHangDatabase,  // length: every process of the database stands still
-  kStopDatabase,  // length: as in a power cut, and started anew
+  kStopDatabase,  // length: stopped as by a power cut, then restarted
   kFailover,      // how, length: the primary is lost and its replica promoted, once; 0: it stopped,
-                  // 1: it hangs, 2: it hangs, goes on after that, and is ended as long after
+                  // 1: it hangs, 2: it hangs, goes on after `length`, and is ended as long after
   kHangReplica,   // length: the replica stands still
 };
 inline constexpr size_t kNumStepKinds = 13;
@@ -50,16 +51,16 @@ using Step = testing::ScheduledStep<StepKind, kMostNumbers>;
 using Schedule = std::vector<Step>;
 
 struct ScheduleOptions {
-  bool failover = false;  // each schedule has one, and may meet a replica that stands still
+  bool failover = false;  // each schedule has one, and may have a replica that stands still
 };
 Schedule MakeSchedule(uint64_t seed, const ScheduleOptions& options = {});
 
 uint32_t PauseOf(const Step& step);  // ticks
-bool IsOfDatabase(StepKind kind);    // a fault that no curator could work through
+bool IsOfDatabase(StepKind kind);    // whether no curator could work through the fault
 
 std::string ToText(const Step& step);
 std::string ToText(absl::Span<const Step> schedule);
-// InvalidArgument that names the step.
+// InvalidArgument names the step.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
 
 }  // namespace coppice::fleet_faults

@@ -22,7 +22,7 @@ constexpr uint32_t kTicketsAtATime = 20;
 constexpr int kDeviceThreads = 3;
 constexpr size_t kSentTogether = 200;
 
-// One try: that the same bytes go elsewhere after a failure is what is tested.
+// Tries once: the test itself sends the same bytes elsewhere after a failure.
 RetryOptions OneTry() {
   return {.deadline = kDeadline, .give_up_after = absl::ZeroDuration(), .diagnose = {}};
 }
@@ -213,7 +213,7 @@ void Traffic::RunDevices(uint64_t seed) {
   }
 }
 
-// Copies of reports that the network kept, delivered at any time.
+// Delivers copies of reports, which the network kept, at any time.
 void Traffic::RunResender(uint64_t seed) {
   std::mt19937_64 random(seed + 7);
   while (!stopping_) {
@@ -222,7 +222,7 @@ void Traffic::RunResender(uint64_t seed) {
     {
       const std::lock_guard lock(mutex_);
       if (reports_.empty()) continue;
-      // Mostly one of the newest.
+      // Takes mostly one of the newest.
       const size_t back = random() % 4 == 0 ? random() % reports_.size() : random() % 5;
       device = reports_.size() - 1 - std::min(back, reports_.size() - 1);
       if (reports_[device].study.empty()) continue;
@@ -242,7 +242,7 @@ absl::StatusOr<uint64_t> Traffic::ReadCount(size_t through, bool of_sums, bool p
   uint64_t found = 0;
   grpc::Status status;
   if (of_sums) {
-    // Waits for its turn between two groups of reports.
+    // GetCounts waits for its turn between two groups of reports.
     v1::GetCountsRequest request;
     request.set_name(name);
     request.set_node(0);
@@ -306,7 +306,7 @@ absl::Status Traffic::ReadAll(absl::Duration patience, const std::function<void(
   const absl::Time until = absl::Now() + patience;
   for (size_t curator = 0; curator < curators_.size(); ++curator) {
     for (;;) {
-      // Calls that fail at once do not move a channel on, and no other call does at the end.
+      // Waits until the channel is ready: calls that fail at once do not make it reconnect.
       const absl::StatusOr<uint64_t> count = ReadCount(curator, /*of_sums=*/true, /*patient=*/true);
       if (count.ok() && *count != reports_.size()) {
         witness_.Blame(absl::StrCat("at the end curator ", curator, " counts ", *count,

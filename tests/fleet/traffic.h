@@ -1,7 +1,7 @@
 // What goes on while curators fail: devices with one report each, readers of counts, and training
-// jobs that race for a budget that is less than all of them want.
+// jobs that race for a budget smaller than their sum.
 //
-// Device     sends through one curator, and after any failure the same bytes through the next.
+// A device sends through one curator, and after a failure the same bytes through the next.
 // Threads    for one, which starts and stops the others.
 
 #ifndef COPPICE_TESTS_FLEET_TRAFFIC_H_
@@ -39,7 +39,7 @@ struct TrafficOptions {
   // A busy study has all kinds of traffic, and its readers often wait for a group of reports that
   // the database does not answer. A quiet one has few reports and many readers.
   bool busy = true;
-  int racing_jobs = 2;  // of a busy one
+  int racing_jobs = 2;  // for a busy study
 };
 
 class Traffic {
@@ -47,24 +47,24 @@ class Traffic {
   Traffic(const Curators& curators, Witness& witness, TrafficOptions options);
   ~Traffic() { Stop(); }
 
-  // Makes the study, and the dataset of a busy one, through whichever curator answers first.
+  // Makes the study, and for a busy one its dataset, through the first curator that answers.
   absl::Status SetUp(absl::Duration patience, const std::function<void()>& meanwhile);
   void Start(uint64_t seed);
   void Stop();
 
-  // Sends every report once more, until each is answered.
+  // Sends every report again until each is answered.
   absl::Status SendAll(absl::Duration patience, const std::function<void()>& meanwhile);
-  // Each curator must count all.
+  // Expects that each curator counts all.
   absl::Status ReadAll(absl::Duration patience, const std::function<void()>& meanwhile);
-  // Empty, or how the store's books differ from every report once.
+  // How the store's books differ from every report once, or empty.
   std::string CompareWith(const testing::Books& books) const;
 
   Jobs& jobs() { return jobs_; }
   const std::string& study() const { return options_.study; }
 
  private:
-  // The library's way to one curator. A device is a process of its own, so whoever comes after a
-  // failure must not wait for as long as a channel that has failed often does.
+  // The library's way to one curator. After a failure it opens a new channel, as a device's new
+  // process would: a channel that has failed often waits long.
   class Door {
    public:
     explicit Door(ConnectOptions connection) : connection_(std::move(connection)) { Open(); }
@@ -86,7 +86,7 @@ class Traffic {
   void RunResender(uint64_t seed);
   absl::Status Send(size_t device, size_t through);
   absl::StatusOr<uint64_t> ReadCount(size_t through, bool of_sums, bool patient = false);
-  // A report of its own for a device.
+  // Makes a report for a device from a row of its own.
   PrivateReport Randomize(const Ticket& ticket, size_t device);
   absl::StatusOr<std::vector<Ticket>> FetchTickets(uint32_t tickets, size_t& through);
 

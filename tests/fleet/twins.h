@@ -1,5 +1,5 @@
-// Planted bugs: the schedules must find each of them. Those of a curator are planted from outside,
-// in its database or its clock, so that no program has a switch for them.
+// Planted bugs, each of which the schedules must find. A curator's bugs are planted from outside,
+// in its database or its clock, so no program has a switch for them.
 
 #ifndef COPPICE_TESTS_FLEET_TWINS_H_
 #define COPPICE_TESTS_FLEET_TWINS_H_
@@ -17,17 +17,17 @@ namespace coppice::fleet_faults {
 enum class Bug : uint8_t {
   kNone,
   kForgottenTickets,  // the tickets of every third group are not written
-  kForgottenCharges,  // nothing that is charged reaches the ledger
+  kForgottenCharges,  // no charge reaches the ledger
   kHopefulOutcome,    // a batch whose outcome is looked up is always found written
-  kFreshAnswer,       // a device that heard nothing takes a new ticket and randomizes anew
-  kFrozenLease,       // a leader that is cut off or paused thinks that its lease goes on
-  kTwoLeaders,        // likewise, its session at the database stands, and no batch checks the epoch
-  kLateReplica,       // the replica that is promoted was never waited for
+  kFreshAnswer,       // a device that heard nothing takes a new ticket and randomizes again
+  kFrozenLease,       // a leader that is cut off or paused believes that its lease goes on
+  kTwoLeaders,        // likewise; its session at the database stays, and no batch checks the epoch
+  kLateReplica,       // commits never waited for the replica that is promoted
 };
 inline constexpr absl::string_view kBugNames[] = {
     "none",         "forgotten_tickets", "forgotten_charges", "hopeful_outcome",
     "fresh_answer", "frozen_lease",      "two_leaders",       "late_replica"};
-inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // without kNone
+inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // kNone left out
 
 inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
 inline Bug BugNamed(absl::string_view name) {
@@ -40,7 +40,7 @@ inline bool NeedsFleet(Bug bug) { return bug == Bug::kFrozenLease || bug == Bug:
 inline bool NeedsReplica(Bug bug) { return bug == Bug::kLateReplica; }
 inline bool FreezesClock(Bug bug) { return NeedsFleet(bug); }
 
-// What plants it in a database that has its tables; empty if it is not one of the database.
+// The SQL that plants the bug in a database that has its tables; empty if it is planted elsewhere.
 inline std::string SqlOf(Bug bug) {
   const auto drop_puts = [](const std::string& when) {
     return "CREATE SEQUENCE public.puts;"
@@ -61,7 +61,7 @@ inline std::string SqlOf(Bug bug) {
              "CREATE TRIGGER twin BEFORE INSERT ON coppice.coppice_batches FOR EACH ROW"
              "  EXECUTE FUNCTION public.hope()";
     case Bug::kTwoLeaders:
-      // Without an epoch that fits, the id is inserted with none.
+      // Without a matching epoch the id is inserted with none.
       return "ALTER TABLE coppice.coppice_batches ALTER epoch DROP NOT NULL;"
              "SET allow_system_table_mods = on;"
              "ALTER FUNCTION pg_catalog.pg_terminate_backend(integer, bigint) RENAME TO twin_end;"

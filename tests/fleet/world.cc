@@ -83,7 +83,7 @@ class World {
   void Do(const Step& step) {
     const auto& numbers = step.numbers;
     if (IsOfDatabase(step.kind)) met_database_fault_ = true;
-    // A curator that loads the store just then may fail to.
+    // A curator that is just loading the store may fail to start.
     if (met_database_fault_ || step.kind == StepKind::kEndSession) curators_.ExcuseFailedStarts();
     switch (step.kind) {
       case StepKind::kRest:
@@ -150,7 +150,7 @@ class World {
     curators_.peer(to).Set(from, static_cast<LinkState>(how + 1));
     Later(length, [this, to, from] { curators_.peer(to).Set(from, LinkState::kWhole); });
   }
-  // A follower whose clock stands still takes no lease, which nobody would notice.
+  // Only the leader's: a follower whose clock stands still takes no lease, and nobody would notice.
   void Freeze(size_t curator, absl::Duration length) {
     if (!FreezesClock(options_.bug) || curator != Target(kLeading)) return;
     curators_.FreezeClock(curator, true);
@@ -162,7 +162,7 @@ class World {
     return curators_.CuratorAt(database_.Leader()).value_or(0);
   }
 
-  // Everything works again, and must.
+  // Ends all faults; from then on everything must work.
   void Finish() {
     Note("heal");
     for (auto& [at, action] : std::exchange(later_, {})) action();

@@ -1,12 +1,12 @@
 // A fleet of real curators on a real database, with devices, readers and jobs, driven by a
 // schedule.
 //
-// Real       coppiced, its processes, signals and sockets; PostgreSQL; the client's library.
-// Simulated  the network between them (relay.h), and clocks, where a schedule sets them.
-// Checked    what witness.h and jobs.h say, all along; that no curator ends in another way than it
-//            may; and at the end, when every fault is over, that a report is accepted within 15 s
-//            of the last fault of a curator, or 60 s of one of the database, and that the books in
-//            the store are those of each report once.
+// coppiced with its processes, signals and sockets, PostgreSQL, and the client's library are real.
+// The network between them (relay.h) and, where a schedule sets them, clocks are simulated. What
+// witness.h and jobs.h say is checked all along, and that no curator ends in a way that it may not.
+// At the end, when every fault is over, a report must be accepted within 15 s of the last fault of
+// a curator, or 60 s of one of the database, and the store's books must hold each report once.
+//
 // Threads    for one.
 
 #ifndef COPPICE_TESTS_FLEET_WORLD_H_
@@ -28,19 +28,19 @@ struct RunOptions {
   uint64_t seed = 1;  // of the traffic
   bool fleet = true;  // else one daemon without peers
   size_t curators = kCurators;
-  int racing_jobs = 2;     // that are submitted at a time
+  int racing_jobs = 2;     // submitted at a time
   std::string rows;        // a folder with made-up tables
   std::string folder;      // for logs; kept if something is wrong
   bool keep_logs = false;  // else only if something is wrong
   std::string clock_library{};
 };
 
-// What a run met, to know that faults were met and not only planned.
+// What a run met, to show that faults were met and not only planned.
 struct Tally {
   uint64_t runs = 0, steps = 0;
   uint64_t calls = 0, accepted = 0, duplicates = 0, failed = 0, reads = 0;
   uint64_t jobs = 0, jobs_done = 0;
-  uint64_t leaders = 0;  // that wrote
+  uint64_t leaders = 0;  // that wrote something
   uint64_t lost_leases = 0, drained = 0, failed_starts = 0;
   absl::Duration longest_gap, longest_recovery;
 
@@ -53,8 +53,7 @@ struct RunResult {
   Tally tally;
 };
 
-// Ends the run that is under way as one that failed, and every later one: for signals, so that no
-// process is left behind.
+// Fails the current run and every later one, so that a signal leaves no process behind.
 void Interrupt();
 
 RunResult RunSchedule(absl::Span<const Step> schedule, Database& database,

@@ -1,4 +1,4 @@
-// A policy from end to end: tokens made by the daemon's own command, shown by the command line,
+// A policy end to end: tokens made by the daemon's own command, shown by the command line, and
 // rotated by SIGHUP; and submission tokens, each counted once.
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using ::testing::Not;
 
 class PolicyTest : public ::testing::Test {
  protected:
-  // A token of the role in a file of its own; its entry of the policy.
+  // Writes a token of the role to a file of its own and returns its entry for the policy.
   std::string MakeToken(const std::string& name, const std::string& role) {
     const Outcome made =
         RunProgram({BinaryPath("coppiced"), "token", "--name", name, "--role", role});
@@ -48,7 +48,7 @@ class PolicyTest : public ::testing::Test {
     daemon_.more_flags = {"--policy", policy_};
     ASSERT_TRUE(daemon_.Start());
   }
-  // Until the log says `text` once more: real processes, nothing to fake.
+  // Sends SIGHUP and waits until the log says `text` once more.
   void ReloadUntil(const std::string& text) {
     const size_t size = daemon_.log().size();
     daemon_.Signal(SIGHUP);
@@ -153,7 +153,7 @@ TEST_F(PolicyTest, AnonymousPeopleAreCountedOnceBySubmissionTokens) {
   const Outcome first = collect("first", {"--submission-tokens", tokens});
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("\"accepted\":100,\"duplicate\":0"));
-  // The same people with their memory lost: no new journal makes them count again.
+  // Devices that lost their journals are not counted again.
   const Outcome again = collect("second", {"--submission-tokens", tokens});
   EXPECT_THAT(again.out, HasSubstr("\"accepted\":0,\"duplicate\":100"));
   EXPECT_THAT(As("admin", {"study", "show", "--study", "people", "--json"}).out,
@@ -191,7 +191,7 @@ TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
   EXPECT_EQ(create("other", "d").exit_code, 1) << "the name is taken";
   EXPECT_THAT(As("other", {"model", "show", "--model", "j"}).err, HasSubstr("there is no model j"));
   EXPECT_EQ(As("lab", {"model", "show", "--model", "j"}).exit_code, 0);
-  // Who submitted a job is told to whoever may see the job.
+  // A caller that may see a job is told who submitted it.
   const Outcome shown =
       As("ops", {"dataset", "show", "--dataset", "d", "--entries", "2", "--json"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;

@@ -1,4 +1,4 @@
-// What a study admits, against a real daemon: its minimum, its end, and its counts across a crash.
+// What a study admits, with a real daemon: its minimum, its end, and its counts across a crash.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
 
-// From the list, which makes nothing happen, unlike a look at the study.
+// Reads the list: unlike GetStudy, listing changes nothing.
 std::string ListedState(const Daemon& daemon) {
   const Outcome list = daemon.Coppice({"study", "list", "--json"});
   EXPECT_EQ(list.exit_code, 0) << list.err;

@@ -1,4 +1,4 @@
-// The audit log of a real daemon: what it tells of whom, and that a change of it is found.
+// The audit log of a real daemon: what it says about whom, and that a change of it is found.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -169,8 +169,7 @@ TEST_F(AuditTest, TellsOfReloadsAndOfStarts) {
                                    "coppiced daemon/stop   OK", "coppiced daemon/start   OK"}));
 }
 
-// Whatever was acknowledged is told, and the log and the ledger agree, wherever the daemon is cut
-// off.
+// Every acknowledged call is in the log, and log and ledger agree, wherever the daemon is cut off.
 TEST_F(AuditTest, AKilledDaemonHasToldOfEachAcknowledgedCall) {
   Do("lab", {"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv", "--schema",
              rows_ + "/schema.json", "--epsilon-total", "10"});
@@ -280,7 +279,7 @@ TEST_F(AuditTest, AHeadOfAnotherKeyIsRefused) {
   EXPECT_EQ(As("ops", {"admin", "audit", "--verify", "--from", "1"}).exit_code, 2);
 }
 
-// Where the curator is not: what was printed once is verified from a file, against a pinned key.
+// Verifies printed lines from a file against a pinned key, while no curator runs.
 TEST_F(AuditTest, PrintedLinesAreVerifiedWithoutTheCurator) {
   const std::string key = folder_.path() + "/curator.pem";
   std::ofstream(key) << As("ops", {"study", "key", "--pem"}).out;

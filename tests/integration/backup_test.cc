@@ -1,5 +1,5 @@
 // A backup during ingest, restored and served: nothing that was acknowledged before it is missing.
-// And a damaged directory, checked and repaired, by the real binaries.
+// The real binaries also check and repair a damaged directory.
 
 #include <algorithm>
 #include <atomic>
@@ -152,7 +152,7 @@ TEST(BackupTest, ADirectoryThatLostAFileIsRepairedAndServesAgain) {
   EXPECT_EQ(Accepted(daemon), 0u);
 }
 
-// The database's tables, by their numbers.
+// The database's table files, by number.
 std::vector<std::filesystem::path> Tables(const Daemon& daemon) {
   std::vector<std::filesystem::path> tables;
   for (const auto& entry : std::filesystem::directory_iterator(daemon.data_dir() + "/rocksdb")) {
@@ -185,7 +185,7 @@ TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBein
     ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
     ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("s", 1));
     const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
-    // A backup writes what is new into a table of its own.
+    // Each backup writes what is new into a table of its own.
     ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).first(30)));
     daemon.CoppiceJson({"admin", "backup"});
     ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).subspan(30, 40)));

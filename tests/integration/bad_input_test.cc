@@ -1,5 +1,4 @@
-// Everything that may be wrong, against a real daemon: a clear error, the right exit code, nothing
-// lost.
+// Every kind of bad input against a real daemon: a clear error, the right exit code, nothing lost.
 
 #include <grpcpp/grpcpp.h>
 
@@ -52,7 +51,7 @@ class BadInputTest : public ::testing::Test {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
     return path;
   }
-  // Creating a study from these rows must fail with all of `words`.
+  // Creating a study from these rows must fail with a message that has all of `words`.
   void ExpectRefused(const std::string& csv, const std::vector<std::string>& words) {
     const Outcome outcome = daemon_.Coppice(CreateArguments("refused", WriteCsv(csv)));
     EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
@@ -96,7 +95,7 @@ TEST_F(BadInputTest, BadTablesAreRefusedWithFileLineAndColumn) {
   ExpectRefused(std::string("x1,x2,y\n0.1,\0,1\n", 15), {"bad.csv"});
   EXPECT_THAT(daemon_.Coppice(CreateArguments("refused", folder_.path() + "/absent.csv")).err,
               HasSubstr("absent.csv"));
-  // None of them left anything behind.
+  // No refused study left anything behind.
   const Outcome show = daemon_.Coppice({"study", "show", "--study", "refused"});
   EXPECT_EQ(show.exit_code, 1);
   EXPECT_THAT(show.err, HasSubstr("refused"));
@@ -173,7 +172,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   EXPECT_THAT(submit("studies/nowhere", fingerprint, {{ticket(1), good}}), ElementsAre(3));
   daemon_.CoppiceJson({"study", "seal", "--study", "judged"});
   EXPECT_THAT(submit("studies/judged", fingerprint, {{ticket(1), good}}), ElementsAre(4));
-  // A ticket that was counted stays "already counted", also after sealing.
+  // Sealing loses no count.
   const auto shown = daemon_.CoppiceJson({"study", "show", "--study", "judged"});
   EXPECT_EQ(shown["accepted"], 1);
 }
@@ -205,7 +204,7 @@ TEST_F(BadInputTest, AStoreInUseIsAnError) {
 TEST_F(BadInputTest, ACorruptStoreIsRefusedAndLeftAlone) {
   CreateStudy("damaged");
   EXPECT_EQ(daemon_.Stop(), 0);
-  // Damage the middle of the largest file of the database.
+  // Damages the middle of the database's largest file.
   std::filesystem::path largest;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(daemon_.data_dir())) {
     if (!entry.is_regular_file() || entry.path().filename().string().rfind("LOG", 0) == 0) continue;

@@ -1,4 +1,4 @@
-// One study by a public feature, from a real daemon and the real command line: counts and models by
+// A study by a public feature with a real daemon and the real command line: counts and models by
 // its values.
 
 #include <gmock/gmock.h>
@@ -23,8 +23,8 @@ using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Gold says yes above one half, silver below. In the private rows two of three are gold, and one in
-// ten has no plan, or one that nobody knows.
+// Gold says yes from one half on, silver below. Two private rows in three are gold; one in ten has
+// no plan, or an unknown one, unless `only_known`.
 std::string RowsOf(int count, bool only_known) {
   std::string csv = "x,plan,late\n";
   for (int i = 0; i < count; ++i) {
@@ -83,7 +83,7 @@ class ByValueTest : public ::testing::Test {
     return outcome.err;
   }
 
-  // The label that the model says of a row, by its number in `rows`.
+  // The label that the model predicts for each of `rows`.
   std::vector<std::string> Predict(const std::string& model, const std::string& rows) const {
     std::ofstream(File("rows.csv")) << "x,plan\n" << rows;
     const Outcome outcome = daemon_.Coppice(
@@ -115,7 +115,7 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   EXPECT_EQ(Predict("gold", "0.1,gold\n0.9,gold\n"), (Labels{"no", "yes"}));
   EXPECT_EQ(Predict("silver", "0.1,silver\n0.9,silver\n"), (Labels{"yes", "no"}));
 
-  // A restart changes nothing, and nothing is wrong with the store.
+  // A restart changes nothing, and the check finds nothing wrong with the store.
   EXPECT_EQ(daemon_.Stop(), 0);
   const Outcome checked =
       RunProgram({BinaryPath("coppiced"), "check", "--data-dir", daemon_.data_dir()});

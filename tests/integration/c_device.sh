@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The C sample, built by a C compiler alone against what is installed, joins a study of a real daemon over TLS; and where
-# `tests/run.sh arm` has built the library for ARM, the same sample does from there, in an emulator.
+# Builds the C sample with only a C compiler against the installed files; it joins a study of a real daemon over TLS.
+# Where `tests/run.sh arm` has built the library for ARM, the same sample does so from there, in an emulator.
 #
 #   c_device.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
@@ -11,7 +11,7 @@ daemon=""
 trap '[[ -z "$daemon" ]] || kill "$daemon" 2> /dev/null; rm -rf "$work"' EXIT
 fail() { echo "c_device: $1" >&2; exit 1; }
 
-# The package's examples, by its pkg-config.
+# Builds the package's examples through its pkg-config.
 cmake --install "$build" --component device --prefix "$work/prefix" > /dev/null
 export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
 examples="$work/prefix/share/doc/libcoppice-device-dev/examples"
@@ -22,7 +22,7 @@ cc -std=c11 "$examples/device.c" "$examples/grpc_call.c" "${flags[@]}" -o "$work
 needed=$(readelf -d "$work/static")
 grep -q 'libcoppice\|libabsl' <<< "$needed" && fail "the archive needs more than libcrypto and libstdc++"
 
-# The same over HTTP, where libcurl is there to build with.
+# Does the same over HTTP, if libcurl is there to build with.
 if pkg-config --exists libcurl; then
   read -ra flags <<< "$(pkg-config --cflags --libs --static coppice-device) $(pkg-config --libs libcurl)"
   cc -std=gnu11 -Wall -Wextra "$examples/device.c" "$examples/http_call.c" "${flags[@]}" -Wl,-rpath,"$work/prefix/lib" -o "$work/http"
@@ -45,7 +45,7 @@ coppice study create --study first --public "$work/rows/public.csv" --schema "$w
   --epsilon 1 --min-reports 100 > /dev/null
 coppice study key --pem > "$work/key.pem"
 
-# Joins by NAME COMMAND...; a second run has nothing to send.
+# join NAME COMMAND... joins twice; the second run has nothing to send.
 join() {
   local name=$1 said
   shift
@@ -79,7 +79,7 @@ for machine in "aarch64 arm64 aarch64-linux-gnu qemu-aarch64-static" "armhf armh
   join "$preset" "$emulator" -L "$sysroot" "$work/$preset"
 done
 
-# To the curator they are reports like any other.
+# The curator counts them like any other reports.
 accepted=$(coppice study show --study first --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["accepted"])')
 [[ "$accepted" == "${#joined[@]}" ]] || fail "${#joined[@]} devices joined, and $accepted reports are counted"
 echo "c_device: ${joined[*]} joined"

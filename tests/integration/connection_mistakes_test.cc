@@ -1,5 +1,5 @@
-// What people get wrong on the command line and about the connection: each is answered with one
-// line that says what is wrong, where, and what to do. The lines are held word for word.
+// Common mistakes on the command line and about the connection: each is answered with one line that
+// says what is wrong, where, and what to do. The lines are compared word for word.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// A server that is no curator, on a port of its own, up when this returns.
+// A server that is not a curator, on a port of its own, up when the constructor returns.
 class Stranger {
  public:
   explicit Stranger(std::vector<std::string> command) : port_(FreePort()) {
@@ -58,7 +58,7 @@ class Stranger {
     }
     EXPECT_TRUE(process_->Running()) << process_->err();
   }
-  // TLS with the certificate in `folder`.
+  // Serves TLS with the certificate in `folder`.
   static Stranger WithTls(const std::string& folder, std::vector<std::string> more = {}) {
     std::vector<std::string> command = {"/usr/bin/openssl",
                                         "s_server",
@@ -114,7 +114,7 @@ class ConnectionMistakesTest : public ::testing::Test {
     arguments.insert(arguments.begin(), BinaryPath("coppice"));
     return RunProgram(arguments);
   }
-  // What `study list` says of a connection that cannot be made.
+  // What `study list` prints about a connection that fails.
   static std::string Fault(const std::string& server, const std::vector<std::string>& flags) {
     std::vector<std::string> arguments = {"study", "list", "--server", server, "--timeout", "10"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());

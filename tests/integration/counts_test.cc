@@ -1,4 +1,4 @@
-// Counts of a study's nodes, from a real daemon and the real command line.
+// Counts of a study's nodes, with a real daemon and the real command line.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// SIGKILL in the middle of ingest, again and again, and worse: every report is counted exactly
-// once.
+// SIGKILL in the middle of ingest, again and again, with pauses and full disks: every report is
+// counted exactly once.
 
 #include <grpcpp/grpcpp.h>
 
@@ -37,7 +37,7 @@ constexpr uint32_t kSentTogether = 20;
 constexpr int kSenders = 3;
 constexpr int kKills = 4;
 
-// What the curator must hold if each report is in the sums exactly once.
+// What the curator's leaves must be if each report is in the sums exactly once.
 std::vector<LeafPrediction> Expected(const Terms& terms, const Tree& tree,
                                      const std::vector<PrivateReport>& reports) {
   const auto mechanisms = *MakeMechanisms(terms, {tree});
@@ -63,7 +63,7 @@ Model FetchModel(const Daemon& daemon, const std::string& id) {
   return *FromProto(response.model());
 }
 
-// A curator with one study, and a report of each device.
+// A curator with one study, and one report per device.
 struct Fleet {
   explicit Fleet(Daemon& daemon, const std::string& folder, const RetryOptions& retry) {
     Synthesize(folder + "/rows", "private=1,public=100,test=1");
@@ -90,7 +90,7 @@ RetryOptions Patient(absl::Duration deadline) {
 // Threads that deliver every report, batch by batch.
 class Senders {
  public:
-  // `copies` threads at a time send the same bytes.
+  // For each report `copies` threads send the same bytes.
   Senders(const Fleet& fleet, int copies)
       : fleet_(fleet), copies_(copies), next_(static_cast<size_t>(copies)) {
     for (int i = 0; i < kSenders * copies; ++i) {
@@ -110,7 +110,7 @@ class Senders {
           fleet_.collector->Deliver(absl::MakeConstSpan(&fleet_.reports[at], kSentTogether));
       if (!results.ok()) {
         ADD_FAILURE() << results.status();
-        delivered_ += kSentTogether;  // so that the test ends
+        delivered_ += kSentTogether;  // lets the test end
         continue;
       }
       for (const DeliveryResult& result : *results) {
@@ -128,14 +128,14 @@ class Senders {
 };
 
 void CheckAllAreCountedOnce(const Daemon& daemon, const Fleet& fleet) {
-  // Sent once more, all of them are known.
+  // Sent again, all reports are known.
   for (size_t at = 0; at < kFleetSize; at += 1000) {
     ASSERT_OK_AND_ASSIGN(const auto results,
                          fleet.collector->Deliver(absl::MakeConstSpan(&fleet.reports[at], 1000)));
     for (const DeliveryResult& result : results) EXPECT_EQ(result.delivery, Delivery::kDuplicate);
   }
   EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "crash"})["accepted"], kFleetSize);
-  // And the sums are those of each report once, to the last unit.
+  // The sums are those of each report once, to the last unit.
   daemon.CoppiceJson({"model", "build", "--study", "crash", "--model", "crash", "--estimator",
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
@@ -165,7 +165,7 @@ TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothi
   const SmallDisk disk(folder.path() + "/disk", 160);
   Daemon daemon(folder.path(), folder.path() + "/disk/store");
   ASSERT_TRUE(daemon.Start());
-  // A paused daemon answers too late: its devices have given that try up.
+  // The devices give up a try that a paused daemon answers too late.
   const Fleet fleet(daemon, folder.path(), Patient(absl::Milliseconds(500)));
   Senders senders(fleet, /*copies=*/2);
   std::mt19937 random(1);
@@ -180,7 +180,7 @@ TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothi
     } else if (i % 3 == 1) {
       disk.Fill();
       std::this_thread::sleep_for(some_time);
-      if (i % 2 == 0) daemon.Kill();  // while it is full
+      if (i % 2 == 0) daemon.Kill();  // while the disk is full
       disk.Free();
       if (i % 2 == 0) {
         ASSERT_TRUE(daemon.Start());

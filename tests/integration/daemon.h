@@ -20,8 +20,8 @@ namespace coppice::testing {
 
 class Daemon {
  public:
-  // Certificates in `folder`/certs (made once), the store in `data_dir` or `folder`/store. A
-  // `data_dir` that is a URI is the store's database.
+  // Puts certificates into `folder`/certs (made once) and the store into `data_dir` or
+  // `folder`/store. A `data_dir` that is a URI names the store's database.
   explicit Daemon(std::string folder, std::string data_dir = "")
       : folder_(std::move(folder)),
         data_dir_(data_dir.empty() ? folder_ + "/store" : std::move(data_dir)) {
@@ -46,13 +46,13 @@ class Daemon {
     line.insert(line.end(), more_flags_.begin(), more_flags_.end());
     return line;
   }
-  // From the next start on.
+  // Takes effect at the next start.
   void AddFlags(const std::vector<std::string>& flags) {
     more_flags_.insert(more_flags_.end(), flags.begin(), flags.end());
   }
 
-  // Starts and waits until it serves, on a free port the first time and the same one after. False,
-  // with the daemon's words in the test's output, if it does not come up.
+  // Starts and waits until it serves, on a free port the first time and the same one after. If it
+  // does not come up, fails the test with the daemon's log and returns false.
   bool Start() {
     std::filesystem::remove(folder_ + "/port");
     std::vector<std::string> command = CommandLine("127.0.0.1:" + port_);
@@ -69,22 +69,22 @@ class Daemon {
     port_.erase(port_.find_last_not_of('\n') + 1);
     return true;
   }
-  // As a power cut would.
+  // Ends it as a crash does.
   void Kill() {
     process_->Signal(SIGKILL);
     process_->Wait();
   }
-  // As a machine does that has no time for it: every thread stands still.
+  // Stops every thread, as a machine that gives it no time would.
   void Pause() { process_->Signal(SIGSTOP); }
   void Resume() { process_->Signal(SIGCONT); }
-  // As an operator would; the exit code.
+  // Stops it as an operator would; returns the exit code.
   int Stop() {
     process_->Signal(SIGTERM);
     return process_->Wait();
   }
 
   void Signal(int signal) const { process_->Signal(signal); }
-  // Until it ends by itself; the exit code.
+  // Waits until it ends by itself; returns the exit code.
   int Wait() { return process_->Wait(); }
 
   const std::string& port() const { return port_; }
@@ -97,7 +97,7 @@ class Daemon {
   }
   ConnectOptions connection() const { return {.server = server(), .ca_file = ca()}; }
 
-  // `coppice` with `arguments` against this daemon.
+  // Runs `coppice` with `arguments` against this daemon.
   Outcome Coppice(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), BinaryPath("coppice"));
     for (const std::string& argument :
@@ -106,7 +106,7 @@ class Daemon {
     }
     return RunProgram(arguments);
   }
-  // The JSON object that it prints; fails the test unless it exits with 0.
+  // Returns the JSON object that it prints; fails the test unless it exits with 0.
   nlohmann::json CoppiceJson(std::vector<std::string> arguments) const {
     arguments.emplace_back("--json");
     const Outcome outcome = Coppice(arguments);
@@ -116,7 +116,7 @@ class Daemon {
     return json;
   }
 
-  // Of the next start.
+  // Flags for later starts; a test may replace them.
   std::vector<std::string> more_flags;
 
  private:
@@ -127,7 +127,7 @@ class Daemon {
   std::unique_ptr<Process> process_;
 };
 
-// public.csv, private.csv, test.csv and schema.json of the synthetic pair, in `folder`.
+// Writes public.csv, private.csv, test.csv and schema.json of the synthetic pair to `folder`.
 inline void Synthesize(const std::string& folder, const std::string& sizes) {
   const Outcome outcome = RunProgram(
       {BinaryPath("coppice-lab"), "synthesize", "--output-dir", folder, "--synthetic", sizes});

@@ -1,4 +1,4 @@
-// What the curator writes for people and for other programs is what the command line writes.
+// The curator and the command line write the same pages and files for people and for programs.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -106,7 +106,7 @@ TEST_F(DocumentsTest, AStudyIsForeseenByItsOwnPartition) {
   EXPECT_GT(outlooks[1]["equivalent_rows"], outlooks[0]["equivalent_rows"]);
   EXPECT_THAT(ReadWhole(page), HasSubstr("What accuracy to expect"));
   EXPECT_THAT(foreseen.err, HasSubstr("Public labels alone"));
-  // The study's partition was chosen as a preview chooses it, so both foresee the same.
+  // The study's partition was chosen as a preview chooses it, so both forecast the same.
   const auto previewed =
       daemon_.CoppiceJson({"study", "preview", "--public", rows_ + "/public.csv", "--schema",
                            rows_ + "/schema.json", "--epsilon", "2", "--devices", "10000"});

@@ -37,7 +37,7 @@ using ::testing::Not;
 constexpr size_t kCurators = 3;
 constexpr int kExitLeaseLost = 75;
 
-// One that nobody has at this moment.
+// A port that is free at this moment.
 int FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -89,7 +89,7 @@ class FleetTest : public ::testing::Test {
   static bool Leads(const Daemon& curator) {
     return curator.log().find("serving the fleet") != std::string::npos;
   }
-  // The number of the one that leads; kCurators if there is none.
+  // The number of the leader; kCurators if there is none.
   size_t Leader() const {
     size_t i = 0;
     while (i < kCurators && (ended_[i] || !Leads(*fleet_[i]))) ++i;
@@ -124,7 +124,7 @@ class FleetTest : public ::testing::Test {
   TempDir folder_;
   std::string uri_;
   int made_ = 0;
-  std::vector<std::string> peer_addresses_;  // as they were made
+  std::vector<std::string> peer_addresses_;  // fixed when they were made
   std::array<std::unique_ptr<Daemon>, kCurators> fleet_;
   std::array<bool, kCurators> ended_{};
 };
@@ -139,7 +139,7 @@ TEST_F(FleetTest, EveryCuratorAnswersAndTheLeaderMayDie) {
   const size_t second = WaitForLeaderAfter(first);
   EXPECT_EQ(AcceptedBy(Follower()), 1500);
   EXPECT_EQ(Simulate(Follower()), 1500);
-  ASSERT_TRUE(fleet_[first]->Start());  // as its supervisor does
+  ASSERT_TRUE(fleet_[first]->Start());  // a supervisor would do this
   ended_[first] = false;
   EXPECT_EQ(AcceptedBy(*fleet_[first]), 3000);
   EXPECT_THAT(fleet_[first]->log(), Not(HasSubstr("leading")));
@@ -165,7 +165,7 @@ TEST_F(FleetTest, TheStatusSaysWhoLeadsWhoeverIsAsked) {
     EXPECT_EQ(status["fleet"]["leader"], peer_addresses_[leader]);
     EXPECT_EQ(status["fleet"]["lease_seconds"], 2);
     EXPECT_GE(status["fleet"]["epoch"], 1);
-    // All show one certificate here.
+    // All curators show the same certificate here.
     ASSERT_EQ(status["fleet"]["peers"].size(), 1u);
     EXPECT_EQ(status["fleet"]["peers"][0]["certificate"].get<std::string>().size(), 8u);
     EXPECT_LT(status["fleet"]["peers"][0]["seconds_since_call"], 60);
@@ -179,7 +179,7 @@ TEST_F(FleetTest, ALeaderThatIsStoppedHandsOver) {
   CreateStudy(Follower());
   const size_t first = Leader();
   EXPECT_EQ(fleet_[first]->Stop(), 0) << fleet_[first]->log();
-  // No lease must run out: a call that comes meanwhile waits.
+  // A call that comes meanwhile waits, and no lease has to run out.
   EXPECT_EQ(Simulate(Follower()), 1500);
   WaitForLeaderAfter(first);
 }
@@ -194,7 +194,7 @@ TEST_F(FleetTest, APausedLeaderAnswersNothingOldAndEnds) {
   fleet_[first]->Resume();
   const Outcome late = fleet_[first]->Coppice({"study", "show", "--study", "s", "--json"});
   if (late.exit_code == 0) {
-    EXPECT_THAT(late.out, HasSubstr("1500"));  // what it was handed on to says
+    EXPECT_THAT(late.out, HasSubstr("1500"));  // the answer of the leader that it forwarded to
   }
   EXPECT_TRUE(WaitFor([&] { return fleet_[first]->log().find("lease lost") != std::string::npos; }))
       << fleet_[first]->log();
@@ -221,7 +221,7 @@ TEST_F(FleetTest, AccessIsTheLeadersWhoeverIsAsked) {
   }
 }
 
-// As if the database had gone over to a replica that was behind, while the leader was dead.
+// The database seems to have failed over to a lagging replica while the leader was dead.
 TEST_F(FleetTest, AfterAFailoverThatNobodySawLedgersWait) {
   StartAll();
   const auto train = [this](const Daemon& curator) {

@@ -1,4 +1,4 @@
-// The untuned way through the real programs: a forest of 64 public trees, each device in one of
+// The default path through the real programs: a forest of 64 public trees, each device in one of
 // them, the mechanism chosen, the smooth estimator, predictions that may abstain.
 
 #include <gmock/gmock.h>
@@ -30,8 +30,8 @@ class ForestJobTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(daemon_.Start()); }
 
-  // Creates a study with no choice of ours, has every private row answer, builds the default model;
-  // its accuracy on the test rows.
+  // Creates a study with default settings, has every private row answer, builds the default model;
+  // returns its accuracy on the test rows.
   double Accuracy(const std::string& study, const Files& files, const std::string& epsilon,
                   uint64_t devices) {
     const auto created =
@@ -51,8 +51,8 @@ class ForestJobTest : public ::testing::Test {
         {"model", "evaluate", "--model", study + "-model", "--data", files.test})["accuracy"];
   }
 
-  // The lines of a data set, every one in a part: `public_rows` lines, a fifth for the test, the
-  // rest.
+  // Splits the lines of a data set into `public_rows` public lines, a fifth for the test, and the
+  // rest for devices.
   Files Split(const std::string& data, const std::string& name, size_t public_rows,
               uint64_t& devices) {
     const std::string prefix = folder_.path() + "/" + name;
@@ -64,7 +64,7 @@ class ForestJobTest : public ::testing::Test {
     std::string line;
     std::getline(in, line);
     for (std::ofstream* out : {&for_public, &for_devices, &for_test}) *out << line << "\n";
-    // Files may be sorted by class: public rows are spread over all of it.
+    // Files may be sorted by class, so public rows are spread over all of it.
     std::vector<std::string> lines;
     while (std::getline(in, line)) lines.push_back(line);
     const size_t step = lines.size() / public_rows;
@@ -91,10 +91,10 @@ TEST_F(ForestJobTest, ThirtyThousandDevices) {
   Synthesize(rows, "gamma=0.5,private=30000,public=50,test=2000");
   const Files files = {rows + "/public.csv", rows + "/private.csv", rows + "/test.csv",
                        rows + "/schema.json"};
-  // .74 on average, .02 from draw to draw of 50 public rows; the majority class scores .54.
+  // The mean is .74, with .02 between draws of 50 public rows; the majority class scores .54.
   EXPECT_GT(Accuracy("untuned", files, "2", 30'000), 0.65);
 
-  // Some 560 rows. Above .99 it may be every row, which is an error.
+  // Some 560 rows abstain. Above .99 every row might, which is an error.
   const auto sure = daemon_.CoppiceJson({"model", "evaluate", "--model", "untuned-model", "--data",
                                          files.test, "--abstain-below", "0.8"});
   EXPECT_GT(sure["abstained"], 0);

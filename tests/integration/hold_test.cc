@@ -1,4 +1,4 @@
-// What a restored store has forgotten is not spent twice: by the real daemon and its commands.
+// A restored store does not spend twice what it has forgotten, by the real daemon and commands.
 
 #include <gmock/gmock.h>
 
@@ -44,8 +44,8 @@ class HoldTest : public ::testing::Test {
     return RunProgram(line);
   }
 
-  // d spends 0.25, then a backup is made, then all that is left of d is spent, and e is made and
-  // spends too. The restored store is in restored_.
+  // d spends 0.25; after a backup d spends the rest, and e is made and spends too. The restored
+  // store is in restored_.
   void LoseCharges(const std::vector<std::string>& flags) {
     Daemon daemon(folder_.path());
     daemon.AddFlags(flags);

@@ -1,4 +1,4 @@
-// A page over plain HTTP from this machine, and the metrics on it.
+// Fetches a page over plain HTTP from this machine, and reads the metrics on it.
 
 #ifndef COPPICE_TESTS_INTEGRATION_HTTP_PAGE_H_
 #define COPPICE_TESTS_INTEGRATION_HTTP_PAGE_H_
@@ -15,7 +15,7 @@
 
 namespace coppice::testing {
 
-// Header and body; empty if nobody answers. `headers` are further lines of the request.
+// Returns header and body; empty if nobody answers. `headers` are more lines of the request.
 inline std::string GetPage(int port, const std::string& path, const std::string& headers = "") {
   const int connection = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

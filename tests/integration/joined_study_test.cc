@@ -1,4 +1,4 @@
-// A study of labels alone, whose features the operator uploads, from a real daemon over TLS and the
+// A study of labels alone, whose features the operator uploads, with a real daemon over TLS and the
 // real command line.
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr int kCustomers = 4000;
 
-// x decides the label, and y says nothing.
+// x decides the label; y has nothing to do with it.
 double XOf(int customer) { return (customer * 7919 % 10'007) / 10'007.0; }
 double YOf(int customer) { return (customer * 104'729 % 10'007) / 10'007.0; }
 const char* LabelOf(int customer) { return XOf(customer) > 0.4 ? "yes" : "no"; }
@@ -82,7 +82,7 @@ TEST_F(JoinedStudyTest, LearnsFromIdsAndLabelsAlone) {
   const Outcome joined = Join();
   ASSERT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_EQ(joined.out, "{\"study\":\"sales\",\"rows\":4000}\n");
-  EXPECT_EQ(Join().out, joined.out);  // again: nothing changes
+  EXPECT_EQ(Join().out, joined.out);  // a second upload changes nothing
 
   const Outcome declined = Collect("labels.csv", {"--show", "x,y"});
   EXPECT_NE(declined.exit_code, 0);
@@ -106,7 +106,7 @@ TEST_F(JoinedStudyTest, LearnsFromIdsAndLabelsAlone) {
   const Outcome verified = daemon_.Coppice({"model", "verify", "--model", "m"});
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
   EXPECT_THAT(verified.out, HasSubstr("any label of one device for any other, its customer"));
-  EXPECT_NE(Join().exit_code, 0);  // sealed
+  EXPECT_NE(Join().exit_code, 0);  // the study is sealed
   EXPECT_EQ(daemon_.Stop(), 0);
   const Outcome checked = testing::RunProgram(
       {testing::BinaryPath("coppiced"), "check", "--data-dir", daemon_.data_dir()});
@@ -122,7 +122,7 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   const auto counts = nlohmann::json::parse(few.out.substr(0, few.out.find('\n')));
   EXPECT_EQ(counts["accepted"], 2);
   EXPECT_EQ(counts["refused"], nlohmann::json({{"unknown_id", 1}}));
-  // Another device that says that it is c1.
+  // Another device claims to be c1.
   std::ofstream(Path("liar.csv")) << "customer,buys\nc1,no\n";
   const Outcome liar = Collect("liar.csv", {"--show", "customer"});
   EXPECT_EQ(liar.exit_code, 0) << liar.err;
@@ -130,7 +130,7 @@ TEST_F(JoinedStudyTest, UnknownIdsAndSecondReportsAreCountedAsSuch) {
   const auto study = Show();
   EXPECT_EQ(study["accepted"], 2);
   EXPECT_EQ(study["rejected"], nlohmann::json({{"unknown_id", 1}}));
-  // The same journal passes over who has answered, by their ids.
+  // The same journal skips the ids that have answered.
   std::ofstream(Path("few.csv")) << "buys,customer\nno,c2\nyes,c3\n";
   const Outcome again = Collect("few.csv", {"--show", "customer", "--journal", Path("journal")});
   EXPECT_EQ(again.exit_code, 0) << again.err;

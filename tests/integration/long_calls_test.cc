@@ -1,5 +1,5 @@
 // Calls that compute for long, against a real daemon: they leave the workers to others, end when
-// their callers have gone, and do not keep the daemon from stopping.
+// their callers are gone, and do not keep the daemon from stopping.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -21,8 +21,8 @@ namespace {
 
 using ::coppice::testing::Daemon;
 
-// A busy machine may take this long over what takes well under a second on an idle one; without the
-// bounds that are tested, each call below takes minutes.
+// A busy machine may take this long for what an idle one does in well under a second; without the
+// bounds under test each call below takes minutes.
 constexpr absl::Duration kSoon = absl::Seconds(25);
 
 class LongCallsTest : public ::testing::Test {
@@ -61,7 +61,7 @@ class LongCallsTest : public ::testing::Test {
     request.add_devices(10'000);
     return request;
   }
-  // Tens of seconds of work, whatever becomes of it.
+  // Starts tens of seconds of work, and ignores its result.
   void PreviewLarge(absl::Duration deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + deadline));
@@ -99,7 +99,7 @@ class LongCallsTest : public ::testing::Test {
 
 TEST_F(LongCallsTest, PreviewsLeaveTheWorkersToOthersAndEndWithTheirCallers) {
   std::vector<std::thread> callers = PreviewFourTimes(absl::Seconds(5));
-  absl::SleepFor(absl::Seconds(2));  // the daemon has read them, and works on the first
+  absl::SleepFor(absl::Seconds(2));  // the daemon has read them and works on the first
   const grpc::Status beside = CreateSmall("beside");
   EXPECT_TRUE(beside.ok()) << beside.error_message();
   for (std::thread& caller : callers) caller.join();
@@ -111,7 +111,7 @@ TEST_F(LongCallsTest, PreviewsLeaveTheWorkersToOthersAndEndWithTheirCallers) {
   EXPECT_EQ(response.public_rows(), 100u);
 }
 
-// Without labels, for which it looks at the rows much longer.
+// Without labels a preview looks at rows much longer.
 TEST_F(LongCallsTest, APreviewOfManyRowsLooksAtASampleAndSaysSo) {
   testing::Synthesize(folder_.path() + "/rows", "private=10,public=20500,test=10");
   const testing::Outcome outcome =
@@ -147,7 +147,7 @@ TEST_F(LongCallsTest, AStudyWhoseCallerIsGoneIsNotMade) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(3)));
   v1::CreateStudyResponse response;
   EXPECT_EQ(stub_->CreateStudy(&context, request, &response).error_code(), grpc::DEADLINE_EXCEEDED);
-  const grpc::Status after = CreateSmall("after");  // needs the lock that the first one holds
+  const grpc::Status after = CreateSmall("after");  // waits for the lock that the first call holds
   EXPECT_TRUE(after.ok()) << after.error_message();
   EXPECT_NE(daemon_.Coppice({"study", "show", "--study", "large"}).exit_code, 0);
 }

@@ -87,8 +87,8 @@ TEST_F(MainJobTest, AForestOfPartitionsVotes) {
               HasSubstr("x1"));
 }
 
-// 100 devices, each with the tree of its ticket alone, also after the curator has read its store
-// again; and a gateway with all.
+// 100 devices each fetch the tree of their ticket alone, also after the curator has read its store
+// again; and a gateway fetches all trees.
 TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
   CreateSynthetic("many", "optimized_unary", /*trees=*/"16");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
@@ -118,7 +118,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
                   StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not here")));
     }
   }
-  EXPECT_GT(seen.size(), 8u);  // 8 or fewer of 16: below 10^-25
+  EXPECT_GT(seen.size(), 8u);  // 8 or fewer of 16 have probability below 10^-25
   ASSERT_OK_AND_ASSIGN(const auto results, collector.Deliver(reports));
   for (const DeliveryResult& result : results) EXPECT_EQ(result.delivery, Delivery::kAccepted);
   EXPECT_EQ(daemon_.CoppiceJson({"collect", "simulate", "--study", "many", "--data",
@@ -158,7 +158,7 @@ TEST_F(MainJobTest, ASecondSimulationOverTheSameJournalAddsNothing) {
 
 TEST_F(MainJobTest, TheReadmesDeviceAnswersOnceHoweverOftenItRuns) {
   CreateSynthetic("device", "laplace_split");
-  // Its policy takes at most 4, and the study asks for 8.
+  // The device's policy takes at most 4, and the study asks for 8.
   const std::vector<std::string> device = {testing::BinaryPath("coppice_device_example"),
                                            daemon_.server(),
                                            daemon_.ca(),
@@ -244,7 +244,7 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
   EXPECT_THAT(ReadWhole(page), HasSubstr(" than always answering "));
   EXPECT_THAT(daemon_.Coppice(with_page).err, HasSubstr("--force"));  // a page is never replaced
 
-  // By an endpoint, from rows without labels: the same answers.
+  // An endpoint gives the same answers for rows without labels.
   daemon_.CoppiceJson(
       {"endpoint", "set", "--endpoint", "best", "--model", "tree", "--expect", "0"});
   const std::string features = ReadWhole(rows_ + "/test.csv");
@@ -299,7 +299,7 @@ TEST_F(MainJobTest, RealPublicAndPrivateRows) {
             2568);
   daemon_.CoppiceJson({"model", "build", "--study", "diabetes", "--model", "d", "--estimator",
                        "weighted", "--lambda", "inf"});
-  // Public rows alone: no noise, so no tolerance. Always "0" would score 0.66.
+  // Public rows alone have no noise, so there is no tolerance. Always "0" would score 0.66.
   EXPECT_GT(daemon_.CoppiceJson({"model", "evaluate", "--model", "d", "--data",
                                  data + "/diabetes_pri.csv"})["accuracy"],
             0.7);

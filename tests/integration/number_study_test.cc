@@ -1,4 +1,4 @@
-// A study that predicts a number, from a real daemon and the real command line.
+// A study that predicts a number, with a real daemon and the real command line.
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,7 @@ class NumberStudyTest : public ::testing::Test {
     std::ofstream(Path("schema.json")) << text;
   }
 
-  // Ten a square metre, a thousand more in town b, and up to 100 either way.
+  // The rent is ten per square metre plus 0 to 200, and 800 more in town b.
   void Write(const std::string& name, int rows) {
     std::ofstream out(Path(name));
     out << "size,town,rent\n";

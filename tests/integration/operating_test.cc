@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 class OperatingTest : public ::testing::Test {
  protected:
-  // With a page of metrics, whose port is in the log before the daemon serves.
+  // Starts it with a metrics page, whose port is in the log before the daemon serves.
   void Start() {
     daemon_.AddFlags({"--json", "--metrics-listen", "127.0.0.1:0"});
     ASSERT_TRUE(daemon_.Start());
@@ -63,7 +63,7 @@ std::set<std::string> Matches(const std::string& text, const std::string& patter
 
 TEST_F(OperatingTest, MetricsAreThoseOfTheDocumentAndTheBoardShowsNoOthers) {
   Start();
-  Page();  // the first page of all cannot tell of itself
+  Page();  // the first page cannot include its own request
   const std::set<std::string> exported = MetricsOn(Page());
   EXPECT_EQ(exported, Matches(ReadWhole(SourcePath("docs/operating.md")),
                               "\\| `([a-z_]+)` \\| (?:counter|gauge|histogram|summary) \\|"));

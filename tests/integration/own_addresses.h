@@ -1,4 +1,4 @@
-// What the other end of this process's connections could write down about it.
+// The addresses of this process that the other end of its connections could write down.
 
 #ifndef COPPICE_TESTS_INTEGRATION_OWN_ADDRESSES_H_
 #define COPPICE_TESTS_INTEGRATION_OWN_ADDRESSES_H_
@@ -15,7 +15,7 @@ namespace coppice::testing {
 // This process's ends of its connections to `port`, as "127.0.0.1:PORT".
 inline std::set<std::string> OwnAddresses(int port) {
   std::set<std::string> addresses;
-  // gRPC's sockets are of IPv6, also for addresses of IPv4.
+  // gRPC's sockets are IPv6 also for IPv4 addresses.
   for (const char* name : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
     std::ifstream table(name);
     for (std::string line; std::getline(table, line);) {

@@ -1,4 +1,4 @@
-// The pin of a device over the life of a real curator: restarts, another key, rotation.
+// A device's pin over the life of a real curator: restarts, another key, rotation.
 
 #include <filesystem>
 #include <fstream>
@@ -55,7 +55,7 @@ class ManifestTest : public ::testing::Test {
     return daemon_.Start();
   }
 
-  // A device with the pin of SetUp() and one journal.
+  // Fetches as a device with the pin of SetUp() and one journal.
   absl::Status Fetch(const std::string& pin = "curator.pem") {
     const auto journal = *Journal::Open(Path("device.journal"));
     const OfferPolicy policy{
@@ -87,7 +87,7 @@ TEST_F(ManifestTest, ADaemonWithAnotherKeyIsRefused) {
   CreateStudy();
   EXPECT_THAT(Fetch(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
-  // So is it by the command line, which remembers the key in the journal without being given one.
+  // The command line refuses it too: it remembers the key in the journal without being given one.
   const Outcome outcome =
       daemon_.Coppice({"collect", "simulate", "--study", "signed", "--data",
                        Path("rows/private.csv"), "--journal", Path("device.journal")});
@@ -99,14 +99,14 @@ TEST_F(ManifestTest, ARotationWithAnEndorsementIsFollowed) {
   EXPECT_OK(Fetch());
   MakeKey("next.key");
   MakeKey("other.key");
-  // Out of the store, into a file.
+  // Rotates from the store's key to one in a file.
   ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));
   EXPECT_OK(Fetch());
   ASSERT_TRUE(RestartWith({"--signing-key", Path("next.key")}));
   EXPECT_OK(Fetch());
   SavePin("next.pem");
   EXPECT_OK(Fetch("next.pem"));
-  // Once more, from file to file; and a key that nobody endorsed.
+  // Rotates once more, from file to file; then uses a key that nobody endorsed.
   ASSERT_TRUE(
       RestartWith({"--signing-key", Path("next.key"), "--next-signing-key", Path("other.key")}));
   EXPECT_OK(Fetch());
@@ -145,8 +145,8 @@ TEST_F(ManifestTest, ModelsAreVerifiedByThePinOverARotation) {
   ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));
   SavePin("next.pem");
   build("after");
-  // What is stored is signed anew; a file keeps its signature. The pin leads on, and a later key
-  // does not vouch for a file from before it.
+  // Stored models are signed again; a file keeps its signature. The pin leads on to later keys, but
+  // a later key does not vouch for a file from before it.
   for (const char* model : {"before", "trained"}) {
     for (const char* pin : {"curator.pem", "next.pem"}) {
       EXPECT_EQ(daemon_.CoppiceJson(
@@ -163,7 +163,7 @@ TEST_F(ManifestTest, ModelsAreVerifiedByThePinOverARotation) {
   EXPECT_THAT(earlier.err, HasSubstr("changed its key since"));
 }
 
-// By whoever keeps the file, or publishes it.
+// The file may be edited by its keeper, or by its publisher.
 TEST_F(ManifestTest, AnEditedModelFileIsRefused) {
   daemon_.CoppiceJson({"collect", "simulate", "--study", "signed", "--data",
                        Path("rows/private.csv"), "--journal", Path("devices.journal")});

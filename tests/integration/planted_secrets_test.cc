@@ -1,6 +1,6 @@
-// What clients send must not be found where operators look: a token, payloads, tickets, rows and
-// a certificate's subject that nobody could mistake are planted, and the client's own address; then
-// the log at its most talkative, the metrics and every byte of the store are searched for them.
+// What clients send must not be found where operators look. The test plants an unmistakable token,
+// payloads, tickets, rows and a certificate's subject, and knows the client's address; then it
+// searches the log at its most verbose, the metrics and every byte of the store for them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ constexpr double kRow = 0.31830988618379067;
 class PlantedSecretsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    setenv("GRPC_VERBOSITY", "DEBUG", 1);  // the daemon's too
+    setenv("GRPC_VERBOSITY", "DEBUG", 1);  // for the daemon too
     daemon_.AddFlags({"--log-level", "debug", "--json", "--metrics-listen", "127.0.0.1:0",
                       "--http-listen", "127.0.0.1:0", "--client-ca",
                       folder_.path() + "/certs/ca.crt"});
@@ -81,7 +81,7 @@ class PlantedSecretsTest : public ::testing::Test {
     v1::Report& report = *request.add_reports();
     report.set_ticket(kTicket);
     report.set_payload(kPayload);
-    // A ticket that is good, so that the payload is looked at.
+    // The payload is looked at only if the ticket is good.
     v1::Report& ticketed = *request.add_reports();
     ticketed.set_ticket(offer_.tickets(0));
     ticketed.set_payload(kPayload);
@@ -91,7 +91,7 @@ class PlantedSecretsTest : public ::testing::Test {
     ASSERT_TRUE(stub->SubmitReports(&context, request, &response).ok());
     EXPECT_THAT(response.outcomes(), ::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,
                                                             v1::REPORT_OUTCOME_BAD_PAYLOAD));
-    // And as names, which errors speak of.
+    // Errors repeat names, so the secrets are also sent as a name.
     request.set_study(absl::StrCat("studies/", kPayload, "/", kToken));
     grpc::ClientContext wrong;
     Sign(wrong);
@@ -109,7 +109,7 @@ class PlantedSecretsTest : public ::testing::Test {
     const auto stub = v1::ModelService::NewStub(channel_);
     v1::PredictRequest request;
     request.set_name("models/watched-model");
-    for (const size_t values : {2, 3}) {  // what it wants, and one too many
+    for (const size_t values : {2, 3}) {  // as many as the model wants, and one too many
       request.clear_rows();
       v1::Row& row = *request.add_rows();
       for (size_t i = 0; i < values; ++i) row.add_values(kRow);
@@ -120,7 +120,7 @@ class PlantedSecretsTest : public ::testing::Test {
     }
   }
 
-  // The same over HTTP, where it does not parse either: no answer repeats it.
+  // Sends them over HTTP, also where they do not parse: no answer may repeat them.
   void SendPlantedJson() {
     const testing::HttpTls tls{ReadWhole(folder_.path() + "/certs/client.crt"),
                                ReadWhole(folder_.path() + "/certs/client.key")};
@@ -142,14 +142,14 @@ class PlantedSecretsTest : public ::testing::Test {
                 body.ends_with("]}]}") && body.starts_with("{\"name\":\"") ? 200 : 400)
           << body;
       EXPECT_EQ(response.body.find("0.3183098"), std::string::npos) << response.body;
-      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // but for its own names
+      if (body.find(absl::StrCat("{\"", kPayload)) == std::string::npos) {  // not as a field name
         EXPECT_EQ(response.body.find(kPayload), std::string::npos) << response.body;
       }
       EXPECT_EQ(response.body.find(kToken), std::string::npos) << response.body;
     }
   }
 
-  // All that an operator, or a thief, finds.
+  // Everything that an operator, or a thief, finds.
   std::vector<std::pair<std::string, std::string>> Places() const {
     std::vector<std::pair<std::string, std::string>> places = {{"log", daemon_.log()},
                                                                {"metrics", metrics_}};
@@ -171,7 +171,7 @@ class PlantedSecretsTest : public ::testing::Test {
     return found;
   }
 
-  // What the log says of a listener.
+  // The port of a listener, from the log.
   int PortOf(const std::string& event) const {
     const std::string log = daemon_.log(), before = R"("port":")";
     const size_t line = log.find(absl::StrCat(R"("event":")", event, R"(",)"));
@@ -196,7 +196,7 @@ TEST_F(PlantedSecretsTest, AreNowhere) {
   metrics_ = GetPage(PortOf("metrics"), "/metrics");
   ASSERT_EQ(daemon_.Stop(), 0);
 
-  // What is there is found, so what is not found is not there.
+  // The search finds what is there, so what it does not find is absent.
   EXPECT_TRUE(IsFound("watched"));
   EXPECT_NE(metrics_.find("watched"), std::string::npos);
   EXPECT_NE(daemon_.log().find("ReportService/SubmitReports"), std::string::npos);

@@ -37,7 +37,7 @@ Outcome Coppiced(std::vector<std::string> arguments) {
   return RunProgram(arguments);
 }
 
-// That the log tells; 0 before it does.
+// The port that the log tells; 0 before it does.
 int MetricsPort(const std::string& log) {
   static constexpr char kPort[] = " metrics port=";
   const size_t at = log.find(kPort);
@@ -94,7 +94,7 @@ TEST_F(PostgresDaemonTest, AStudyIsCollectedAndItsModelPredictsAcrossRestarts) {
   EXPECT_THAT(checked.out, HasSubstr("0 problems"));
 }
 
-// The first stands still as on a machine without time; an operator gives the store to the second.
+// The first daemon is paused, and an operator gives the store to the second.
 TEST_F(PostgresDaemonTest, ADaemonThatWasPausedWritesNothingOverItsSuccessor) {
   Daemon first(folder_.path(), uri_);
   ASSERT_TRUE(first.Start());
@@ -189,7 +189,7 @@ TEST_F(PostgresDaemonTest, ACopyThatWasCutShortIsNoStore) {
     ASSERT_TRUE(daemon.Start());
     EXPECT_EQ(daemon.Stop(), 0);
   }
-  // What a copy writes last.
+  // A copy writes this record last.
   PostgresServer::Execute(uri_, "DELETE FROM coppice.coppice_records WHERE key = 'meta/format'");
   Daemon daemon(folder_.path(), uri_);
   const Outcome started = RunProgram(daemon.CommandLine("127.0.0.1:0"));

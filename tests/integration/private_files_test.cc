@@ -1,5 +1,5 @@
 // What the daemon writes is for its user alone, wherever it is put and whatever the shell's umask
-// is: rows, keys and tokens lie in it.
+// is: it holds rows, keys and tokens.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class PrivateFilesTest : public ::testing::Test {
   PrivateFilesTest() : mask_(umask(022)) {}
   ~PrivateFilesTest() override { umask(mask_); }
 
-  // As an operator's mkdir leaves it: everybody may enter and list it.
+  // A folder as an operator's mkdir leaves it: everybody may enter and list it.
   std::string OpenFolder(const std::string& name) const {
     fs::create_directory(folder_.path() + "/" + name);
     fs::permissions(folder_.path() + "/" + name, perms(0755));
@@ -104,7 +104,7 @@ TEST_F(PrivateFilesTest, NoBackupGoesWhereOthersMayRead) {
   EXPECT_EQ(RunProgram(offline).exit_code, 0);
   EXPECT_THAT(OpenToOthers(open), IsEmpty());
 
-  // Opened while the daemon works.
+  // The folder is opened to others while the daemon works.
   ASSERT_TRUE(daemon.Start());
   fs::permissions(open, perms(0755));
   const Outcome asked = daemon.Coppice({"admin", "backup"});
@@ -129,19 +129,19 @@ TEST_F(PrivateFilesTest, NothingThatIsRestoredIsOpenToOthers) {
   EXPECT_THAT(OpenToOthers(restored), IsEmpty());
 }
 
-// Whoever may write to the folder of the port file can guess names in it, and put links there.
+// A user who may write to the port file's folder can guess names in it and put links there.
 TEST_F(PrivateFilesTest, ThePortFileFollowsNoLink) {
   Daemon daemon(folder_.path());
   const std::string victim = folder_.path() + "/victim";
   const std::string port = folder_.path() + "/port";
   std::ofstream(victim) << "precious\n";
   const std::string link = "ln -s " + victim + " " + port;
-  // The daemon's process is the shell's.
+  // The shell becomes the daemon by exec, so $$ is the daemon's process.
   std::vector<std::string> command = {"/bin/sh", "-c", link + "; " + link + ".$$.tmp; exec \"$@\"",
                                       "sh"};
   for (const std::string& word : daemon.CommandLine("127.0.0.1:0")) command.push_back(word);
   Process process(command);
-  // On the way over a link the port would end up in its target, or the link in its place.
+  // If the daemon followed a link, the port would end up in its target, or the link in its place.
   while (!fs::is_regular_file(fs::symlink_status(port)) && ReadWhole(victim) == "precious\n") {
     ASSERT_TRUE(process.Running()) << process.err();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // a real process: nothing to fake

@@ -1,4 +1,4 @@
-// A child process: its exit code and what it printed.
+// A child process, its exit code and what it printed.
 
 #ifndef COPPICE_TESTS_INTEGRATION_PROCESS_H_
 #define COPPICE_TESTS_INTEGRATION_PROCESS_H_
@@ -36,7 +36,7 @@ inline std::string SourcePath(const std::string& name) {
 
 class Process {
  public:
-  // Starts `argv`, stdout and stderr into files.
+  // Starts `argv` with stdout and stderr into files.
   explicit Process(const std::vector<std::string>& argv) {
     std::vector<char*> arguments;
     for (const std::string& argument : argv)
@@ -61,7 +61,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Nothing if it has been seen to end: kill() takes -1 for every process there is.
+  // Does nothing once it was seen to end: kill(-1) would reach every process.
   void Signal(int signal) const {
     if (pid_ > 0) kill(pid_, signal);
   }
@@ -73,7 +73,7 @@ class Process {
     Keep(status);
     return false;
   }
-  // The exit code, or 128 + the signal that ended it.
+  // Waits and returns the exit code, or 128 + the signal that ended it.
   int Wait() {
     if (pid_ > 0) {
       int status = 0;

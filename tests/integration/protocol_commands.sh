@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the shell commands of docs/protocol.md as they stand there, against a daemon of this build, and looks at what they
-# answer.
+# Runs the shell commands of docs/protocol.md as they stand there against a daemon of this build, and checks the
+# answers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD

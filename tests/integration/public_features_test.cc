@@ -1,4 +1,4 @@
-// A study that hides only what is private, from a real daemon and the real command line.
+// A study that hides only what is private, with a real daemon and the real command line.
 
 #include <gmock/gmock.h>
 

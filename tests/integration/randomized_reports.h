@@ -12,7 +12,7 @@
 
 namespace coppice::testing {
 
-// One a device.
+// Makes one report per device.
 inline std::vector<PrivateReport> RandomizedReports(const Collector& collector, const Offer& offer,
                                                     size_t devices) {
   std::vector<PrivateReport> reports;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the shell commands of README.md as they stand there: every block but the first two, whose commands
-# have tests of their own (packages, quickstart) or are what runs this.
+# Runs the shell commands of README.md as they stand there. The first two blocks are left out: their commands have tests
+# of their own (packages, quickstart), or run this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 script=$(mktemp)

@@ -21,7 +21,7 @@ namespace coppice::testing {
 
 class RelayProgram {
  public:
-  // Certificates in `folder`/relay-certs, its key and its deals in `folder`/relay; both are made.
+  // Makes certificates in `folder`/relay-certs, and the relay's key and deals in `folder`/relay.
   // `flags` are what it needs besides: the curator, the deal, and who is admitted.
   RelayProgram(std::string folder, std::vector<std::string> flags)
       : folder_(std::move(folder)), flags_(std::move(flags)) {
@@ -77,7 +77,7 @@ class RelayProgram {
   }
   void Signal(int signal) const { process_->Signal(signal); }
 
-  // False if `holds` did not come true within a minute. Real processes: nothing to fake.
+  // Waits at most a minute for a real process; false if `holds` did not come true.
   template <typename Holds>
   static bool WaitUntil(Holds holds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -88,7 +88,7 @@ class RelayProgram {
     return true;
   }
 
-  // Of --metrics-listen, as the log says; 0: there is none.
+  // The port of --metrics-listen, from the log; 0 if there is none.
   int metrics_port() const {
     const std::string lines = log(), before = "port=";
     const size_t line = lines.find(" metrics listen");
@@ -96,7 +96,7 @@ class RelayProgram {
     return line == std::string::npos ? 0 : std::stoi(lines.substr(at + before.size()));
   }
 
-  const std::string& key() const { return key_; }  // the public one
+  const std::string& key() const { return key_; }  // the public key
   std::string server() const { return "127.0.0.1:" + port_; }
   int port() const { return std::stoi(port_); }
   std::string log() const { return process_->err(); }

@@ -1,5 +1,5 @@
-// A real coppice-relay between a curator in this process and devices that are lines of a test: what
-// it refuses to start with, what it reads again, how it stops, and what it leaves behind.
+// A real coppice-relay between a curator in this process and devices that the test plays: what it
+// refuses to start with, what it reloads, how it stops, and what it leaves behind.
 
 #include "tests/integration/relay_program.h"
 
@@ -130,7 +130,7 @@ class RelayProgramTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.outcome();
   }
-  // The tickets of the batch that the curator has, once it has one.
+  // Waits until the curator has a batch; returns its tickets.
   std::vector<std::string> Delivered() {
     EXPECT_TRUE(RelayProgram::WaitUntil([this] { return IsDelivered(); })) << relay_.log();
     std::vector<std::string> tickets;
@@ -167,7 +167,7 @@ TEST_F(RelayProgramTest, WrongFilesStopItAndSaySo) {
   const std::string other = folder_.path() + "/other-certs";
   ASSERT_EQ(RunProgram({SourcePath("deploy/make-certs.sh"), other}).exit_code, 0);
 
-  // `--check` finds what the start finds.
+  // `--check` finds what a start would find.
   EXPECT_EQ(refused({"--check"}).exit_code, 0);
   EXPECT_EQ(refused({"--self-test"}).exit_code, 0);
 
@@ -213,7 +213,7 @@ TEST_F(RelayProgramTest, ReadsItsDevicesAndItsCertificateAgain) {
   Serve();
   v1::RelayedOffer offer;
   EXPECT_EQ(TakeOffer(offer, "token-e").error_code(), grpc::StatusCode::UNAUTHENTICATED);
-  // By itself, once the file is another one.
+  // The relay reloads the file by itself once it changes.
   WritePrivately(Devices(), HashLine("e", "token-e"));
   ASSERT_TRUE(RelayProgram::WaitUntil([&] { return TakeOffer(offer, "token-e").ok(); }));
   EXPECT_EQ(TakeOffer(offer).error_code(), grpc::StatusCode::UNAUTHENTICATED);
@@ -281,7 +281,7 @@ TEST_F(RelayProgramTest, WhatWasStoredOutlivesAKill) {
 }
 
 TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
-  setenv("GRPC_VERBOSITY", "DEBUG", 1);  // the relay's too
+  setenv("GRPC_VERBOSITY", "DEBUG", 1);  // for the relay too
   relay_.AddFlags({"--metrics-listen", "127.0.0.1:0", "--log-level", "debug", "--client-ca",
                    relay_.ca(), "--collect", "13h"});
   ASSERT_TRUE(relay_.Start());
@@ -301,7 +301,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(relay_.data_dir())) {
     if (entry.is_regular_file()) places.emplace_back(entry.path(), ReadWhole(entry.path()));
   }
-  // Where one of the forms of `secret` is.
+  // The places that hold `secret` in one of its forms.
   const auto found_in = [&](const std::string& secret) {
     std::set<std::string> where;
     for (const auto& [place, bytes] : places) {
@@ -314,7 +314,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
     }
     return where;
   };
-  // What is there is found, so what is not found is not there.
+  // The search finds what is there, so what it does not find is absent.
   EXPECT_FALSE(found_in("wells").empty());
   EXPECT_EQ(found_in("coppice_relay_tickets_dealt_total"), std::set<std::string>{"metrics"});
 
@@ -328,7 +328,7 @@ TEST_F(RelayProgramTest, WhatDevicesSendIsNotFoundWhereOperatorsLook) {
     EXPECT_EQ(found_in(offer.ticket()), std::set<std::string>{"tickets"});
     EXPECT_EQ(found_in(offer.claim()), std::set<std::string>{});
   }
-  // And they lie there in their own order, which no device chose.
+  // The tickets lie there in their own order, which no device chose.
   for (const auto& [place, bytes] : places) {
     if (std::filesystem::path(place).filename() != "tickets") continue;
     std::vector<size_t> at;

@@ -1,6 +1,6 @@
 // A study through a relay, all of it real: coppiced, coppice-relay, and devices of `coppice collect
-// simulate --relay`; what is counted, what the certificate says, and that neither a killed relay
-// nor a killed curator loses or repeats a report.
+// simulate --relay`. Checks what is counted, what the certificate says, and that neither a killed
+// relay nor a killed curator loses or repeats a report.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class RelayedJobTest : public ::testing::Test {
   }
   std::string CuratorKey() const { return folder_.path() + "/curator.pem"; }
 
-  // With a pool of `tickets`, and more flags.
+  // Starts the relay with a pool of `tickets`, and more flags.
   void StartRelay(const std::string& tickets, const std::vector<std::string>& flags) {
     relay_.AddFlags({"--curator", curator_.server(), "--curator-ca", curator_.ca(), "--curator-key",
                      CuratorKey(), "--study", "wells", "--tickets", tickets, "--admission",
@@ -114,7 +114,7 @@ class RelayedJobTest : public ::testing::Test {
 };
 
 TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateTellsWhatTheirCrowdGives) {
-  // Nothing comes past the relay.
+  // No report may bypass the relay.
   const Outcome direct = curator_.Coppice(
       {"collect", "simulate", "--study", "wells", "--data", rows_ + "/private.csv"});
   EXPECT_EQ(direct.exit_code, 1);
@@ -127,7 +127,7 @@ TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateTellsWhatTheirCrowdG
   EXPECT_EQ(told["dealt"], kDevices);
   EXPECT_EQ(told["stored"], kDevices);
 
-  // The pool is spent and full, so the batch goes at once.
+  // Every ticket of the pool is dealt and answered, so the batch goes at once.
   const nlohmann::json study = CountedStudy();
   EXPECT_EQ(study["accepted"], kDevices) << study;
   EXPECT_EQ(study["duplicate"], 0) << study;
@@ -152,11 +152,11 @@ TEST_F(RelayedJobTest, EveryDeviceIsCountedAndTheCertificateTellsWhatTheirCrowdG
 }
 
 TEST_F(RelayedJobTest, KilledRelaysAndCuratorsLoseAndRepeatNothing) {
-  // A crash of the relay passes over as many as 1,000 tickets, so the pool has room for two.
+  // A crash of the relay skips up to 1,000 tickets, so the pool has room for two crashes.
   StartRelay("4000", {"--deal", "40s", "--collect", "45s", "--metrics-listen", "127.0.0.1:0"});
   Process simulation(SimulateLine());
   for (int kill = 0; kill < 2; ++kill) {
-    // Of the process that runs.
+    // Counts for the current process only.
     const auto stored = [this] {
       return ValueOf(GetPage(relay_.metrics_port(), "/metrics"),
                      R"(coppice_relay_reports_total{study="wells",outcome="stored"})");

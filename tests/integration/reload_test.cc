@@ -1,4 +1,4 @@
-// A real daemon: a line a call with its request id, and what SIGHUP reads again.
+// A real daemon's log of calls with their request ids, and what SIGHUP reloads.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ using ::testing::SizeIs;
 
 class ReloadTest : public ::testing::Test {
  protected:
-  // Certificates of another authority, in `name`.
+  // Makes certificates of another authority in folder `name`.
   std::string MakeCertificates(const std::string& name) {
     std::string path = folder_.path() + "/" + name;
     EXPECT_EQ(RunProgram({SourcePath("deploy/make-certs.sh"), path}).exit_code, 0);
     return path;
   }
-  // As a renewal does: whole files, each in one step.
+  // Replaces a whole file in one step, as a renewal does.
   void Install(const std::string& from, const std::string& name) {
     const std::string to = folder_.path() + "/certs/" + name;
     std::filesystem::copy_file(from + "/" + name, to + ".new");
@@ -50,13 +50,13 @@ class ReloadTest : public ::testing::Test {
     for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++times;
     return times;
   }
-  // Reloads, and waits until the log says `text` once more.
+  // Sends SIGHUP and waits until the log says `text` once more.
   void ReloadUntil(const std::string& text) {
     const size_t before = Times(text);
     daemon_.Signal(SIGHUP);
     while (Times(text) == before) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  // One call over a new connection that trusts `ca`.
+  // Makes one call over a new connection that trusts `ca`.
   bool Reaches(const std::string& ca, const std::string& certs_of_client = "") const {
     ConnectOptions connect = daemon_.connection();
     connect.ca_file = ca;
@@ -89,7 +89,7 @@ TEST_F(ReloadTest, ARenewedCertificateMeetsNewConnectionsWhileOldOnesGoOn) {
 
   const std::string renewed = MakeCertificates("renewed");
   for (const char* file : {"server.crt", "server.key", "ca.crt"}) Install(renewed, file);
-  EXPECT_TRUE(Reaches(old_ca));  // nobody said so yet
+  EXPECT_TRUE(Reaches(old_ca));  // no signal was sent yet
   ReloadUntil("reloaded part=certificates");
   EXPECT_TRUE(Reaches(renewed + "/ca.crt"));
   EXPECT_FALSE(Reaches(old_ca));
@@ -99,11 +99,11 @@ TEST_F(ReloadTest, ARenewedCertificateMeetsNewConnectionsWhileOldOnesGoOn) {
 TEST_F(ReloadTest, ABadPairIsRefusedAndTheOldOneStays) {
   ASSERT_TRUE(daemon_.Start());
   const std::string other = MakeCertificates("other");
-  Install(other, "server.key");  // the certificate's is another
+  Install(other, "server.key");  // the certificate has another key
   ReloadUntil("kept part=certificates");
   EXPECT_THAT(daemon_.log(), HasSubstr("is not the key of the certificate"));
   EXPECT_TRUE(Reaches(daemon_.ca()));
-  // And once the rest is there.
+  // The pair is accepted once the certificate is there too.
   Install(other, "server.crt");
   ReloadUntil("reloaded part=certificates");
   EXPECT_TRUE(Reaches(other + "/ca.crt"));

@@ -1,5 +1,5 @@
-// Whoever reads a real daemon's metrics page and log does not learn how many private rows there
-// are, nor how long a job took.
+// A reader of a real daemon's metrics page and log learns neither how many private rows there are
+// nor how long a job took.
 
 #include <gmock/gmock.h>
 
@@ -23,8 +23,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What a reader of page and log is left with when all that follows from clocks and ids is taken
-// out.
+// What a reader of page and log sees, without what follows from clocks and ids.
 struct Seen {
   std::string page;
   std::string log;
@@ -52,7 +51,7 @@ class RowCountTest : public ::testing::Test {
     return 0;
   }
 
-  // Without the times of calls on other things, and of the page itself.
+  // Leaves out the times of calls on other things, and those of the page itself.
   static std::string PageOf(const Daemon& daemon) {
     std::istringstream lines(GetPage(MetricsPort(daemon), "/metrics"));
     std::string kept;
@@ -66,7 +65,7 @@ class RowCountTest : public ::testing::Test {
     return kept;
   }
 
-  // A table is made, trained on and deleted, by a daemon of its own.
+  // Makes a table, trains on it and deletes it, with a daemon of its own.
   Seen Observe(int rows) const {
     WriteRows(rows);
     const TempDir folder;
@@ -85,7 +84,7 @@ class RowCountTest : public ::testing::Test {
     run({"train", "watch", "--job", "j"});
     Seen seen;
     seen.page = PageOf(daemon);
-    // The job is done, and the page does not say so yet.
+    // The job is done, but the page does not say so yet.
     EXPECT_EQ(ValueOf(seen.page, "coppice_jobs{state=\"open\"}"), 1);
     EXPECT_EQ(ValueOf(seen.page, "coppice_jobs{state=\"done\"}"), 0);
     run({"dataset", "show", "--dataset", "d"});
@@ -105,7 +104,7 @@ TEST_F(RowCountTest, ARowMoreChangesNoFigureOfThePage) {
   const Seen before = Observe(1000);
   EXPECT_THAT(before.page, HasSubstr("coppice_dataset_epsilon_spent{dataset=\"d\"} 1"));
   EXPECT_THAT(before.page, ContainsRegex("calls_total[^\n]*UploadRows[^\n]* 1"));
-  // One and many: a figure may be rounded, and a block of an upload be full.
+  // Tries one row more and many: a figure may be rounded, and an upload's block may be full.
   EXPECT_EQ(Observe(1001).page, before.page);
   EXPECT_EQ(Observe(150'000).page, before.page);
 }

@@ -1,4 +1,4 @@
-// A real daemon with a key file: no byte of its disk is private, the key file alone opens it, and
+// A real daemon with a key file: no byte of its disk is private, only the key file opens it, and
 // keys rotate while it serves.
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ using ::testing::Not;
 
 namespace fs = std::filesystem;
 
-// A value of each planted row, and how it lies in a block of rows.
+// A value of each planted row, and its bytes in a block of rows.
 constexpr double kPlanted = 0.31830988618379067;
 std::string PlantedBytes() {
   std::string bytes(sizeof kPlanted, '\0');
@@ -79,7 +79,7 @@ class SealedDaemonTest : public ::testing::Test {
                          "--schema", rows_ + "/schema.json", "--epsilon", "1", "--mechanism",
                          "laplace_joint", "--depth", "2"});
   }
-  // Reads all rows of `dataset`.
+  // Trains on `dataset`, which reads all its rows.
   void ExpectTrainable(const std::string& dataset, const std::string& job) const {
     daemon_.CoppiceJson({"train", "submit", "--dataset", dataset, "--algorithm", "spe", "--epsilon",
                          "0.5", "--job", job});
@@ -103,7 +103,7 @@ class SealedDaemonTest : public ::testing::Test {
     daemon_.more_flags = {"--key-file", key_file_};
     ASSERT_TRUE(daemon_.Start());
   }
-  // The log of a start that must fail.
+  // Returns the log of a start that must fail.
   std::string FailingStart(const std::vector<std::string>& flags) const {
     std::vector<std::string> line = daemon_.CommandLine("127.0.0.1:0");
     line.insert(line.end(), flags.begin(), flags.end());
@@ -144,7 +144,7 @@ TEST_F(SealedDaemonTest, SecretsOfAPlainStoreAreFoundAndOfASealedOneAreNot) {
     EXPECT_THAT(FilesWith(daemon_.data_dir(), secret), Not(IsEmpty()));
     EXPECT_THAT(FilesWith(backups_, secret), Not(IsEmpty()));
   }
-  fs::remove_all(backups_);  // as the daemon advises
+  fs::remove_all(backups_);  // the daemon advises this
 
   StartWithKeys();
   EXPECT_EQ(Times("sealing the store"), 1u);
@@ -155,7 +155,7 @@ TEST_F(SealedDaemonTest, SecretsOfAPlainStoreAreFoundAndOfASealedOneAreNot) {
   ExpectTrainable("e", "k");
   daemon_.CoppiceJson({"admin", "backup"});
   CreateDataset("f");
-  daemon_.Kill();  // what the log holds stays there
+  daemon_.Kill();  // RocksDB's log keeps what it holds
   EXPECT_EQ(Secrets(key_file_), secrets) << "the keys are the same as before";
   for (const std::string& secret : secrets) {
     EXPECT_THAT(FilesWith(daemon_.data_dir(), secret), IsEmpty());
@@ -201,12 +201,12 @@ TEST_F(SealedDaemonTest, KeysRotateWhileItServes) {
   ReloadUntil("reloaded part=key-file");
   EXPECT_THAT(daemon_.log(), HasSubstr("key rotated former_key=" + first_key_.substr(0, 16)));
   CreateDataset("e");
-  // A file without the key in use is not taken.
+  // A file that lacks the key in use is not taken.
   const std::string good = ReadWhole(key_file_);
   std::ofstream(key_file_) << good.substr(65);
   ReloadUntil("kept part=key-file");
   EXPECT_THAT(daemon_.log(), HasSubstr(second));
-  // The new key alone opens it.
+  // The new key alone opens the store.
   std::ofstream(key_file_) << good.substr(0, 65);
   EXPECT_EQ(daemon_.Stop(), 0);
   StartWithKeys();
@@ -245,7 +245,7 @@ TEST_F(SealedDaemonTest, ARestoredBackupIsSealedAndNeedsTheKeyFile) {
       Coppiced({"restore", "--from", backups_, "--data-dir", restored, "--key-file", key_file_});
   EXPECT_EQ(with.exit_code, 0) << with.err;
   EXPECT_THAT(FilesWith(restored, PlantedBytes()), IsEmpty());
-  // Without a key a backup of the copy is as sealed as it is.
+  // A backup that is made without a key is as sealed as its source.
   const Outcome copied =
       Coppiced({"backup", "--data-dir", restored, "--to", folder_.path() + "/again"});
   EXPECT_EQ(copied.exit_code, 0) << copied.err;

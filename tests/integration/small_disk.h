@@ -14,7 +14,7 @@ namespace coppice::testing {
 
 class SmallDisk {
  public:
-  // Of as many megabytes.
+  // `size` is in megabytes.
   SmallDisk(std::string path, int size) : path_(std::move(path)) {
     std::filesystem::create_directories(path_);
     const std::string options = "size=" + std::to_string(size) + "m";
@@ -27,7 +27,7 @@ class SmallDisk {
   SmallDisk& operator=(const SmallDisk&) = delete;
 
   bool mounted() const { return mounted_; }
-  // Leaves less than the store wants to have free. Without a disk of its own nothing is filled.
+  // Leaves less space than the store wants free. Fills nothing if no disk was mounted.
   void Fill() const {
     if (!mounted_) return;
     std::ofstream file(path_ + "/filler", std::ios::binary);

@@ -1,6 +1,6 @@
 // SIGKILL at random while jobs are submitted, trained and cancelled: the ledger never shows less
-// than what was released, a job ends once, no model is there without its spend, and the spending
-// journal never stands before the store.
+// than what was released, a job ends once, no model is there without its charge, and the spending
+// journal is never ahead of the store.
 //
 // Kills for COPPICE_KILL_SECONDS (120 if not set).
 
@@ -31,7 +31,7 @@ using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kEpsilon = 1'000'000'000;  // of a job
+constexpr uint64_t kEpsilon = 1'000'000'000;  // per job
 constexpr uint64_t kCap = 1000 * kEpsilon;
 
 std::chrono::seconds KillTime() {
@@ -47,7 +47,7 @@ class Client {
         training_(v1::TrainingService::NewStub(channel_)),
         models_(v1::ModelService::NewStub(channel_)) {}
 
-  // Whether it was acknowledged.
+  // Submits a job; returns whether it was acknowledged.
   bool Submit(int number) {
     v1::SubmitJobRequest request;
     request.set_request_id(absl::StrCat("r", number));
@@ -91,7 +91,7 @@ class Client {
     return response.job();
   }
 
-  // No name if there is none.
+  // Its name is empty if there is no such model.
   v1::Model GetModel(const std::string& name) {
     v1::GetModelRequest request;
     request.set_name(name);
@@ -116,7 +116,7 @@ class Client {
   std::unique_ptr<v1::ModelService::Stub> models_;
 };
 
-// What the ledger says of one job.
+// What the ledger says about one job.
 struct Account {
   int reserved = 0, settled = 0, returned = 0;
   uint64_t cost = 0;
@@ -145,8 +145,8 @@ std::map<std::string, Account> AccountsOf(const v1::Dataset& dataset) {
   return accounts;
 }
 
-// Everything that must hold at any moment, given which submissions were acknowledged. Jobs go on
-// meanwhile, so what a model implies is looked for in a ledger that was read after it.
+// Checks everything that must hold at any moment, given the acknowledged submissions. Jobs go on
+// meanwhile, so the ledger is read after the models whose charges it must have.
 void CheckBooks(Client& client, const std::set<int>& acknowledged) {
   const v1::Dataset dataset = client.GetDataset();
   const std::map<std::string, Account> accounts = AccountsOf(dataset);
@@ -209,7 +209,7 @@ TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
     CheckBooks(after, acknowledged);
     if (HasFailure()) return;
   }
-  // What is queued still runs; then nothing is left open.
+  // Queued jobs still run; then none is left open.
   Client client(daemon);
   for (const auto& [name, account] : AccountsOf(client.GetDataset())) {
     while (client.GetJob(name).state() < v1::JOB_STATE_DONE) {

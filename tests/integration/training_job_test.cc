@@ -79,7 +79,7 @@ TEST_F(TrainingJobTest, AJobIsPaidForTrainedVerifiedAndUsed) {
   EXPECT_EQ(verified["verified"], true);
   EXPECT_GT(verified["epsilon"], 0);
   EXPECT_LE(verified["epsilon"], 8);
-  // The majority class scores 0.54; 0.5 is far below what 2000 rows at epsilon 8 give.
+  // The majority class scores 0.54; 0.5 is far below what 2000 rows give at epsilon 8.
   EXPECT_GT(daemon_.CoppiceJson(
                 {"model", "evaluate", "--model", "m", "--data", rows_ + "/test.csv"})["accuracy"],
             0.5);
@@ -142,7 +142,7 @@ TEST_F(TrainingJobTest, AWatcherAttachesAgainWhenItsConnectionIsOfAge) {
   Synthesize(rows_, "private=60000,public=10,test=10");
   daemon_.CoppiceJson({"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv",
                        "--schema", rows_ + "/schema.json", "--epsilon-total", "10"});
-  // Half a minute before it is the turn of the one that is watched.
+  // These take half a minute before the watched job's turn.
   for (const char* job : {"first", "second", "third", "waits"}) {
     const Outcome submitted = daemon_.Coppice(
         {"train", "submit", "--dataset", "d", "--job", job, "--algorithm", "lazybb", "--epsilon",
@@ -151,7 +151,7 @@ TEST_F(TrainingJobTest, AWatcherAttachesAgainWhenItsConnectionIsOfAge) {
   }
   Process watch({BinaryPath("coppice"), "train", "watch", "--job", "waits", "--server",
                  daemon_.server(), "--ca", daemon_.ca()});
-  std::this_thread::sleep_for(std::chrono::seconds(14));  // six connections at least, and no news
+  std::this_thread::sleep_for(std::chrono::seconds(14));  // at least six connections without news
   EXPECT_TRUE(watch.Running()) << watch.err();
   ASSERT_EQ(daemon_.Coppice({"train", "cancel", "--job", "waits"}).exit_code, 0);
   EXPECT_EQ(watch.Wait(), 1);
@@ -172,7 +172,7 @@ TEST_F(TrainingJobTest, AnUploadOfManyStreamsArrivesWhole) {
   std::ofstream(schema) << R"({"features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}],
                               "label": "y", "target_min": 0, "target_max": 1})";
   const std::string data = folder_.path() + "/wide.csv";
-  constexpr int kRows = 1'200'000;  // more than a stream takes
+  constexpr int kRows = 1'200'000;  // more than one stream takes
   {
     std::ofstream file(data);
     file << "x,y\n";

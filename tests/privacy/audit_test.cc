@@ -1,5 +1,5 @@
-// The black-box audit, on real randomness: it never finds more than the mechanisms claim, finds
-// nearly all of it, and finds each planted bug out.
+// The black-box audit on real randomness: it never finds more than the mechanisms claim, finds
+// nearly all of it, and finds each planted bug.
 //
 // A mechanism joins by being in AllMechanismKinds(); a trainer by being in AllTrainers(), whose
 // tables are those of audit_trainer.cc. False alarm: 1e-6 for each audit that must stay below its
@@ -57,7 +57,7 @@ TEST_P(MechanismAuditTest, FindsNearlyAllOfTheClaimAndNeverMore) {
   }
 }
 
-// Planted: half the noise, which is twice the epsilon.
+// Planted: half the noise, which costs twice the epsilon.
 TEST_P(MechanismAuditTest, HalfTheNoiseIsFoundOut) {
   const double claimed = 1;
   EXPECT_GT(LowerBound(lab::SubjectOf(*Make(GetParam(), "2")), 300'000), 1.2 * claimed);
@@ -78,7 +78,7 @@ TEST(PlantedBugTest, NoiseOnUOnlyIsFoundOut) {
   EXPECT_GT(LowerBound(subject, 20'000), 3);
 }
 
-// Bytes drawn ahead, as OpenSslRandom draws them, but with no thought of fork(): the bug.
+// Planted: bytes drawn ahead, as OpenSslRandom draws them, but kept across fork().
 class ForkUnawareRandom final : public PrivateRandom {
  public:
   absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
@@ -118,8 +118,8 @@ class ForkUnawareRandom final : public PrivateRandom {
   size_t next_ = words_.size();
 };
 
-// A process randomizes a known row in a child that it forks and a private one itself. The observer
-// subtracts the two reports: with the same noise in both, what is left is the row.
+// A process randomizes a known row in a child that it forks, and a private row itself. The observer
+// subtracts the two reports: if both have the same noise, the row is left.
 template <typename Random>
 lab::AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
   lab::AuditSubject subject = lab::SubjectOf(mechanism);
@@ -152,12 +152,12 @@ lab::AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
 
 TEST(PlantedBugTest, NoiseRepeatedAfterAForkIsFoundOut) {
   const auto mechanism = Make(MechanismKind::kLaplaceJoint, "1");
-  constexpr uint64_t kTrials = 2000;  // each is a process
+  constexpr uint64_t kTrials = 2000;  // one process per trial
   EXPECT_LE(LowerBound(ForkingProcess<OpenSslRandom>(*mechanism), kTrials, 1), 1);
   EXPECT_GT(LowerBound(ForkingProcess<ForkUnawareRandom>(*mechanism), kTrials, 1), 3);
 }
 
-// The median of a table of numbers from 0 to 3, on a grid; input 1 has one row more than input 0.
+// The median of a table of numbers from 0 to 3, on a grid. Input 1 has one row more than input 0.
 absl::StatusOr<size_t> MedianOf(const std::vector<uint32_t>& table, uint32_t cuts,
                                 PrivateRandom& random) {
   std::vector<uint64_t> ranks(cuts);
@@ -195,7 +195,7 @@ TEST(ReleaseAuditTest, ThePrivateMedianStaysBelowItsClaim) {
   EXPECT_GT(bound, 0.2);
 }
 
-// Planted: a node of ten rows is a leaf, of eleven is split.
+// Planted: a node of ten rows is a leaf, and one of eleven is split.
 TEST(PlantedBugTest, APeekAtACountIsFoundOut) {
   const auto subject =
       MedianSubject(TenNumbers(), 3, [](const auto& table, auto& random) -> absl::StatusOr<size_t> {
@@ -205,7 +205,7 @@ TEST(PlantedBugTest, APeekAtACountIsFoundOut) {
   EXPECT_GT(LowerBound(subject, 20'000), 3);
 }
 
-// Planted: the grid ends where the data does.
+// Planted: the grid ends where the data ends.
 TEST(PlantedBugTest, ARangeTakenFromTheDataIsFoundOut) {
   const auto subject = MedianSubject({0, 0, 0, 0, 0, 0}, 3, [](const auto& table, auto& random) {
     return MedianOf(table, *std::max_element(table.begin(), table.end()) + 1, random);
@@ -213,13 +213,13 @@ TEST(PlantedBugTest, ARangeTakenFromTheDataIsFoundOut) {
   EXPECT_GT(LowerBound(subject, 200'000), 1.2);
 }
 
-// Planted: the statistic behind a private mean has noise that a private count scales.
+// Planted: the statistic behind a private mean has noise whose scale follows a private count.
 TEST(PlantedBugTest, ANoiseScaleTakenFromTheDataIsFoundOut) {
   const lab::AuditSubject subject = {
       .name = "mean",
       .inputs = 2,
       .run = [](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
-        // No row, or one of value 1; the noise is divided by how many there are, plus one.
+        // No row, or one of value 1; the noise is divided by the number of rows plus one.
         COPPICE_ASSIGN_OR_RETURN(const std::vector<int64_t> noisy,
                                  ReleaseSums({10 * static_cast<int64_t>(input)},
                                              input == 0 ? 10 : 5, *Budget::Parse("1"), random));
@@ -241,8 +241,8 @@ class TrainerAuditTest : public ::testing::TestWithParam<const trainers::Trainer
 INSTANTIATE_TEST_SUITE_P(All, TrainerAuditTest, ::testing::ValuesIn(PrivateTrainers()),
                          [](const auto& test) { return test.param->info().name; });
 
-// auto divides epsilon among levels as it sees fit, and cannot be told to grow one: less of what it
-// claims shows in a few rows.
+// auto divides epsilon among levels by itself and cannot be told to grow one level, so a few rows
+// show less of its claim.
 bool IsAuto(const trainers::Trainer& trainer) { return trainer.info().name == "auto"; }
 
 TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
@@ -250,11 +250,11 @@ TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
                        lab::SubjectOf(*GetParam(), *Budget::Parse("2")));
   const double bound = LowerBound(subject, 100'000);
   EXPECT_LE(bound, 2);
-  // The least is logistic's: five runs were from 1.23 to 1.42.
+  // logistic's bound is the smallest: five runs gave 1.23 to 1.42.
   EXPECT_GE(bound, IsAuto(*GetParam()) ? 0.6 : 1.0);
 }
 
-// Planted: all noise is for twice the epsilon that is claimed, or four times.
+// Planted: all noise is for twice or four times the claimed epsilon.
 TEST_P(TrainerAuditTest, HalfTheNoiseIsFoundOut) {
   constexpr double kClaimed = 1.5;
   ASSERT_OK_AND_ASSIGN(
@@ -293,8 +293,8 @@ TEST(RunAuditTest, PassesOnWhatTheSubjectReturns) {
               testing::StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("no random")));
 }
 
-// The bound is a bound: of something that costs exactly 1 it exceeds 1 as rarely as it says. With a
-// confidence of 0.9, at most 0.1 of 200 audits; 45 are exceeded with probability below 1e-6.
+// An audit of something that costs exactly 1 exceeds 1 no more often than it says. At confidence
+// 0.9 at most 0.1 of 200 audits do; 45 or more do with probability below 1e-6.
 TEST(RunAuditTest, ExceedsTheTruthNoMoreOftenThanItSays) {
   const auto mechanism = Make(MechanismKind::kSymmetricUnary, "1");
   int exceeded = 0;

@@ -1,5 +1,5 @@
-// Boosted trees of auto, walked through every branch on every tiny table: what their levels cost
-// together, in epsilon and in rho. Residuals are on a grid of halves, so that sums can be walked.
+// auto's boosted trees, walked through every branch on every tiny table: the joint cost of their
+// levels, in epsilon and in rho. Residuals are on a grid of halves, so that sums can be walked.
 
 #include <cmath>
 
@@ -16,15 +16,15 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr int64_t kUnit = 2;
-constexpr int64_t kUnitOfThree = 8;  // at a third each, classes ask for whole quarters
+constexpr int64_t kUnitOfThree = 8;  // with a probability of 1/3 classes ask for quarters
 
-// A share of what the walk was told to claim.
+// Gives a share of the budget that the walk must claim.
 using ShareOf = std::function<trainers::BudgetShare(const Budget&)>;
 trainers::BudgetShare InEpsilon(const Budget& epsilon) { return trainers::BudgetShare(epsilon); }
-// rho = epsilon / 8: one level of epsilon 1 by the exponential mechanism.
+// rho = epsilon / 8, which one selection by the exponential mechanism costs at epsilon 1.
 trainers::BudgetShare InRho(const Budget& epsilon) {
   return trainers::BudgetShare(
       *Rho::FromPicos(epsilon.nanos() * (Rho::kPicosPerRho / Budget::kNanosPerEpsilon) / 8));
@@ -38,7 +38,7 @@ std::unique_ptr<trainers::BoostTask> Classes(const trainers::BinnedRows& rows) {
                              rows.num_classes() == 2 ? kUnit : kUnitOfThree);
 }
 
-// Bounds that are not the task's own.
+// A task that claims other bounds than its own.
 class Claiming final : public trainers::BoostTask {
  public:
   Claiming(std::unique_ptr<trainers::BoostTask> task, size_t rows,
@@ -95,7 +95,7 @@ absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const Ti
   return std::move(trees.front());
 }
 
-// All of a tree of one level.
+// Releases a whole tree of one level.
 TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes, const trainers::ChildDetail& detail = {},
                       uint32_t cuts = 1, double select = 0.65) {
@@ -112,7 +112,7 @@ TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
   };
 }
 
-// Its split alone, which gets all.
+// Releases the tree's split alone, with the whole share.
 TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
@@ -126,7 +126,7 @@ TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
   };
 }
 
-// One leaf, which gets all.
+// Releases one leaf, with the whole share.
 TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
                      const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
@@ -144,19 +144,19 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
   };
 }
 
-// What is measured of the children of a split in finer parts, or said of them.
+// Ways to measure a split's children in finer parts, or to describe them.
 const trainers::ChildDetail kRuns = {.runs = 4};
 const trainers::ChildDetail kTilted = {.tilt = 0.2};
 const trainers::ChildDetail kCategories = {.categories = true};
 
-// With two cuts the right child of the first one has two runs, and the left one of the second.
+// With two cuts, the first one's right child has two runs, and so has the second one's left child.
 TinySchema ThreeRuns() {
   return {
       std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"})),
       {{0}, {0.5}, {1}}};
 }
 
-// Where red is split off, green is a part, and what is missing another.
+// If red is split off, green is one part of the rest and missing values are another.
 TinySchema OneColour() {
   return {std::make_shared<const Schema>(
               *Schema::Create({Categorical("c", {"red", "green"})}, "label", {"no", "yes"})),
@@ -180,9 +180,9 @@ class ShownReleaser final : public trainers::PrivateReleaser {
   std::string shown;
 };
 
-// All visits of a column that has one cell, and one of missing values. Each gets one of `parts` of
-// what is claimed. Rows are said to be so few that a sum of 1 is a weight of a good part of 1, and
-// what the next visits see depends on the first.
+// Releases all visits to a column of one cell and one for missing values; each visit gets one of
+// `parts` of the claim. The stated number of rows is so small that a sum of 1 makes a large weight,
+// so what later visits see depends on the first.
 TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
@@ -201,8 +201,8 @@ TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
   };
 }
 
-// What is bought before the first tree, where a number of rows is known already, about as well as
-// a second one would be. The forest is that many times what is claimed.
+// Releases what is bought before the first tree, given a number of rows that is known about as well
+// as a second count would be. The forest's budget is `forest` times the claim.
 TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
@@ -220,10 +220,10 @@ TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
   };
 }
 
-// Parts of a forest of 1: a second number of rows, and the most that odds get of the rest.
+// Parts of a forest of 1: a second count of rows, and the most that odds get of the rest.
 constexpr double kStartOfTwo = 0.05 + 0.95 * 0.1;
 
-// Numbers 0 and 1, half a unit around the middle.
+// Numbers 0 and 1, half a unit on either side of the middle.
 std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows& rows) {
   static std::vector<uint32_t> targets;
   targets.clear();
@@ -232,7 +232,7 @@ std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows&
                               kUnit);
 }
 
-// A mean of numbers 0 and 1, and what it says of rows.
+// Releases a mean of numbers 0 and 1, and what it says about rows.
 TinyRelease WalkCentre(const ShareOf& share_of) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
@@ -294,7 +294,7 @@ MakeTask WithKind(std::function<void(trainers::ResidualKind&)> change) {
   };
 }
 
-// On a grid of quarters, since a grid of halves has no half of its most.
+// On a grid of quarters, since a grid of halves cannot hold half of the largest residual.
 const MakeTask kMovingByHalf = [](const trainers::BinnedRows& rows) {
   std::unique_ptr<trainers::BoostTask> task =
       trainers::ClassTask(rows.labels(), rows.num_classes(), 2 * kUnit);
@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(All, BrokenBoostTest, ::testing::ValuesIn(BrokenTrees()
 
 TEST_P(BrokenBoostTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
 
-// The largest divergence of order `order`, over order times the rho that is claimed.
+// The largest divergence of `order`, divided by order times the claimed rho.
 double WorstShareOfRho(const WalkedRelease& release, double order) {
   const Budget claimed = *Budget::Parse(release.epsilon);
   const double rho = static_cast<double>(InRho(claimed).rho().picos()) / Rho::kPicosPerRho;

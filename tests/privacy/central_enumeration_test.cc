@@ -1,5 +1,5 @@
-// Every central release's exact law, on every table of a few rows over a tiny domain: no pair of
-// neighbours can be told apart by more than the release claims, by any output.
+// The exact law of every central release on every table of a few rows over a tiny domain: no output
+// tells any two neighbours apart by more than the release claims.
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 class CentralEnumerationTest : public ::testing::TestWithParam<WalkedRelease> {};
 

@@ -1,5 +1,5 @@
-// The law of a central release on every table of a few rows, and what neighbours can be told apart
-// by.
+// The law of a central release on every table of a few rows, and how well it tells neighbours
+// apart.
 
 #ifndef COPPICE_TESTS_PRIVACY_ENUMERATION_H_
 #define COPPICE_TESTS_PRIVACY_ENUMERATION_H_
@@ -26,7 +26,7 @@ namespace coppice::testing {
 
 inline constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 
-// What is released, in any form that tells all of it.
+// Gives the release as text that tells all of it.
 using TinyRelease =
     std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)>;
 
@@ -36,7 +36,7 @@ struct WalkedRelease {
   Neighbours neighbours;
   size_t rows;     // of the largest tables
   double cut_off;  // of the walk; larger where there are endless tails
-  double found;    // the share of epsilon that the walk must find to be lost on such small tables
+  double found;    // the share of epsilon that must be lost on tables this small
   TinyRelease run;
 };
 
@@ -85,7 +85,7 @@ inline Worst WorstOf(const WalkedRelease& release) {
   return worst;
 }
 
-// The largest Renyi divergence of neighbours.
+// The largest Renyi divergence between neighbours.
 inline double WorstDivergence(const WalkedRelease& release, double order) {
   std::map<TinyTable, Law<std::string>> laws = LawsOf(release);
   double worst = 0;
@@ -100,7 +100,7 @@ inline void ExpectAsPrivateAsClaimed(const WalkedRelease& release) {
   const Worst worst = WorstOf(release);
   const double epsilon = Budget::Parse(release.epsilon)->epsilon();
   EXPECT_LE(worst.loss, epsilon + 1e-9);
-  // And the walk sees what there is to see: it would find a release that costs more.
+  // The walk is not blind: it would find a release that costs more.
   EXPECT_GE(worst.loss, epsilon * release.found);
 }
 
@@ -108,7 +108,7 @@ inline void ExpectFoundOut(const WalkedRelease& broken) {
   EXPECT_GT(WorstOf(broken).loss, 1.05 * Budget::Parse(broken.epsilon)->epsilon());
 }
 
-// The largest delta of neighbours, beside the epsilon that the release claims.
+// The largest delta between neighbours at the epsilon that the release claims.
 inline double WorstDelta(const WalkedRelease& release) {
   const double epsilon = Budget::Parse(release.epsilon)->epsilon();
   std::map<TinyTable, Law<std::string>> laws = LawsOf(release);
@@ -121,7 +121,7 @@ inline double WorstDelta(const WalkedRelease& release) {
   return worst;
 }
 
-// As the name of a test.
+// The release's name as the name of a test.
 inline std::string NameOf(const WalkedRelease& release) {
   std::string name = release.name;
   std::replace_if(

@@ -1,4 +1,4 @@
-// Each local mechanism's whole law, by running its very code through every branch of its random
+// The whole law of each local mechanism, from running its code through every branch of its random
 // draws: it is the law that OutputProbability() states, and no two inputs can be told apart by more
 // than epsilon.
 //
@@ -36,10 +36,10 @@ struct Case {
   double found;  // the share of epsilon that the walk must find to be lost
 };
 
-// Laplace noise has a tail on every entry; a large epsilon keeps it short enough to walk. Its law
-// for other epsilons is the same code with another ratio. A unary mechanism searches for the next
-// lie, and stops at the last cell: steps beyond are one branch. (With one leaf the split encoding
-// uses a quarter of its budget only.)
+// Laplace noise has a tail on every entry, which a large epsilon keeps short enough to walk; other
+// epsilons run the same code with another ratio. A unary mechanism searches for the next flipped
+// cell and stops at the last one, so steps beyond it are one branch. (With one leaf the split
+// encoding uses only a quarter of its budget.)
 std::vector<Case> CasesOf(MechanismKind kind) {
   switch (kind) {
     case MechanismKind::kLaplaceSplit:
@@ -89,7 +89,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-// What may be missing of a law.
+// The most mass that may be cut off a law.
 constexpr double kMaxCut = 0.03;
 
 class LocalEnumerationTest : public ::testing::TestWithParam<Case> {
@@ -109,7 +109,7 @@ class SimulatedSumsTest : public LocalEnumerationTest {};
 
 class DrawnColumnTest : public LocalEnumerationTest {
  protected:
-  // The report with its column, drawn as a ticket draws it: what the curator has.
+  // What the curator sees: the report with its column, drawn as a ticket draws it.
   using Seen = std::pair<uint64_t, std::string>;
   Law<Seen> LawWithColumn(LeafLabel input) const {
     return WalkAllBranches<Seen>(
@@ -124,7 +124,7 @@ class DrawnColumnTest : public LocalEnumerationTest {
   }
 };
 
-// Two reports of more cells than this have too many branches.
+// Leaves out larger domains: two reports of more cells have too many branches.
 std::vector<Case> CasesOfFewCells() {
   std::vector<Case> cases = Cases();
   std::erase_if(cases, [](const Case& one) { return one.domain.cells() > 3; });
@@ -165,7 +165,7 @@ TEST_P(LocalEnumerationTest, TheCodeHasTheLawThatItStates) {
   }
 }
 
-// The largest loss over all pairs.
+// The largest loss over all pairs of inputs.
 template <typename Output>
 double WorstLoss(const std::vector<Law<Output>>& laws) {
   double worst = 0;
@@ -177,14 +177,14 @@ double WorstLoss(const std::vector<Law<Output>>& laws) {
 
 TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
   const double epsilon = Budget::Parse(GetParam().epsilon)->epsilon();
-  double worst = 0;  // in any column, so whoever chooses it
+  double worst = 0;  // in any column: whoever chooses it gains nothing
   for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
     std::vector<Law<std::string>> laws;
     for (const LeafLabel input : Inputs()) laws.push_back(LawOf(input, column));
     worst = std::max(worst, WorstLoss(laws));
   }
   EXPECT_LE(worst, epsilon + 1e-9);
-  // And the walk sees what there is to see: it would find a mechanism that costs more.
+  // The walk is not blind: it would find a mechanism that costs more.
   EXPECT_GE(worst, epsilon * GetParam().found);
 }
 
@@ -204,7 +204,7 @@ TEST_P(DrawnColumnTest, TellsNoPairOfInputsApartByMoreThanEpsilonEither) {
   EXPECT_GE(WorstLoss(laws), epsilon * GetParam().found);
 }
 
-// Simulations take two short cuts; the sums of a table of two rows have the same law in each.
+// Simulations take two short cuts; a table of two rows has the same law of sums by each.
 TEST_P(SimulatedSumsTest, HaveTheLawOfAddedReports) {
   using Sums = std::vector<int64_t>;
   const Walk walk = {.cut_off = 1e-6, .lump_from = GetParam().walk.lump_from};

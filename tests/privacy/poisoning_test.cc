@@ -58,8 +58,8 @@ class PoisoningTest : public ::testing::TestWithParam<MechanismKind> {
            GetParam() == MechanismKind::kOptimizedUnary;
   }
 
-  // A liar's payload with `size` of push: so many ones, or entries at `each` in turn until their
-  // sizes add up to it. The later entries first: labels' in laplace_split.
+  // A liar's payload that pushes by `size`: this many ones, or entries of `each` that add up to it,
+  // later entries first (the labels' in laplace_split).
   std::string Push(int64_t size, int32_t each) const {
     if (IsUnary()) {
       std::string payload(BitPayloadBytes(mechanism_->sum_size()), '\0');
@@ -74,7 +74,7 @@ class PoisoningTest : public ::testing::TestWithParam<MechanismKind> {
     return EncodeIntegers(entries);
   }
 
-  // The largest push of the kind that is accepted.
+  // The largest push of this kind that the curator accepts.
   int64_t LargestPush(int32_t each) const {
     int64_t largest = 0;
     const int64_t most = IsUnary() ? static_cast<int64_t>(mechanism_->sum_size())
@@ -115,7 +115,7 @@ TEST_P(PoisoningTest, OneCountIsPushedToItsBoundAndNoFurther) {
   if (IsUnary()) {
     most = AddedBy(*mechanism_, Push(LargestPush(1), 1))->count;
   } else {
-    // The two entries that class 0 of leaf 0 is made of in laplace_split, with opposite signs.
+    // In laplace_split two entries make up class 0 of leaf 0, with opposite signs.
     for (int32_t push = 0; push < 5000; ++push) {
       std::vector<int32_t> entries(mechanism_->sum_size());
       entries[0] = push;
@@ -128,7 +128,7 @@ TEST_P(PoisoningTest, OneCountIsPushedToItsBoundAndNoFurther) {
   EXPECT_GE(most, 0.99 * bound.count);
 }
 
-// A liar has the column given, and sends any symbol.
+// A liar has a given column and may send any symbol.
 class SymbolPoisoningTest
     : public ::testing::TestWithParam<std::tuple<MechanismKind, const char*>> {
  protected:
@@ -137,7 +137,7 @@ class SymbolPoisoningTest
   const SymbolResponse& symbols_ = static_cast<const SymbolResponse&>(*mechanism_);
 
   static std::string PayloadOf(uint32_t symbol) {
-    return {static_cast<char>(symbol & 0xff)};  // kDomain needs one byte
+    return {static_cast<char>(symbol & 0xff)};  // kDomain's symbols fit one byte
   }
 };
 
@@ -176,14 +176,14 @@ TEST_P(SymbolPoisoningTest, AnythingElseIsRefused) {
   EXPECT_THAT(AddedBy(*mechanism_, std::string(2, '\0')), refused);
 }
 
-// A liar sends any set of as many members; at epsilon 1 as bits, at 4 as numbers.
+// A liar may send any set of the right size: as bits at epsilon 1, as numbers at epsilon 4.
 class SubsetPoisoningTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<LocalMechanism> mechanism_ =
       *MakeLocalMechanism(MechanismKind::kSubsetSelection, *Budget::Parse(GetParam()), kDomain);
   const SubsetSelection& subsets_ = static_cast<const SubsetSelection&>(*mechanism_);
 
-  // `size` cells from `first` on, or that often the same one.
+  // `size` cells, `step` apart, from `first` on; with step 0 the same cell each time.
   std::string Members(size_t size, size_t first, size_t step = 1) const {
     const size_t cells = kDomain.cells();
     constexpr size_t kWidth = 7;
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(All, HonestReportTest,
                                              AllMechanismKinds().end()),
                          NameOf);
 
-// Probability of a refusal: below 2^-90 each.
+// Each honest report is refused with probability below 2^-90.
 TEST_P(HonestReportTest, PassesAndStaysWithinTheBound) {
   const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), kDomain);
   const Influence bound = mechanism->MaxInfluence();

@@ -1,4 +1,4 @@
-// What an observer may learn from laws computed branch by branch (walking_random.h).
+// What an observer can learn from laws that were computed branch by branch (walking_random.h).
 
 #ifndef COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_
 #define COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_
@@ -11,9 +11,9 @@
 namespace coppice::testing {
 
 // The largest log ratio log(P(o) / Q(o)) that the two laws prove: P is at least what was walked, Q
-// at most that and all that was cut off. So a value above epsilon refutes a claim of epsilon; what
-// a value below it leaves open is bounded by Q's cut, which a test must look at too. Rounding of
-// the test's own sums of doubles is taken off.
+// at most that plus all that was cut off. A value above epsilon refutes a claim of epsilon; what a
+// lower value leaves open is bounded by Q's cut, which a test must check too. Rounding of the
+// test's own sums of doubles is subtracted.
 template <typename Output>
 double ProvenLoss(const Law<Output>& p, const Law<Output>& q) {
   constexpr double kRounding = 1e-12;
@@ -25,7 +25,7 @@ double ProvenLoss(const Law<Output>& p, const Law<Output>& q) {
   return worst;
 }
 
-// The delta that the two laws prove to be lost beside `epsilon`, by the same bounds.
+// The delta that the two laws prove to be lost at `epsilon`, by the same bounds.
 template <typename Output>
 double ProvenDelta(const Law<Output>& p, const Law<Output>& q, double epsilon) {
   double delta = -std::exp(epsilon) * q.cut;

@@ -1,13 +1,13 @@
-// Every trainer run twice, as in replayed_trainer_test, on neighbours drawn at random: schemas,
-// rows, settings, epsilon and delta, and the place of the row that one table has more, at the
-// front, in the middle or at the end. A residual that depends on where a row stands moves with all
-// rows after it: a row that is only ever appended does not show that.
+// Runs every trainer twice, as in replayed_trainer_test, on neighbours drawn at random: schemas,
+// rows, settings, epsilon, delta, and the place of the extra row: front, middle or end. A residual
+// that depends on a row's position moves for all rows after the extra one, which an appended row
+// does not show.
 //
 //   export COPPICE_REPLAYS=10000 COPPICE_REPLAY_SEED=1
 //   build/release/tests/privacy_tests --file=random_replay_test
 //
-// Run i has the seed COPPICE_REPLAY_SEED + i, which a failure prints: that and COPPICE_REPLAYS=1
-// repeat it.
+// Run i has the seed COPPICE_REPLAY_SEED + i, which a failure prints; with COPPICE_REPLAYS=1 that
+// seed repeats the run.
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,14 +72,14 @@ class Dice {
 
 enum class Place { kFront, kMiddle, kEnd };
 
-// Bounds of the coins that assign rows to parts, one a row, in the settings below. No other coin
-// has such a bound before all rows have theirs.
+// Bounds of the coins that assign rows to parts, one coin per row, in the settings below. No other
+// coin has such a bound before all rows have theirs.
 constexpr uint64_t kGroups = 13;
 constexpr uint64_t kTwoBoostedTrees = (uint64_t{1} << 40) + (uint64_t{1} << 39);
 constexpr uint64_t kMillionths = 1'000'000;
 
-// Tells which coin is the extra row's: number `row` of each round of `rows` coins below `bound`; of
-// the first round alone unless `again`.
+// Tells which coin is the extra row's: number `row` of each round of `rows` coins below `bound`, or
+// of the first round alone unless `again`.
 struct ExtraCoin {
   uint64_t bound = 0;
   uint64_t row = 0;
@@ -87,9 +87,9 @@ struct ExtraCoin {
   bool again = false;
 };
 
-// Coins below each bound are a stream of their own, and so are the extra row's: all other rows get
-// the coins that they get without it. That couples two runs of one seed as the proof does, which
-// compares them for any coins of the rows that both have.
+// Coins below each bound are a stream of their own, and so are the extra row's, so all other rows
+// get the same coins with it and without it. This couples two runs of one seed as the proof does,
+// which fixes the coins of the rows that both tables have.
 class CoupledCoins final : public PrivateRandom {
  public:
   CoupledCoins(uint64_t seed, std::optional<ExtraCoin> extra) : seed_(seed), extra_(extra) {}
@@ -132,7 +132,7 @@ struct Example {
   double target = 0;
 };
 
-// Two tables and a job, all of one seed.
+// Two tables and a job, all drawn from one seed.
 class RandomCase {
  public:
   RandomCase(const trainers::Trainer& trainer, uint64_t seed, std::optional<Place> place)
@@ -156,13 +156,13 @@ class RandomCase {
   const trainers::TrainOptions& options() const { return options_; }
   bool with_delta() const { return options_.delta_atto > 0; }
 
-  // The one without the extra row, or with its label.
+  // The table without the extra row, or with its first label.
   Table Base() const {
     std::vector<Example> examples = examples_;
     if (changes_label()) examples.insert(examples.begin() + Offset(), extra_);
     return ToTable(examples);
   }
-  // The one with the extra row, or with another label of it.
+  // The table with the extra row, or with its other label.
   Table Neighbour() const {
     std::vector<Example> examples = examples_;
     Example extra = extra_;
@@ -230,7 +230,7 @@ class RandomCase {
     }
     return row;
   }
-  // Some rows are alike, some numbers at an end of their range, some labels missing.
+  // Draws some rows alike, some numbers at an end of their range, and some labels missing.
   Example DrawExample() {
     Example example{.row = dice_.Chance(0.3) ? usual_ : DrawRow()};
     example.target = dice_.OneOf({-2.0, 6.0, -2 + 8 * dice_.Share(), -2 + 8 * dice_.Share()});
@@ -241,7 +241,7 @@ class RandomCase {
   }
 
   void Set(const std::string& name, const std::string& value) { options_.settings[name] = value; }
-  // Each value that is stated is drawn or left out.
+  // Sets the value with probability one half, if the trainer has such a setting.
   void SetSome(const std::string& name, const std::string& value) {
     if (States(name) && dice_.Chance(0.5)) Set(name, value);
   }
@@ -282,7 +282,7 @@ class RandomCase {
       Set("trees", "6");
       return;
     }
-    const int ensembles = dice_.Whole(1, 3);  // of two trees each, one coin a row
+    const int ensembles = dice_.Whole(1, 3);  // of two trees each, one coin per row
     Set("trees", absl::StrCat(2 * ensembles));
     Set("ensembles", absl::StrCat(ensembles));
     Set("learning_rate", "0.5");
@@ -294,8 +294,8 @@ class RandomCase {
     Set("trees", groups ? absl::StrCat(kGroups) : "3");
     if (groups) coin_ = {kGroups, at_, examples_.size() + 1};
     if (info_.name != "sspe1") return;
-    // Rows are first drawn into those whose label counts and the others, and then each side into
-    // groups: two coins a row. One of them is the same for all rows here.
+    // sspe1 first divides rows into those whose label counts and the others, then each side into
+    // groups: two coins per row. One of the two is made the same for all rows here.
     if (!groups) {
       coin_ = {kMillionths, at_, examples_.size() + 1};
       return;
@@ -303,7 +303,7 @@ class RandomCase {
     Set("labelled", "1");
     coin_->row = PlaceAmongSides();
   }
-  // Of the extra row, if those without a label come first.
+  // The extra row's place if rows without a label come first.
   uint64_t PlaceAmongSides() const {
     const bool labelled = extra_.label != kUnlabelled || schema_->target();
     uint64_t place = 0;
@@ -341,17 +341,17 @@ class RandomCase {
   std::optional<ExtraCoin> coin_;
 };
 
-// What two runs told apart.
+// How far two runs could be told apart.
 struct ReplayResult {
-  bool ran = false;  // or epsilon was too small to be divided, for both tables
+  bool ran = false;  // else epsilon was too small to be divided, for both tables
   std::string wrong{};
   double largest_part = 0;  // of a release's sensitivity
-  double epsilon = 0;       // of all releases, each as far as it moved
+  double epsilon = 0;       // of all releases, each weighed by how far it moved
   double rho = 0;
 };
 
-// The part of its budget that a job showed. Releases of pure epsilon that are composed by way
-// of their delta (lazybb) are left to each by itself: they may add up to more than epsilon.
+// The part of its budget that a job showed. Pure-epsilon releases that are composed through their
+// delta (lazybb) are each checked alone: they may add up to more than epsilon.
 double ShareOfBudget(const ReplayResult& seen, const RandomCase& random_case) {
   const Budget& epsilon = *random_case.options().epsilon;
   if (seen.rho == 0) return seen.epsilon / epsilon.epsilon();
@@ -447,7 +447,7 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
     places[trainer.info().name].insert(random_case.place());
   }
   for (const auto& [name, most] : largest) std::cout << name << ": " << most << "\n";
-  if (replays < kFixedReplays) return;  // too few to have seen everything
+  if (replays < kFixedReplays) return;  // too few runs to have seen everything
   for (const trainers::Trainer* trainer : trainers) {
     const std::string& name = trainer->info().name;
     EXPECT_EQ(places[name].size(), 3u) << name;
@@ -455,8 +455,8 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
   }
 }
 
-// Releases one sum, of a residual that depends on whether a row's number is even: noise for a
-// change by one is enough only if rows are appended.
+// Releases one sum of a residual that depends on the parity of a row's number: noise for a change
+// by one suffices only if rows are appended.
 class PositionDependentTrainer final : public trainers::Trainer {
  public:
   const trainers::AlgorithmInfo& info() const override { return info_; }

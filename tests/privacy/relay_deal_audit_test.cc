@@ -1,5 +1,5 @@
-// The audit of a batch with the relay's own deal: a fresh key for each, as for an epoch, and the
-// order that it deals in. False alarm: 1e-6.
+// The audit of a batch with the relay's own deal: a fresh key for each batch, as for an epoch, and
+// the order that the key deals in. False alarm: 1e-6.
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace coppice {
 namespace {
 
-// One file in memory: a deal's file needs no more, and half a million of them no disk.
+// One file in memory: a deal's file needs no more, and half a million of them need no disk.
 class OneFileDisk final : public relay::Disk {
  public:
   absl::StatusOr<std::unique_ptr<relay::DiskFile>> CreateFile(const std::string& path) override {

@@ -1,8 +1,7 @@
 // The central releases whose laws are computed on every tiny table (central_enumeration_test).
 //
-// A trainer, or a part of one, joins by one line in AllReleases(): what it is called, what it
-// claims, and a function from a table to what an observer sees. Keep it small: the walk follows
-// every branch.
+// A trainer, or a part of one, joins by one line in AllReleases(): its name, its claim, and a
+// function from a table to what an observer sees. Keep it small: the walk follows every branch.
 
 #ifndef COPPICE_TESTS_PRIVACY_RELEASES_H_
 #define COPPICE_TESTS_PRIVACY_RELEASES_H_
@@ -33,7 +32,7 @@ inline std::vector<uint64_t> RanksOf(const TinyTable& table) {
   return ranks;
 }
 
-// counts[side * 2 + y] of splitting at x <= cut.
+// counts[side * 2 + y] after splitting at x <= cut.
 inline std::vector<int64_t> SideCounts(const TinyTable& table, uint32_t cut) {
   std::vector<int64_t> counts(4);
   for (const TinyRow& row : table) ++counts[(row.x <= cut ? 0 : 2) + row.y];
@@ -42,7 +41,7 @@ inline std::vector<int64_t> SideCounts(const TinyTable& table, uint32_t cut) {
 
 using Term = int64_t (*)(absl::Span<const int64_t>);
 
-// The scores of splitting at each cut but the last, where all rows are on one side.
+// The score of splitting at each cut; at the last cut all rows are on one side.
 inline std::vector<int64_t> SplitScores(const TinyTable& table, Term term) {
   std::vector<int64_t> scores;
   for (uint32_t cut = 0; cut < kTinyValues; ++cut) {
@@ -80,7 +79,7 @@ absl::StatusOr<std::string> ChooseSplit(const TinyTable& table, const Budget& ep
   return Show(PermuteAndFlip(SplitScores(table, term), epsilon, range, random));
 }
 
-// Two medians that each spend `each` on the same rows.
+// Two medians of the same rows, each of which spends `each`.
 inline absl::StatusOr<std::string> TwoMedians(const TinyTable& table, const Budget& each,
                                               PrivateRandom& random) {
   std::string seen;
@@ -92,7 +91,7 @@ inline absl::StatusOr<std::string> TwoMedians(const TinyTable& table, const Budg
   return seen;
 }
 
-// The median of each of two groups of the rows.
+// The median of each of two groups of rows.
 inline absl::StatusOr<std::string> MediansOfGroups(const std::array<TinyTable, 2>& groups,
                                                    const Budget& epsilon, PrivateRandom& random) {
   std::string seen;

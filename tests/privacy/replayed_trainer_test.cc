@@ -1,8 +1,8 @@
-// A trainer run twice: on a table, and on a neighbour of it with the releases of the first run put
-// in place of its own. Whatever it releases next may depend on those and on the rows, so for every
-// release the two runs' sums must be within what its noise is for, their scores within the range
-// that its selection is for, and the shares of all releases together within what was asked for.
-// That is the whole proof of an adaptive composition, on the tables that are tried.
+// Runs a trainer twice: on a table, and on a neighbour of it with the first run's releases put in
+// place of its own. Each release may depend on those and on the rows, so for every release the two
+// runs' sums must be within what its noise is for, their scores within the range of its selection,
+// and the shares of all releases together within what was asked for. On the tables that are tried,
+// this is the whole proof of an adaptive composition.
 
 #include <algorithm>
 #include <set>
@@ -17,15 +17,15 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 struct Spent {
-  double largest_part = 0;  // of a sensitivity, in any release but the first
+  double largest_part = 0;  // of a sensitivity, in any release after the first
   size_t releases = 0;
   uint64_t nanos = 0, picos = 0;
 };
 
-// What both runs asked for.
+// What each of the two runs asked for.
 struct TwoRuns {
   std::vector<ReleaseRequest> first{}, second{};
 };
@@ -34,7 +34,7 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
                  const trainers::TrainOptions& options, uint64_t seed) {
   const trainers::Trainer& trainer = **trainers::FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
-  // The same public coins in both runs: orders and groups must not differ.
+  // Both runs get the same public coins: orders and groups must not differ.
   SeededRandom random(seed), again(seed);
   Recorder recorder(seed);
   EXPECT_OK(trainer.Train(table, options, random, go_on));
@@ -61,14 +61,14 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
   const TwoRuns runs = AskTwice(algorithm, table, neighbour, options, seed);
   const std::vector<ReleaseRequest>& first = runs.first;
   Spent spent{.releases = first.size()};
-  size_t moved = 0;  // selections of a level
+  size_t moved = 0;  // selections of one level that differ
   for (size_t i = 0; i < first.size(); ++i) {
     const ReleaseRequest& one = first[i];
     const ReleaseRequest& other = runs.second[i];
     const double part = PartOfSensitivity(one, other);
     EXPECT_LE(part, 1) << "release " << i;
     if (i > 0) spent.largest_part = std::max(spent.largest_part, part);
-    // Selections in a row are those of the nodes of one level, of which one sees the row.
+    // Selections in a row belong to the nodes of one level, only one of which sees the row.
     const bool of_level = i > 0 && one.selects && first[i - 1].selects;
     if (of_level) {
       EXPECT_EQ(one.amount, first[i - 1].amount);
@@ -86,7 +86,7 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
   return spent;
 }
 
-// A row more than `table`, at the ends of all ranges.
+// `table` with one row more, at the ends of all ranges.
 Table WithARow(const Table& table, uint32_t label, bool high) {
   Table more = table;
   Row row;
@@ -114,7 +114,7 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
     EXPECT_LE(spent.nanos, options.epsilon->nanos());
     EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
     EXPECT_EQ(spent.picos, 0u);
-    // With lines: the number of rows, moments, eight steps, seven columns.
+    // With lines there are 17: the number of rows, moments, eight steps, seven columns.
     fits_lines = fits_lines || spent.releases == 17;
     most = std::max(most, spent.largest_part);
   }
@@ -144,8 +144,8 @@ TEST_P(ReplayedTrainerTest, InRhoToo) {
   EXPECT_GT(most, 0.9);
 }
 
-// Levels divide the rows, so of the nodes of a level only one may differ, and it is what counts:
-// all shares are those of the dearest node of every level.
+// A level's nodes divide the rows, so only one node of a level may differ, and it is the one that
+// counts: all shares are those of the dearest node of every level.
 TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create(NumericFeatures(3), "label",
@@ -160,8 +160,8 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
     EXPECT_LE(spent.nanos, options.epsilon->nanos());
     EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
     EXPECT_GT(spent.largest_part, 0.8);
-    // The number of rows, and of two trees four levels each: 15 nodes' splits and 4 measurements;
-    // before them, with two classes, their odds, moments and eight steps.
+    // The number of rows, and for each of two trees four levels: 15 nodes' splits and 4
+    // measurements. With two classes, their odds, moments and eight steps come before.
     if (rows > 1000) {
       EXPECT_EQ(spent.releases, (GetParam() == 2 ? 10u : 0u) + 1u + 2u * 19u);
     }
@@ -176,7 +176,7 @@ Table WithANumber(const Table& table, bool high) {
   return more;
 }
 
-// Few numbers: a mean first, in epsilon, which says whether trees are worth their noise.
+// For few numbers a mean comes first, in epsilon, and says whether trees are worth their noise.
 TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::CreateRegression(NumericFeatures(3), "price", {.min = -2, .max = 6}));
@@ -209,13 +209,13 @@ TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
     }
   }
   EXPECT_GT(most, 0.97) << "noise is for more than a row can do";
-  // The number of rows and two means; or those, the reach, one leaf, and a tree of a level or more.
+  // The number of rows and two means; or also the reach, one leaf, and a tree of a level or more.
   EXPECT_TRUE(counts.contains(3));
   EXPECT_GE(*counts.rbegin(), 8u);
 }
 
-// Where costs are added up as rho, what is spent comes to the rho that the plan states, however
-// many rows there are.
+// If costs are added up as rho, the rho spent is the one that the plan states, for any number of
+// rows.
 TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create(NumericFeatures(3), "label",
@@ -240,8 +240,8 @@ TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
   }
 }
 
-// A table that is mostly categories, whose labels its colours decide in part; one row in `rare` is
-// of the last class.
+// A mostly categorical table whose colours decide the labels in part; one row in `rare` is of the
+// last class.
 Table Colours(uint32_t classes, size_t rows, uint32_t rare) {
   std::vector<std::string> names;
   for (uint32_t c = 0; c < classes; ++c)
@@ -270,7 +270,7 @@ struct AutoMode {
 
 class ReplayedAutoTest : public ::testing::TestWithParam<AutoMode> {};
 
-// The smallest tables buy a second number of rows alone, and lean; with several classes they end
+// The smallest tables buy a second number of rows only, and lean; with several classes they end
 // there. Others have odds, parts, a start at the odds, and with a delta passes.
 INSTANTIATE_TEST_SUITE_P(Modes, ReplayedAutoTest,
                          ::testing::Values(AutoMode{"Tilted", 2, 40, 2, false, false},
@@ -304,7 +304,7 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
       EXPECT_GT(spent.nanos + 1000, epsilon) << "wasted";
       continue;
     }
-    // What is not spent in epsilon is spent in rho, which has the delta, once.
+    // What is not spent in epsilon is spent in rho; the delta belongs to rho alone, once.
     const Budget rest = *Budget::FromNanos(epsilon - spent.nanos);
     const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
     EXPECT_LE(static_cast<double>(spent.picos), most);
@@ -314,13 +314,13 @@ TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
   EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
 }
 
-// Rounds in rho, each a selection of the exponential mechanism, which costs epsilon^2 / 8; the
-// votes of a round's leaves cost one selection together, because a row's mass is spread over them.
+// Each round in rho is one selection by the exponential mechanism, which costs epsilon^2 / 8; all
+// votes of a round's leaves cost one selection, because a row's mass is spread over them.
 TEST_P(ReplayedTrainerTest, LazyBbInRho) {
   const auto schema = MixedClasses(GetParam());
   const trainers::TrainOptions options{
       .epsilon = *Budget::Parse("1"), .delta_atto = 1'000'000'000'000, .settings = {}};
-  for (const size_t splits : {0u, 3u}) {  // none: one rule
+  for (const size_t splits : {0u, 3u}) {  // 0: one rule
     trainers::TrainOptions more = options;
     more.settings = {{"rounds", "41"}};
     if (splits > 0) {

@@ -1,11 +1,11 @@
-// An adversary looks for neighbouring tables that move a score or statistic further than the
-// constant in the code allows. It must not succeed, and must come within a tenth of each constant:
+// An adversary searches for neighbouring tables that move a score or statistic further than the
+// constant in the code allows. It must fail, and must come within a tenth of each constant, so that
 // a constant is neither unsafe nor wasteful. The papers' wrong constants are kept as twins that it
 // must break.
 //
-// The adversary: hill climbing from many random tables and from the extreme ones of the known
-// counterexamples, over the numbers of rows of each kind and the row that is added or relabelled.
-// A search refutes and never proves; the proofs are in docs/research/mechanisms.md.
+// The adversary climbs hills from many random tables and from the extremes of the known
+// counterexamples, over the numbers of rows of each kind and the row that is added or relabelled. A
+// search refutes and never proves; the proofs are in docs/research/mechanisms.md.
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +21,11 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr int kStarts = 60;
 constexpr int kClimb = 3000;
-constexpr int64_t kMaxRows = 100'000'000;  // of one kind
+constexpr int64_t kMaxRows = 100'000'000;  // per kind
 
 struct Attack {
   BigTable table{};
@@ -88,8 +88,8 @@ class Adversary {
     return attack;
   }
 
-  // Many rows of one label on one side of either split, and one row of another label among them or
-  // apart: the extremes of the known counterexamples.
+  // The extremes of the known counterexamples: many rows of one label on one side of either split,
+  // and one row of another label among them or apart.
   static std::vector<Attack> KnownAttacks() {
     std::vector<Attack> attacks;
     for (uint32_t one = 0; one < kKinds; ++one) {

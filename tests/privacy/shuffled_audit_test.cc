@@ -1,6 +1,6 @@
 // The black-box audit of what a curator sees of a relay's batch, on real randomness: it never finds
-// more than the bound for shuffled reports promises, finds most of it, and finds each planted bug
-// out. False alarm: 1e-6 for each audit that must stay below its claim.
+// more than the bound for shuffled reports promises, finds most of it, and finds each planted bug.
+// False alarm: 1e-6 for each audit that must stay below its claim.
 
 #include <algorithm>
 #include <map>
@@ -25,7 +25,7 @@ constexpr uint32_t kReports = 50;
 constexpr uint64_t kDelta = kDeltaOne / 1000;
 constexpr uint64_t kTrials = 600'000;
 
-// One of two values, kept with probability e^epsilon / (e^epsilon + 1): every report is binary.
+// Reports one of two values, kept with probability e^epsilon / (e^epsilon + 1).
 std::unique_ptr<LocalMechanism> Binary(const char* epsilon) {
   return *MakeLocalMechanism(MechanismKind::kDirect, *Budget::Parse(epsilon),
                              {.leaves = 1, .classes = 2});
@@ -48,7 +48,7 @@ double LowerBound(const LocalMechanism& mechanism, const lab::Dealer& dealer = l
   return result.ok() ? result->epsilon_lower_bound : -1;
 }
 
-// Of binary reports of epsilon 2, once for all tests: half a million batches take their time.
+// The bound for binary reports of epsilon 2, computed once: it takes half a million batches.
 double Found() {
   static const double found = LowerBound(*Binary("2"));
   return found;
@@ -61,8 +61,8 @@ TEST(ShuffledAuditTest, FindsMostOfTheClaimAndNeverMore) {
   EXPECT_GE(found, 0.65 * certified);
 }
 
-// Other laws, with columns, several bits and integers: the rows of the victim and of the others
-// are three cells of four.
+// Other laws, with columns, several bits and integers. The victim's row and the others' are three
+// cells of four.
 TEST(ShuffledAuditTest, NoMechanismLosesMoreThanItsBatchClaims) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     const auto mechanism =
@@ -77,7 +77,7 @@ TEST(ShuffledAuditTest, TwiceTheReportsThatThereAreIsFoundOut) {
   EXPECT_GT(Found(), 1.05 * Certified(*Binary("2"), 2 * kReports));
 }
 
-// Planted: tickets are dealt in the order in which they came.
+// Planted: tickets are dealt in their order of arrival.
 TEST(ShuffledAuditTest, ADealByArrivalIsFoundOut) {
   const auto mechanism = Binary("2");
   const lab::Dealer by_arrival = [](uint32_t tickets, PrivateRandom&) {
@@ -88,7 +88,7 @@ TEST(ShuffledAuditTest, ADealByArrivalIsFoundOut) {
   EXPECT_GT(LowerBound(*mechanism, by_arrival, 100'000), 1.8);
 }
 
-// Planted: a pool is refilled while it is dealt. Early devices share the early tickets.
+// Planted: a pool is refilled while it is dealt, so early devices share the early tickets.
 TEST(ShuffledAuditTest, APoolThatIsRefilledIsFoundOut) {
   const auto mechanism = Binary("2");
   const lab::Dealer in_parts = [](uint32_t tickets,
@@ -104,7 +104,7 @@ TEST(ShuffledAuditTest, APoolThatIsRefilledIsFoundOut) {
   EXPECT_GT(LowerBound(*mechanism, in_parts, 200'000), 1.1 * Certified(*mechanism, kReports));
 }
 
-// Planted: the deal draws by the remainder of a byte, so that some tickets come sooner.
+// Planted: the deal draws by the remainder of a byte, so some tickets come sooner.
 TEST(ShuffledAuditTest, ALopsidedDealIsFoundOut) {
   const auto mechanism = Binary("2");
   const lab::Dealer lopsided = [](uint32_t tickets,

@@ -1,10 +1,10 @@
-// The scores and statistics whose constants are searched (sensitivity_search_test).
+// The scores and statistics whose constants sensitivity_search_test checks.
 //
 // A trainer joins by one line in AllStatistics() for each score it selects by and each statistic it
-// adds noise to: the constant in the code, and a function from a table to the numbers.
+// adds noise to: the constant in the code, and a function from a table to numbers.
 //
-// Tables here are large: they hold how many rows there are of each kind. A row has a side of two
-// candidate splits, a and b, and a label. A second column says what the row weighs to a booster.
+// Tables here are large, so they hold the number of rows of each kind. A row has a side of each of
+// two candidate splits, a and b, and a label. A second column says what a booster weighs the row.
 
 #ifndef COPPICE_TESTS_PRIVACY_STATISTICS_H_
 #define COPPICE_TESTS_PRIVACY_STATISTICS_H_
@@ -56,7 +56,7 @@ struct Child {
   std::array<int64_t, kLabels> counts{};
 
   int64_t count() const { return counts[0] + counts[1] + counts[2]; }
-  // Of labels low, middle, high as gradients -1, 0, 1 or as numbers 0, half, 1 of `scale`.
+  // Labels low, middle, high as gradients -1, 0, 1, or as numbers 0, half, 1 of `scale`.
   int64_t GradientSum() const { return (counts[2] - counts[0]) * trainers::kResidualSteps; }
   int64_t Sum(int64_t scale) const { return counts[1] * (scale / 2) + counts[2] * scale; }
   int64_t Squares(int64_t scale) const {
@@ -73,7 +73,7 @@ inline std::array<Child, kSides> ChildrenOf(const BigTable& table, bool split_b)
   return children;
 }
 
-// The scores of the two splits, where a split's score is the sum of `term` over its children.
+// The scores of the two splits; a split's score is the sum of `term` over its children.
 template <typename Term>
 std::function<std::vector<double>(const BigTable&)> ScoresBy(Term term) {
   return [term](const BigTable& table) {
@@ -95,7 +95,7 @@ inline std::vector<double> ClassCounts(const BigTable& table) {
   return numbers;
 }
 
-// Half sums: n + S and n - S, in units of the label's bound.
+// Half sums n + S and n - S, in units of the label's bound.
 inline std::vector<double> HalfSums(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
@@ -133,7 +133,7 @@ inline std::vector<double> QuantileScores(const BigTable& table, int64_t part, i
   return scores;
 }
 
-// Masses of a booster's rows, in these units a row; the middle label counts as low. Relabelling one
+// Masses of a booster's rows, in units of one row; the middle label counts as low. Relabelling one
 // row moves masses by two units in L1.
 inline constexpr int64_t kMass = trainers::kScoreUnit;
 inline int64_t WeightedGini(const Child& child) {
@@ -141,7 +141,7 @@ inline int64_t WeightedGini(const Child& child) {
                                     child.counts[2] * kMass);
 }
 
-// What the two splits of a leaf gain, the leaf's own impurity included.
+// What the two splits of a leaf gain, including the leaf's own impurity.
 inline std::vector<double> ImpurityDrops(const BigTable& table) {
   std::vector<double> drops;
   for (const bool split_b : {false, true}) {
@@ -154,10 +154,9 @@ inline std::vector<double> ImpurityDrops(const BigTable& table) {
   return drops;
 }
 
-// A round of smooth boosting, and how far a row can move it. Its rows were voted on by `done` rules
-// that all said that the label is low if it is, and not otherwise: rows of side a = 0 are of the
-// class "low". So the margins are done, where that is right, and -done; those of the middle label
-// were said to be low half the time.
+// A round of smooth boosting, and how far a row can move it. `done` rules have voted, and each said
+// "low" exactly for rows of side a = 0. So a row's margin is `done` where that is right and -done
+// where it is wrong; rows of the middle label were voted low half the time.
 struct BoostingRound {
   uint32_t done;
   uint32_t density;  // kappa, in thousandths
@@ -170,9 +169,9 @@ struct BoostingRound {
     return static_cast<double>(measure().MassChange(done)) / trainers::kMassUnit;
   }
 
-  // Mass of each kind of row, all of them together.
+  // The mass of all rows of each kind.
   std::array<double, kKinds> Masses(const BigTable& table) const {
-    constexpr int64_t kMaxPerKind = int64_t{1} << 22;  // the domain of the measure, and then some
+    constexpr int64_t kMaxPerKind = int64_t{1} << 22;  // above the measure's domain
     const trainers::SmoothMeasure measure = this->measure();
     std::vector<uint64_t> counts(2 * measure.rounds() + 1);
     const auto rows = [&](uint32_t i) {
@@ -193,7 +192,7 @@ struct BoostingRound {
     return masses;
   }
 
-  // The mass that the rule "low if b" gets wrong, and the rule "low if not b".
+  // The masses that the rules "low if b" and "low if not b" get wrong.
   std::vector<double> WrongMasses(const BigTable& table) const {
     std::vector<double> wrong(2);
     const std::array<double, kKinds> masses = Masses(table);
@@ -201,7 +200,7 @@ struct BoostingRound {
     return wrong;
   }
 
-  // The masses of the classes in the leaves of the split b: L1 is what leaf votes spend.
+  // The masses of the classes in the leaves of split b; leaf votes spend their L1 change.
   std::vector<double> LeafMasses(const BigTable& table) const {
     std::vector<double> leaves(4);
     const std::array<double, kKinds> masses = Masses(table);
@@ -225,8 +224,8 @@ inline std::vector<double> Gains(const BigTable& table) {
   })(table);
 }
 
-// Boosting of three classes: residuals of a row that is sure to be of another class than its own,
-// the largest that there are. The third output is that of rows with the middle label.
+// Boosting of three classes: the residuals of rows that are sure to be of another class than their
+// own, the largest there are. The third output is for rows with the middle label.
 inline std::array<int64_t, kLabels> ResidualSums(const Child& child) {
   const auto [low, middle, high] = child.counts;
   return {(low - high) * trainers::kResidualSteps, (high - low - middle) * trainers::kResidualSteps,
@@ -251,7 +250,7 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
   return numbers;
 }
 
-// Lines through the two sides, which are at their ends, and residuals of half a unit, or none.
+// Lines through the two sides, which lie at their ends; residuals are half a unit or none.
 inline constexpr int64_t kHalfResidual = int64_t{1} << 19;
 inline std::array<int64_t, 3> TermsOf(const Kind& kind) {
   return {trainers::kLineUnit, kind.a == 0 ? -trainers::kLineUnit : trainers::kLineUnit,
@@ -324,7 +323,7 @@ inline std::vector<Statistic> AllStatistics() {
   };
 }
 
-// Constants as papers or their codes have them, which are unsafe.
+// Constants from papers or their code that are unsafe.
 inline std::vector<Statistic> UnsafeStatistics() {
   constexpr double kLambda = 0.1;
   return {
@@ -340,7 +339,7 @@ inline std::vector<Statistic> UnsafeStatistics() {
        }},
       {"impurity drop as in thesis Lemma 4 2 4", Moves::kSensitivity, Step::kChangeLabel,
        4.0 * kMass, ImpurityDrops},
-      // Masses by place: a label is changed, all masses stay, and the error moves all the same.
+      // Masses by position: relabelling a row leaves all masses, and still moves the error.
       {"error as in thesis Observation 2 7 1", Moves::kSensitivity, Step::kChangeLabel, 0,
        [](const BigTable& table) {
          double wrong = 0;
@@ -350,7 +349,7 @@ inline std::vector<Statistic> UnsafeStatistics() {
          }
          return std::vector<double>{wrong};
        }},
-      // Parallel composition over leaves: only the row's own leaf would move, by its mass.
+      // Parallel composition over leaves assumes that only the row's own leaf moves, by its mass.
       {"masses of leaves as in thesis Theorem 4 2 2", Moves::kL1, Step::kAddRow, 1,
        [](const BigTable& table) { return kLateRound.LeafMasses(table); }},
       {"wrong mass as if all rounds were the first", Moves::kRange, Step::kAddRow,
@@ -362,7 +361,7 @@ inline std::vector<Statistic> UnsafeStatistics() {
   };
 }
 
-// And those that waste budget.
+// Constants that waste budget.
 inline std::vector<Statistic> WastefulStatistics() {
   return {
       {"squared error as in DiPriMe's code", Moves::kRange, Step::kAddRow,

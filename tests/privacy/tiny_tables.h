@@ -1,4 +1,4 @@
-// All tables of a few rows over a tiny domain, for laws that are computed and not sampled.
+// All tables of a few rows over a tiny domain, for laws that are computed instead of sampled.
 
 #ifndef COPPICE_TESTS_PRIVACY_TINY_TABLES_H_
 #define COPPICE_TESTS_PRIVACY_TINY_TABLES_H_
@@ -20,7 +20,7 @@ inline constexpr uint32_t kTinyKinds = kTinyValues * 2;
 
 inline TinyRow TinyRowOf(uint32_t kind) { return {.x = kind / 2, .y = kind % 2}; }
 
-// Rows in ascending order: a table is a multiset, and nothing here depends on more.
+// Rows in ascending order: a table is a multiset, and nothing here depends on the order.
 using TinyTable = std::vector<TinyRow>;
 
 // Every table of at most `rows` rows.

@@ -1,5 +1,5 @@
-// Whole trainers, walked through every branch on every tiny table: no pair of neighbours can be
-// told apart by more than epsilon, by anything in the model. Noise is one branch (walked_noise.cc).
+// Whole trainers, walked through every branch on every tiny table: nothing in the model tells any
+// two neighbours apart by more than epsilon. Noise is one branch (walked_noise.cc).
 //
 // A trainer joins by one line in WalkedTrainers().
 
@@ -17,11 +17,11 @@
 namespace coppice {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr Neighbours kLabel = Neighbours::kChangeLabel;
 
-// The fourth round of smooth boosting, after three rules that said "yes", with noise for what a row
+// The fourth round of smooth boosting after three rules that said "yes", with noise for what a row
 // can move in round `claimed`.
 TinyRelease FourthRound(uint32_t claimed) {
   return [claimed](const TinyTable& tiny, const Budget& epsilon,
@@ -64,7 +64,7 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("diprime", TwoNumbers(), {{"features", "2"}})},
       {"diprime, one feature", "6", kRow, 2, 1e-6, 0.4,
        WalkTrainer("diprime", OneNumber(), {{"features", "1"}})},
-      // With kappa = 1 the first round has all of epsilon, and a row all of its mass.
+      // With kappa = 1 the first round gets all of epsilon, and a row has all of its mass.
       {"lazybb, one rule", "3", kRow, 3, 1e-6, 0.9,
        WalkTrainer("lazybb", OneNumber(), {{"rounds", "1"}, {"kappa", "1"}})},
       {"lazybb, bins", "3", kRow, 2, 1e-6, 0.9,
@@ -135,8 +135,8 @@ TEST_P(TrainerEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
   ExpectAsPrivateAsClaimed(GetParam());
 }
 
-// A trainer that takes a delta, walked with one: as large as it is, rounds are then worth more than
-// epsilon divided by them.
+// A trainer walked with a delta so large that its rounds get more than epsilon divided by their
+// number.
 struct WalkedWithDelta {
   const char* rounds;
   uint64_t delta_atto;
@@ -157,7 +157,7 @@ class DeltaEnumerationTest : public ::testing::TestWithParam<WalkedWithDelta> {
   }
 };
 
-// Two rounds of the exponential mechanism, and three of permute and flip.
+// Two rounds by the exponential mechanism, and three by permute and flip.
 INSTANTIATE_TEST_SUITE_P(LazyBb, DeltaEnumerationTest,
                          ::testing::Values(WalkedWithDelta{"2", kDeltaOne / 10, 0.5},
                                            WalkedWithDelta{"3", kDeltaOne / 1000, 0.4}));
@@ -216,7 +216,7 @@ MaybeSplit MedianAmong(const trainers::NodeRows& node,
   return splits[*chosen];
 }
 
-// The class counts of two groups of the same size, or of sizes one apart.
+// The class counts of two groups whose sizes are equal or one apart.
 absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& epsilon,
                                         PrivateRandom& random) {
   TinyTable rest = table;
@@ -237,8 +237,8 @@ absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& ep
   return seen;
 }
 
-// A split by gain, as if `range` were how unevenly a row moves gains. Class 1 has residual 1 and
-// class 0 has -1, as both have when boosting starts.
+// A split by gain, as if a row moved gains no more unevenly than `range`. Class 1 has residual 1
+// and class 0 has -1, as when boosting starts.
 MaybeSplit BestGain(const trainers::NodeRows& node, uint64_t range,
                     const trainers::BudgetShare& share, trainers::PrivateReleaser& releaser) {
   const std::vector<trainers::BinSplit> splits = node.cell.Splits(0);
@@ -299,7 +299,7 @@ std::vector<WalkedRelease> BrokenTrainers() {
          return MedianAmong(node, node.cell.Splits(0), trainers::BudgetShare::WithoutPrivacy(),
                             releaser);
        })},
-      // Spends what the two sides of sspe1 may, because no row is on both.
+      // Spends what the two sides of sspe1 may spend only because no row is on both.
       {"rows that grow a tree and fill it for all of epsilon each", "3", kRow, 2, 1e-6, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          return WalkTrainer("spe", OneNumber(), {})(table, *epsilon.Plus(epsilon), random);
@@ -313,7 +313,7 @@ std::vector<WalkedRelease> BrokenTrainers() {
       {"groups of fixed sizes, shuffled and cut", "2", kRow, 2, 1e-6, 1, FixedGroups},
       {"label changes taken to move one count", "2", kLabel, 2, 1e-6, 1,
        WalkTrainer("dpert", OneNumber(3), {{"depth", "0"}})},
-      // The relation that sspe2 does not protect.
+      // sspe2 does not protect this relation.
       {"sspe2 told one row more", "3", kRow, 2, 1e-6, 1,
        WalkTrainer("sspe2", OneNumber(), {{"labelled", "1"}, {"min_leaf", "0"}})},
   };

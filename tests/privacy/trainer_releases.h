@@ -1,7 +1,6 @@
-// Whole trainers as releases on tiny tables: what an observer of the model sees, as text.
-//
-// Kept small, since the walk follows every branch: one tree of one level and one public cut a
-// feature unless set otherwise.
+// Whole trainers as releases on tiny tables: what an observer of the model sees, as text. Kept
+// small, since the walk follows every branch: unless set otherwise, one tree of one level and one
+// public cut per feature.
 
 #ifndef COPPICE_TESTS_PRIVACY_TRAINER_RELEASES_H_
 #define COPPICE_TESTS_PRIVACY_TRAINER_RELEASES_H_
@@ -23,10 +22,10 @@
 
 namespace coppice::testing {
 
-// A tiny row as a row of a schema: one value of it is missing.
+// Maps a tiny row to a row of a schema; in some schemas one value is missing.
 struct TinySchema {
   std::shared_ptr<const Schema> schema;
-  std::vector<Row> values;  // of x = 0, 1, 2
+  std::vector<Row> values;  // the row for x = 0, 1, 2
 
   Table ToTable(const TinyTable& tiny) const {
     Table table(schema);
@@ -48,7 +47,7 @@ inline TinySchema TwoNumbers() {
           {{0, 0}, {1, 0}, {1, 1}}};
 }
 
-// Nothing to split: all that is left to learn is which class is more frequent.
+// Has nothing to split: a trainer can only learn which class is more frequent.
 inline TinySchema Nothing(uint32_t classes = 2) {
   std::vector<std::string> names = {"no", "yes", "perhaps"};
   names.resize(classes);
@@ -65,7 +64,7 @@ inline std::string TreeText(const Tree& tree) {
   return text;
 }
 
-// All of a model that depends on rows.
+// All of a model that depends on rows, as text.
 inline std::string ModelText(const Model& model) {
   std::string text;
   for (size_t t = 0; t < model.forest().size(); ++t) {

@@ -1,6 +1,5 @@
-// A device whose row fits no study, as a neighbour of those that fit: a curator that chooses
-// classes and types tells nobody apart by more than epsilon, silence included, which is an output
-// here.
+// A device whose row fits no study, as a neighbour of devices whose rows fit: a curator that
+// chooses classes and types tells nobody apart by more than epsilon. Silence is an output here.
 //
 // A mechanism joins by being in AllMechanismKinds().
 
@@ -29,7 +28,7 @@ using ::coppice::testing::WalkAllBranches;
 
 constexpr char kSilence[] = "silence";
 
-// x < 5 is leaf 0, the rest and what is missing leaf 1; two classes.
+// x < 5 is leaf 0; the rest and missing values are leaf 1. There are two classes.
 Privatizer MakeDevice(MechanismKind kind, const char* epsilon) {
   auto schema =
       std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 10)}, "y", {"hiv", "zzz"}));
@@ -42,12 +41,12 @@ Privatizer MakeDevice(MechanismKind kind, const char* epsilon) {
 
 std::vector<LabelledRow> FittingRows() { return {{{3}, 0}, {{3}, 1}, {{8}, 0}, {{8}, 1}}; }
 
-// As EncodeTotally() makes them, and as programs may that do not use it.
+// Rows as EncodeTotally() makes them, and as programs that do not use it may make them.
 std::vector<LabelledRow> UnfitRows() {
   return {{{3}, kUnlabelled}, {{8}, 2}, {{kMissingValue}, kUnlabelled}, {{777}, 0}, {{}, 55}};
 }
 
-// A row that is refused is silence. What else fails is the draws' affair, as where a walk is cut.
+// A refused row is silence. Other errors are those of the draws, as where a walk is cut off.
 absl::StatusOr<std::string> WhatIsSeen(const Privatizer& device, const LabelledRow& row,
                                        const Ticket& ticket, PrivateRandom& random) {
   const auto report = device.Privatize(row, ticket, random);
@@ -56,7 +55,7 @@ absl::StatusOr<std::string> WhatIsSeen(const Privatizer& device, const LabelledR
   return report.status();
 }
 
-// Laplace payloads are many; the first byte alone already tells silence from an answer.
+// Laplace payloads are many; their first byte already tells silence from an answer.
 absl::StatusOr<std::string> FirstByteSeen(const Privatizer& device, const LabelledRow& row,
                                           PrivateRandom& random) {
   absl::StatusOr<std::string> seen = WhatIsSeen(device, row, Ticket(), random);
@@ -90,7 +89,7 @@ TEST_P(UnfitRowTest, IsToldFromNoOtherByMoreThanEpsilon) {
   const Privatizer device = MakeDevice(GetParam(), Epsilon());
   std::vector<LabelledRow> rows = FittingRows();
   for (const LabelledRow& unfit : UnfitRows()) rows.push_back(unfit);
-  const uint8_t tickets = IsLaplace(GetParam()) ? 1 : 4;  // the others have a column by the ticket
+  const uint8_t tickets = IsLaplace(GetParam()) ? 1 : 4;  // only others draw a column by ticket
   for (uint8_t number = 0; number < tickets; ++number) {
     Ticket ticket;
     ticket.id.fill(number);
@@ -99,18 +98,18 @@ TEST_P(UnfitRowTest, IsToldFromNoOtherByMoreThanEpsilon) {
     double worst = 0;
     for (const Law<std::string>& one : laws) {
       EXPECT_NEAR(one.total() + one.cut, 1, 1e-9);
-      // A loss is proven against all that was cut off, so a cut hides losses; only Laplace tails
-      // have one, and a tenth still leaves most of them to see.
+      // A loss is proven against all that was cut off, so a cut hides losses. Only Laplace tails
+      // are cut, and a tenth still leaves most losses visible.
       EXPECT_LE(one.cut, 0.1);
       for (const Law<std::string>& other : laws) worst = std::max(worst, ProvenLoss(one, other));
     }
     EXPECT_LE(worst, device.terms().epsilon.epsilon() + 1e-9);
-    // The walk sees that rows differ at all; how much is local_enumeration_test's to say.
+    // The rows do differ in the walk; local_enumeration_test checks by how much.
     EXPECT_GT(worst, 0.1);
   }
 }
 
-// An unknown class is each class as often; so its law is their laws' mean.
+// An unknown class is replaced by each class equally often, so its law is the mean of their laws.
 TEST_P(UnfitRowTest, WithAnUnknownClassIsTheMeanOfAllClasses) {
   const Privatizer device = MakeDevice(GetParam(), Epsilon());
   const Ticket ticket;
@@ -123,7 +122,7 @@ TEST_P(UnfitRowTest, WithAnUnknownClassIsTheMeanOfAllClasses) {
   }
 }
 
-// The black-box audit's view of it: every pair of rows, on real randomness.
+// Runs the black-box audit on every pair of rows, on real randomness.
 TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
   const Privatizer device = MakeDevice(GetParam(), "1");
   std::vector<LabelledRow> rows = {{{3}, 0}, {{8}, 1}};
@@ -138,7 +137,7 @@ TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
   EXPECT_LE(result.epsilon_lower_bound, 1);
 }
 
-// Planted: the device that falls silent where it does not know the class, as devices did.
+// Planted: the device falls silent if it does not know the class.
 TEST_P(UnfitRowTest, ThatFallsSilentIsFoundOut) {
   const Privatizer device = MakeDevice(GetParam(), "1");
   const lab::AuditSubject subject = {

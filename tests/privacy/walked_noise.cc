@@ -1,13 +1,13 @@
-// ReleaseSums() for a walk of whole trainers: takes the place of common/privacy/noisy_sums.cc in
-// the test that links it. A noise is one branch of its law instead of the thousands that its
-// sampler has, of which a few releases in a row could not be walked. What is summed, the
-// sensitivity and the budget are the trainer's; that the sampler has this law is tested where it is
-// (tests/common/privacy, central_enumeration_test).
+// ReleaseSums() for walks of whole trainers, which replaces common/privacy/noisy_sums.cc in the
+// test that links it. A noise is one branch of its law instead of its sampler's thousands, since a
+// few releases in a row could not be walked otherwise. What is summed, the sensitivity and the
+// budget are the trainer's. tests/common/privacy and central_enumeration_test check that the
+// sampler has this law.
 //
-// Sums of a fine grid, such as those of gradients, are told in blocks of about their sensitivity:
-// the block that the noisy sum falls into, by the exact law of that. Rounding is post-processing,
-// so what is found is lost by the trainer too; and rows' gradients are whole blocks at first, of
-// which rounding hides nothing.
+// Sums on a fine grid, such as gradients', are released as the block, about their sensitivity wide,
+// that the noisy sum falls into, by the exact law of that. Rounding is post-processing, so any loss
+// that is found is the trainer's too; and rows' gradients are whole blocks at first, where rounding
+// hides nothing.
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,7 @@
 namespace coppice {
 namespace {
 
-// Values from -most to most of discrete Laplace noise, and last all others together.
+// Discrete Laplace noise from -most to most, and last the mass of all other values.
 std::vector<double> NoiseLaw(double rate, int64_t most) {
   const double ratio = std::exp(-rate);
   std::vector<double> law;
@@ -32,16 +32,16 @@ std::vector<double> NoiseLaw(double rate, int64_t most) {
   return law;
 }
 
-constexpr double kTail = 14;          // of mass exp(-14): less than what a walk cuts off
-constexpr uint64_t kFine = 1u << 16;  // sensitivities from here on are of a fine grid
+constexpr double kTail = 14;          // exp(-14) is less than a walk cuts off
+constexpr uint64_t kFine = 1u << 16;  // sensitivities from here on are on a fine grid
 
-// P(noise >= x), by which the law of blocks is exact also where the grid is very fine.
+// P(noise >= x), which keeps the law of blocks exact even where the grid is very fine.
 double UpperTail(double rate, double x) {
   const double ratio = std::exp(-rate);
   return x > 0 ? std::exp(-rate * x) / (1 + ratio) : 1 - std::exp(-rate * (1 - x)) / (1 + ratio);
 }
 
-// The block of `sum` plus noise.
+// Draws the block that `sum` plus noise falls into.
 absl::StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budget& epsilon,
                                   testing::WalkingRandom& walk) {
   const auto block = static_cast<int64_t>(std::bit_floor(sensitivity));
@@ -51,7 +51,7 @@ absl::StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budge
   std::vector<double> law;
   double others = 1;
   for (int64_t at = -most; at <= most; ++at) {
-    // The noise is in [first, end); below 0 as above, by symmetry, where differences are exact.
+    // The noise is in [first, end). Below 0 symmetry is used, since differences are exact above.
     const auto first = static_cast<double>(at * block - rest);
     const double end = first + static_cast<double>(block);
     law.push_back(first > 0 ? UpperTail(rate, first) - UpperTail(rate, end)
@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
 absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
                                                  uint64_t l2_squared, const Rho& rho,
                                                  PrivateRandom& random) {
-  constexpr double kDeviations = 6;  // beyond them: less than what a walk cuts off
+  constexpr double kDeviations = 6;  // beyond them is less mass than a walk cuts off
   auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t deviation, rho.DeviationFor(l2_squared));
   const auto wide = static_cast<double>(deviation);

@@ -1,9 +1,9 @@
 // What schedules of faults have in common: a table says of each kind of step how it is written, how
 // often it comes and what numbers it has; steps are drawn by it, printed and parsed.
 //
-// Text       steps with their numbers, separated by commas: "offer 3, send_unheard 3, kill 2,
-//            start". What is printed can be parsed, so one line is enough to see a failure again.
-// Seeds      the same generator draws the same steps.
+// A schedule's text is its steps with their numbers, separated by commas: "offer 3, send_unheard 3,
+// kill 2, start". Parse() reads what ToText() prints, so one line replays a failure. The same
+// generator draws the same steps.
 
 #ifndef COPPICE_TESTS_SUPPORT_SCHEDULE_H_
 #define COPPICE_TESTS_SUPPORT_SCHEDULE_H_
@@ -133,8 +133,8 @@ class StepTable {
   Rows rows_;
 };
 
-// Takes out steps and lowers numbers for as long as `fails` holds of what is left. `fails` must
-// hold of `schedule`. Asks at most `tries` times.
+// Takes out steps and lowers numbers while `fails` holds of what is left. `fails` must hold of
+// `schedule`; it is asked at most `tries` times.
 template <typename Step>
 std::vector<Step> Shrink(
     std::vector<Step> schedule, size_t tries,

@@ -97,7 +97,7 @@ void Book::Answered(const std::string& epoch, const Report& report, bool has_cla
   }
 }
 
-// Not because it has enough reports: whoever is late would be known by that.
+// Enough reports do not end a deal before its time: they would identify a late device.
 bool Book::IsOver(const Deal& deal) const {
   return deal.is_void || relay_time_ >= deal.terms.freeze_at_unix_seconds() ||
          deal.stored.size() >= deal.terms.tickets();

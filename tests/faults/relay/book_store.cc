@@ -1,4 +1,4 @@
-// What the curator's store says, against the book.
+// Compares the curator's store with the book.
 
 #include <algorithm>
 #include <numeric>
@@ -83,7 +83,7 @@ void Book::CheckRecord(const Batch& batch, const v1::BatchRecord& record) {
   }
 }
 
-// Every report of a batch that came as a whole counts, once.
+// Every report of a batch that came whole counts once.
 void Book::CheckTaken(const Batch& batch, const v1::BatchRecord& record) {
   if (!HasCome(record)) return;
   if (batch.facts.reports() < min_batch_ || batch.facts.min_batch() < min_batch_) {
@@ -188,7 +188,7 @@ void Book::CheckSpent(const storage::Store& store) {
 }
 
 void Book::CheckModel(const ModelFacts& model) {
-  // While a study is open a model may rest on what is judged of a batch so far.
+  // Before the study is sealed, a model may already rest on a part of a batch.
   const size_t least = model.of_sealed ? expected_.size() : certain_.size();
   if (model.reports < least || model.reports > expected_.size()) {
     Violation(absl::StrCat("a model rests on ", model.reports, " reports of ", least, " to ",
@@ -203,7 +203,7 @@ void Book::CheckModel(const ModelFacts& model) {
     smallest = std::min(smallest.value_or(crowd), crowd);
     counted += is_counted ? 1 : 0;
   }
-  if (model.batches == 0) return;  // it promises nothing
+  if (model.batches == 0) return;  // the model promises nothing
   const uint64_t most = smallest.value_or(0) * (1'000'000 - dishonest_) / 1'000'000;
   if (model.batches != counted) Violation("a model says another number of batches");
   if (model.least_accepted > smallest.value_or(0) || model.honest_reports > most) {

@@ -56,10 +56,10 @@ absl::Status CuratorProcess::AwaitIdle(absl::string_view study) {
   while (up()) {
     if (!store_->AwaitIdle()) return absl::DeadlineExceededError("a batch is never counted");
     if (store_->dead() || store_->full()) return absl::OkStatus();
-    // After what was just committed is in memory too.
+    // Also waits until what was just committed is in memory.
     const absl::Status agrees = studies_->Reconcile();
     if (absl::IsInternal(agrees)) return agrees;
-    if (store_->HasStored()) return absl::OkStatus();  // they are held
+    if (store_->HasStored()) return absl::OkStatus();  // a fault holds them
     const auto info = studies_->Get(study);
     if (!info.ok() || absl::c_none_of(info->relay->batches.newest, is_stored)) break;
     if (std::chrono::steady_clock::now() > until) {

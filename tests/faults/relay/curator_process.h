@@ -32,21 +32,21 @@ class CuratorProcess {
 
   absl::Status Start();
   void Kill();
-  // In good order.
+  // Ends it cleanly.
   void Stop();
   bool up() const { return studies_ != nullptr; }
-  // Whether its store has made it stop: it says nothing any more.
+  // Whether its store has made it stop; it then answers nothing.
   bool is_dead() const { return up() && store_->dead(); }
 
-  // Returns when its threads have nothing to do, or cannot do it, and its memory is what its store
-  // says. DeadlineExceeded if that takes too long; Internal if its counts do not agree.
+  // Returns once its threads have nothing to do, or cannot do it, and its memory agrees with its
+  // store. DeadlineExceeded if that takes too long; Internal if its counts do not agree.
   absl::Status AwaitIdle(absl::string_view study);
 
   curator::Studies& studies() { return *studies_; }
   FaultyStore& store() { return *store_; }
   const storage::MemoryStore& disk() const { return disk_; }
 
-  // As its service answers.
+  // Answers as its service does.
   absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest& request);
   absl::StatusOr<v1::DeliverBatchResponse> DeliverBatch(const v1::DeliverBatchRequest& request);
 

@@ -21,18 +21,18 @@ std::string BatchOf(absl::string_view spool_key) {
   return absl::StrCat("batch", absl::StripPrefix(batch, "spool"));
 }
 
-// Whether it counts a part, which it takes out of the spool.
+// Whether the batch counts a part of a relay's batch, which takes it out of the spool.
 bool Counts(const storage::StoreBatch& batch) {
   return !batch.deleted_keys().empty() && absl::StartsWith(batch.deleted_keys()[0], "spool/");
 }
 
-// Whether it stores a part that has come.
+// Whether the batch stores a part that was received.
 bool Receives(const storage::StoreBatch& batch) {
   return batch.deleted_keys().empty() && !batch.puts().empty() &&
          absl::StartsWith(batch.puts()[0].first, "spool/");
 }
 
-// Without what begins so.
+// The batch without the keys that begin with `prefix`.
 storage::StoreBatch Without(const storage::StoreBatch& batch, absl::string_view prefix) {
   storage::StoreBatch rest;
   for (const std::string& deleted : batch.deleted_prefixes()) rest.DeletePrefix(deleted);
@@ -148,7 +148,7 @@ bool FaultyStore::AwaitIdle() const {
   return changed_.wait_for(lock, kTooLong, [this] { return IsIdle(); });
 }
 
-// "spool/STUDY/BATCH/POSITION" is read once so many reports of "batch/STUDY/BATCH" are judged.
+// "spool/STUDY/BATCH/POSITION" is read once POSITION reports of "batch/STUDY/BATCH" are judged.
 bool FaultyStore::MayRead(absl::string_view key) const {
   if (reads_left_ == 0u) return false;
   v1::BatchRecord batch;

@@ -1,4 +1,4 @@
-// The curator's store in memory, whose chosen write fails, or is its process's last.
+// The curator's store in memory, of which a chosen write fails or ends the process.
 
 #ifndef COPPICE_TESTS_FAULTS_RELAY_FAULTY_STORE_H_
 #define COPPICE_TESTS_FAULTS_RELAY_FAULTY_STORE_H_
@@ -20,44 +20,42 @@
 
 namespace coppice::relay_faults {
 
-// One process's way to the disk, which stays.
+// One process's way to the disk, which stays. A record of the spool is read only once the ones
+// before it are judged, so that a schedule repeats exactly with any number of opening threads.
 //
 // Guarantee  what Store says of errors, at its worst: a write that failed shows nothing, and if it
 //            was `kept` all of it is there after the process has ended, unless a later one came.
-// Order      a record of the spool is read only once the ones before it are judged, so that a
-//            schedule runs the same way again with any number of opening threads.
 // Threads    safe to share.
 class FaultyStore final : public storage::Store {
  public:
   struct Fault {
-    uint32_t writes = 0;  // that work before the one that fails
+    uint32_t writes = 0;  // that succeed before the one that fails
     bool kept = false;
     bool fatal = false;  // nothing works from then on
   };
 
-  // With the bug, if it is one of a store.
+  // Has the bug, if it is one of a store.
   explicit FaultyStore(storage::MemoryStore& disk, Bug bug = Bug::kNone) : disk_(disk), bug_(bug) {}
 
   void FailAt(const Fault& fault);
   void Fill(bool full);
-  // After so many more records of the spool were read, who reads one waits, as if opening took
-  // long.
+  // Lets `records` more records of the spool be read; later reads wait, as if opening took long.
   void StallOpening(uint32_t records);
   void GoOnOpening();
-  // The process is dead, or about to stop: nobody waits for his turn any more.
+  // The process is dead, or about to stop: no read waits any more.
   void Die();
   void LetAllRead();
-  // Once the process has ended.
+  // Call it once the process has ended.
   void Close();
 
   bool dead() const;
   bool full() const;
-  // Whether batches have come as a whole and are not counted.
+  // Whether batches came whole and are not counted.
   bool HasStored() const;
-  uint64_t writes() const;    // that worked
-  uint64_t failures() const;  // and that did not
-  // Returns when every batch that came as a whole is counted, or none can be. False if that takes
-  // too long.
+  uint64_t writes() const;    // that succeeded
+  uint64_t failures() const;  // that failed
+  // Returns once every batch that came whole is counted, or none can be. False if that takes too
+  // long.
   bool AwaitIdle() const;
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override;
@@ -81,11 +79,11 @@ class FaultyStore final : public storage::Store {
   mutable std::condition_variable changed_;
   // All below guarded by mutex_.
   std::optional<Fault> fault_;
-  std::optional<storage::StoreBatch> unclear_;  // a write that failed and was kept
+  std::optional<storage::StoreBatch> unclear_;  // a write that failed but was kept
   bool full_ = false;
   bool dead_ = false;
   bool let_all_read_ = false;
-  mutable std::optional<uint32_t> reads_left_;  // of records of the spool, while it stalls
+  mutable std::optional<uint32_t> reads_left_;  // of the spool's records, while it stalls
   mutable std::string at_hand_;                 // the record that was read last, until it is judged
   uint64_t writes_ = 0;
   uint64_t failures_ = 0;

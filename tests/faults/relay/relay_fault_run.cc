@@ -2,9 +2,9 @@
 //                 [--replay "STEP, STEP, ..."]
 //
 // Runs schedules of faults over relay, devices and curator, with the seeds S, S + 1, ..., and says
-// what they met. Stops at the first that violates what must hold (book.h), takes out what is not
-// needed for that, and says how to see it again; the exit code is 1 then. The folder is best one in
-// memory, and must exist.
+// what they met. Stops at the first that violates what must hold (book.h), takes out the steps it
+// does not need, and says how to replay it; the exit code is then 1. The folder must exist, and is
+// best one in memory.
 
 #include <stdlib.h>
 

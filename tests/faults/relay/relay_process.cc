@@ -23,7 +23,7 @@ SigningKey RelayKey() {
   return *SigningKey::FromSeed(seed);
 }
 
-// Answers of the relay's threads, counted.
+// Counts the relay's answers, which come on its own threads.
 class RelayProcess::Waiting {
  public:
   void Expect() {
@@ -83,7 +83,7 @@ absl::Status RelayProcess::Start() {
 
 void RelayProcess::Kill(bool power_cut) {
   if (!disk_->stopped()) disk_->StopAfter(0);
-  disk_->SyncFolder("/").IgnoreError();  // the change that it stops at is none of the relay's
+  disk_->SyncFolder("/").IgnoreError();  // stops the disk at a change that is not the relay's
   relay_.reset();
   dies_.reset();
   if (power_cut) {
@@ -165,8 +165,8 @@ void RelayProcess::SubmitOne(const Sealed& sealed, Outcome& outcome, Waiting& wa
                  });
 }
 
-// Reports that come while a group is being synced are one group: the first is one by itself, and
-// the others come while the disk is held at its sync.
+// Makes the later reports one group: the first is a group by itself, and the others come while the
+// disk is held at its sync.
 std::vector<RelayProcess::Outcome> RelayProcess::Submit(const std::vector<Sealed>& reports) {
   std::vector<Outcome> outcomes(reports.size(), absl::CancelledError("the relay is down"));
   if (!up() || is_dead() || reports.empty()) return outcomes;

@@ -28,26 +28,26 @@ inline constexpr absl::Duration kCollectFor = absl::Hours(24);
 
 SigningKey RelayKey();
 
-// What a device sends, besides its deal.
+// What a device sends to a deal.
 struct Sealed {
   std::string epoch;
   std::string claim;
   Report report;
 };
 
-// Guarantee  what is submitted together is written in the same groups at every run.
+// Guarantee  reports that are submitted together are written in the same groups at every run.
 // Threads    for one; the relay's own are waited for.
 class RelayProcess {
  public:
   using Outcome = absl::StatusOr<v1::SubmitOutcome>;
 
-  // What it rests on.
+  // What the process is given.
   struct Parts {
     std::string data_dir;
     PublicKey curator_key{};
     std::function<absl::Time()> now;
     std::function<absl::StatusOr<EpochId>()> draw_epoch;
-    // A link for a process that starts.
+    // Makes the link of a process that starts.
     std::function<std::shared_ptr<relay::CuratorCalls>()> link;
     std::function<void(const relay::RelayEvent&)> log;
   };
@@ -60,14 +60,14 @@ class RelayProcess {
   void Kill(bool power_cut);
   bool up() const { return relay_ != nullptr; }
 
-  // The process ends with the disk.
+  // The process ends when the disk stops.
   void DieAfter(uint64_t changes, bool power_cut);
-  // It does not.
+  // The disk stops, and the process lives.
   void FailAfter(uint64_t changes);
-  // Its disk works again.
+  // The disk works again.
   void Heal();
   bool is_dead() const { return dies_.has_value() && disk_->stopped(); }
-  // Ends it if it is dead. True if it was.
+  // Ends the process if it is dead; true if it was.
   bool EndIfDead();
 
   relay::Relay& relay() { return *relay_; }
@@ -75,13 +75,13 @@ class RelayProcess {
   const Parts& parts() const { return parts_; }
   void ReplaceDisk(std::unique_ptr<testing::SimulatedDisk> disk);
 
-  // What is due until nothing is, or the first thing alone.
+  // Work() does all that is due, Step() the first thing only.
   void Work();
   void Step();
 
   absl::StatusOr<v1::GetRelayTermsResponse> Terms();
   absl::StatusOr<std::string> TakeOffer(const std::string& epoch);
-  // Cancelled: nobody lived to answer.
+  // An outcome is Cancelled if the relay died before it answered.
   std::vector<Outcome> Submit(const std::vector<Sealed>& reports);
 
  private:
@@ -93,7 +93,7 @@ class RelayProcess {
   const Parts parts_;
   std::unique_ptr<testing::SimulatedDisk> disk_;
   std::unique_ptr<relay::Relay> relay_;
-  std::optional<bool> dies_;  // by a power cut?
+  std::optional<bool> dies_;  // whether a power cut ends it; empty: nothing does
 };
 
 }  // namespace coppice::relay_faults

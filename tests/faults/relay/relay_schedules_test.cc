@@ -1,6 +1,6 @@
 // A fixed set of schedules: nothing that the curator acknowledged is lost, nothing counts twice, no
-// batch is split and no small one is silent; and each planted bug is found by it. relay_fault_run
-// runs thousands.
+// batch is split and no small one goes unsaid; and the schedules find each planted bug.
+// relay_fault_run runs thousands.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kSchedules = 60;
 
-// In memory where that is there: what counts as synced is said by simulated disks.
+// In memory if possible: simulated disks decide what was synced.
 class Folder {
  public:
   Folder()
@@ -53,7 +53,7 @@ TEST(RelaySchedulesTest, NothingIsLostCountedTwiceOrSplit) {
     ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
     tally.Add(result.tally);
   }
-  // They met what they were made for.
+  // The schedules met the faults that they were made for.
   EXPECT_GT(tally.relay_ends, kSchedules / 3);
   EXPECT_GT(tally.curator_ends, kSchedules / 8);
   EXPECT_GT(tally.batches, kSchedules / 2);

@@ -8,7 +8,7 @@ namespace {
 
 using Table = testing::StepTable<StepKind, kNumStepKinds, 2>;
 
-// What has no weight comes by the rounds of a schedule alone.
+// Steps without a weight come only from the rounds of a schedule.
 constexpr Table kTable(Table::Rows{{
     {"expiry", 0, false, {}},
     {"work", 20, false, {}},
@@ -87,7 +87,7 @@ class Maker {
     schedule_.push_back({.kind = kind, .numbers = numbers});
   }
 
-  // A process that is down for long shows little.
+  // Starts a stopped process soon: one that stays down shows little.
   void AddFaults(uint32_t most) {
     for (uint32_t left = Below(most + 1); left > 0; --left) {
       schedule_.push_back(kTable.Draw(static_cast<StepKind>(kinds_(random_)), random_));
@@ -103,8 +103,8 @@ class Maker {
     Add(StepKind::kRelayStart);
   }
 
-  // The deal's opening, its reports, its end and its delivery, with faults between. The study may
-  // be sealed while the batch is on its way.
+  // Adds the deal's opening, reports, end and delivery, with faults between. The study may be
+  // sealed while the batch is on its way.
   void AddDeal(bool is_sealed) {
     const bool is_large = Below(4) != 0;
     Start();

@@ -251,13 +251,13 @@ void World::Pass(int64_t seconds) {
   NoteTime();
 }
 
-// Whoever asks the curator after the study's time finds it sealed.
+// After the study's time any request makes the curator seal it.
 void World::NoteTime() {
   book_.RelayTime(now_ + relay_ahead_);
   if (expires_ != 0 && now_ + curator_ahead_ >= expires_) book_.Sealed();
 }
 
-// Waits for the curator's threads, so that the next step finds what this one left.
+// Waits for the curator's threads, so that the next step starts from this one's result.
 void World::EndStep() {
   EndRelayIfDead();
   NoteDeal();

@@ -68,7 +68,7 @@ void World::BuildModel(bool is_final) {
                     .of_sealed = study.ok() && study->state != curator::StudyState::kOpen});
 }
 
-// The first reports of a batch that was sent, under another header.
+// Delivers the first reports of a batch that was sent, under another header.
 void World::DeliverForged(const Batch& from, v1::BatchHeader header, size_t reports,
                           const SigningKey& key, uint64_t first) {
   std::vector<Report> some(from.reports.begin(),
@@ -102,24 +102,24 @@ void World::Forge(uint32_t which) {
   v1::BatchHeader header = from.facts;
   header.set_epoch(absl::StrCat("forged", std::string(9, 0), std::string(1, char(++epochs_))));
   switch (which) {
-    case 0:  // too small
+    case 0:  // a batch that is too small
       header.set_reports(kFew);
       return DeliverForged(from, header, kFew, RelayKey(), 0);
-    case 1:  // and devices were told so
+    case 1:  // likewise, as devices were told
       header.set_reports(kFew);
       header.set_min_batch(kFew);
       return DeliverForged(from, header, kFew, RelayKey(), 0);
-    case 2:  // another batch of a deal that has one
+    case 2:  // a second batch of the same deal
       if (!book_.HasBegun(from)) return;
       header = from.facts;
       header.set_reports(from.reports.size() - 1);
       header.set_min_batch(std::min<uint64_t>(header.min_batch(), header.reports()));
       return DeliverForged(from, header, from.reports.size() - 1, RelayKey(), 0);
-    case 3:  // of another relay
+    case 3:  // a batch of another relay
       return DeliverForged(from, header, from.reports.size(), StrangersKey(), 0);
-    case 4:  // beyond its end
+    case 4:  // reports beyond the batch's end
       return DeliverForged(from, header, kFew, RelayKey(), kFew);
-    default:  // the same reports in another deal: each counts once
+    default:  // the same reports in another deal; each must count once
       return DeliverForged(from, header, from.reports.size(), RelayKey(), 0);
   }
 }

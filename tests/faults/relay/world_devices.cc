@@ -11,11 +11,11 @@
 namespace coppice::relay_faults {
 namespace {
 
-constexpr uint32_t kCrowdLeaves = 8;  // after those of the devices
+constexpr uint32_t kCrowdLeaves = 8;  // after the devices' leaves
 constexpr size_t kAgain = 40;
 constexpr size_t kOthers = 3;
 
-// Nothing here is private.
+// Draws no noise: nothing here is private.
 class NoNoise final : public PrivateRandom {
  public:
   absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
@@ -155,7 +155,7 @@ void World::WithDevice(uint32_t device, absl::FunctionRef<absl::Status(RelayedDe
   RelayedDevice answering(SubjectOf(device),
                           {policy, relay_policy, *gateway.journal, *gateway.trust, link, clock});
   const absl::Status done = act(answering);
-  // Neither the relay nor the curator of this world gives a device bad bytes.
+  // Relay and curator send a device no bad bytes here, so these errors are violations.
   if (absl::IsDataLoss(done) || absl::IsInternal(done)) Expect(done, "a device");
 }
 
@@ -168,7 +168,7 @@ void World::Answer(uint32_t device) {
              [&](RelayedDevice& answering) { return answering.Answer(kStudy, read, random); });
 }
 
-// What was torn was never acknowledged, and so never sent.
+// A torn answer was never acknowledged, and so never sent.
 void World::AnswerTorn(uint32_t device, uint32_t quarters) {
   const std::string path = JournalOf(device % kGateways);
   const uint64_t before = std::filesystem::file_size(path);

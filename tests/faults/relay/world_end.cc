@@ -19,13 +19,13 @@ void World::Heal() {
   lose_part_.reset();
   lose_offer_.reset();
   twice_ = false;
-  // An order to die that was not met holds no more.
+  // Clears an order to die that was not met.
   relay_->Kill(/*power_cut=*/false);
   relay_->Heal();
   curator_.Kill();
   StartCurator();
   StartRelay();
-  StartRelay();  // a sync that was to fail has failed by now
+  StartRelay();  // the sync that was told to fail has failed by now
   if (!relay_->up()) book_.Violation("the relay does not start though its disk works");
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) OpenGateway(gateway);
 }
@@ -40,7 +40,7 @@ void World::Finish() {
   if (book_.violation().empty()) FinishStudy();
 }
 
-// Whoever still has something sends it, the deals end, and what waits is sent.
+// Devices and the crowd send what they still have, the deals end, and what waits is delivered.
 void World::LetRelayFinish() {
   relay_->Work();
   EndStep();
@@ -69,7 +69,7 @@ void World::CheckFinished() {
   }
 }
 
-// What was counted is what a final model rests on, also after a restart.
+// A final model rests on what was counted, also after a restart.
 void World::FinishStudy() {
   where_ = "the end of the study";
   Seal();

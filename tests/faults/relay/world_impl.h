@@ -38,13 +38,13 @@
 
 namespace coppice::relay_faults {
 
-// One of the crowd, which remembers what it sent.
+// A device of the crowd; it remembers what it sent.
 struct CrowdMember {
   Sealed sealed;
-  bool is_done = false;  // it heard an outcome, all of which are final
+  bool is_done = false;  // it heard an outcome; every outcome is final
 };
 
-// What the crowd knows of a deal that it answers.
+// What the crowd knows of a deal.
 struct CrowdDeal {
   std::string epoch;
   seal::ReportSealer sealer;
@@ -144,10 +144,10 @@ class World {
   std::shared_ptr<const Forest> forest_;
   std::unique_ptr<RelayProcess> relay_;
   std::unique_ptr<testing::SimulatedDisk> image_;
-  bool was_copied_ = false;  // files of a deal, which are set aside
+  bool was_copied_ = false;  // a deal's files were; such a deal is set aside
   uint32_t epochs_ = 0;
   uint32_t disks_ = 0;
-  uint64_t said_short_ = 0;  // deals that the relay's log says were too small
+  uint64_t said_short_ = 0;  // deals that the relay's log called too small
 
   std::optional<uint64_t> checked_writes_;  // of the curator's process
 
@@ -156,18 +156,18 @@ class World {
     std::unique_ptr<Trust> trust;
   };
   std::array<Gateway, kGateways> gateways_;
-  std::optional<bool> lose_call_;  // of a device, once it was answered?
+  std::optional<bool> lose_call_;  // true: a device's next answer; false: its request
   std::deque<CrowdMember> crowd_;
 
   struct LostPart {
-    uint32_t parts = 0;  // that come before
+    uint32_t parts = 0;  // that come before it
     bool answer = false;
   };
   std::optional<LostPart> lose_part_;
   std::optional<bool> lose_offer_;
   bool twice_ = false;
   std::deque<v1::DeliverBatchRequest> requests_;
-  std::set<std::string> given_up_;  // headers, of kLostIsRefused
+  std::set<std::string> given_up_;  // headers, with the bug kLostIsRefused
 
   std::string where_ = "the beginning";
   Tally tally_;

@@ -69,7 +69,7 @@ void World::StartRelay() {
   const absl::Status started = relay_->Start();
   NoteTime();
   if (started.ok() || relay_->is_dead() || relay_->disk().stopped()) return;
-  // What does not go on a disk that works is not excused.
+  // Only a full or failing disk excuses a relay that does not start.
   const bool is_excused = absl::IsUnavailable(started) || absl::IsResourceExhausted(started);
   if (!is_excused) Expect(started, "the relay does not start");
 }
@@ -86,7 +86,7 @@ void World::NoteDeal() {
   book_.SawDeal(terms);
 }
 
-// Whoever reads the disk of a relay later learns nothing of who was dealt what.
+// The keys must be gone: whoever reads the relay's disk later must not learn who was dealt what.
 void World::CheckKeys() {
   const std::string folder = absl::StrCat(folder_, "/relay/studies/", kStudy, "/epochs/");
   for (const std::string& epoch : book_.SentDeals()) {
@@ -96,7 +96,7 @@ void World::CheckKeys() {
   }
 }
 
-// A relay that died holds nothing of the disk any more.
+// The dead relay has nothing of the disk open.
 void World::PutBack(bool of_files_alone) {
   if (image_ == nullptr) return;
   auto disk = image_->Copy(++disks_, of_files_alone);
@@ -107,7 +107,7 @@ void World::PutBack(bool of_files_alone) {
   ++tally_.images;
 }
 
-// Beside the relay that goes on, and with the same key: until its deal is over and its batch sent.
+// Runs a second relay with the same key beside the first until the deal's batch is sent.
 void World::RunTwin() {
   if (image_ == nullptr) return;
   auto disk = image_->Copy(++disks_, /*of_files_alone=*/false);

@@ -61,7 +61,7 @@ TEST(AccessPolicyTest, EveryTokenIsFoundWhereverItStands) {
   EXPECT_THAT(policy.Check(kCreateStudy, Bearer("t20"), kNow), IsUnauthenticated("not known"));
 }
 
-// A comparison of a part of the hash, or one that stops early, would let one of these in.
+// Comparing a part of the hash, or stopping early, would let one of these in.
 TEST(AccessPolicyTest, AHashThatDiffersInOneBitIsAnotherToken) {
   for (size_t bit = 0; bit < 256; ++bit) {
     PolicyEntry entry = Token("a", {Role::kAdmin});

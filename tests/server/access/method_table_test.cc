@@ -48,7 +48,7 @@ TEST(MethodTableTest, NothingThatTouchesPrivateRowsIsTimed) {
   EXPECT_TRUE(HasPrivateDuration("coppice.v1.DatasetService/NewMethod"));
 }
 
-// What would hurt most if a line changed by mistake.
+// The lines whose change by mistake would do most harm.
 TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLiftHolds) {
   const auto roles = [](const char* path) { return FindMethod(path)->roles; };
   const RoleSet admin = {Role::kAdmin};
@@ -82,7 +82,7 @@ TEST(MethodTableTest, RelaysFetchOffersAndHandBatchesOverAndDoNothingElse) {
   }
   const RoleSet relays = {Role::kRelay, Role::kAdmin};
   const Method& deliver = *FindMethod("/coppice.v1.SealedReportService/DeliverBatch");
-  EXPECT_EQ(deliver.roles, relays);  // no device learns how its report was judged
+  EXPECT_EQ(deliver.roles, relays);  // no device may learn how its report was judged
 }
 
 TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
@@ -96,7 +96,7 @@ TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
   EXPECT_EQ(history.names[0].use, study.names[0].use);
 }
 
-// One call per block: their number would tell how many rows a dataset has.
+// There is one call per block, so their number would tell how many rows a dataset has.
 TEST(MethodTableTest, BlocksOfRowsAreNeitherCountedNorLogged) {
   for (const char* code : {"OK", "CANCELLED"}) {
     EXPECT_TRUE(HasPrivateEnd("coppice.v1.DatasetService/AppendRows", code)) << code;

@@ -1,5 +1,5 @@
 // The log and the ledger under every single failure of a write: the batch lost or kept, the process
-// dead or alive. They never come apart, and no call that was begun is without a trace.
+// dead or alive. They always agree, and every call that was begun leaves a trace.
 
 #include <cstddef>
 #include <set>
@@ -14,16 +14,16 @@
 namespace coppice::audit {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 
 constexpr size_t kNever = SIZE_MAX;
 
-// Calls that a handler made, and those that were refused because they could not be noted.
+// The calls that the log let begin.
 struct Calls {
   std::set<std::string> begun;
 };
 
-// Some of everything, over several days. Errors are what the test is about.
+// Does some of everything over several days. Errors are expected.
 void Live(AuditedLedger& audited, int64_t& now, Calls& calls) {
   const auto call = [&](const std::string& resource, bool by_day) {
     AuditEvent event = NewAuditEvent("ops", "StudyService/SealStudy", resource);
@@ -48,7 +48,7 @@ void Live(AuditedLedger& audited, int64_t& now, Calls& calls) {
   }
 }
 
-// A daemon starts on the disk, and a day later the log tells of every call.
+// Starts a daemon on the disk and expects that a day later the log tells of every call.
 void ExpectSound(MemoryStore& disk, int64_t now, const Calls& calls) {
   ASSERT_OK_AND_ASSIGN(const AuditedLedger next, OpenAudited(disk, now, /*days_kept=*/0));
   now += 2 * kDay;

@@ -36,7 +36,7 @@ inline ModelSigner AuditSigner() {
   };
 }
 
-// What a daemon opens, in its order.
+// What a daemon opens, in the same order.
 struct AuditedLedger {
   std::unique_ptr<audit::AuditLog> log;
   std::unique_ptr<audit::AuditedStore> store;
@@ -57,7 +57,7 @@ inline absl::StatusOr<AuditedLedger> OpenAudited(storage::Store& store, const in
   return opened;
 }
 
-// All entries that are kept, having followed the chain from the seal to the signed head.
+// Reads all entries that are kept, following the chain from the seal to the signed head.
 inline absl::StatusOr<std::vector<v1::AuditEntry>> ReadAll(audit::AuditLog& log) {
   std::vector<v1::AuditEntry> entries;
   AuditChain chain;
@@ -79,7 +79,7 @@ inline absl::StatusOr<std::vector<v1::AuditEntry>> ReadAll(audit::AuditLog& log)
   }
 }
 
-// "day actor action resource related outcome" of each.
+// "day actor action resource related outcome" of each entry.
 inline std::vector<std::string> Lines(const std::vector<v1::AuditEntry>& entries) {
   std::vector<std::string> lines;
   for (const v1::AuditEntry& entry : entries) {

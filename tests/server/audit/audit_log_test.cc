@@ -1,4 +1,4 @@
-// What the log says, of whom, in which order, and what it does not say.
+// What the log says, about whom, in which order, and what it leaves out.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace coppice::audit {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -55,7 +55,7 @@ TEST_F(AuditLogTest, TellsOfEachChangeOfALedgerAndWhoMadeIt) {
   EXPECT_EQ(entries[2].epsilon_nanos(), 5u);
 }
 
-// When a job ended follows from private rows: the log tells the day, and sorts by what it says.
+// When a job ended follows from private rows, so the log tells and sorts by the day alone.
 TEST_F(AuditLogTest, TellsEndsOfJobsByTheDayAlone) {
   ASSERT_OK(ledger().OpenAccount("d", BasicCap(kEpsilon), {}));
   for (const char* job : {"z", "a", "m"}) ASSERT_OK(ledger().Reserve("d", job, Releases(5), {}));
@@ -78,7 +78,7 @@ TEST_F(AuditLogTest, TellsEndsOfJobsByTheDayAlone) {
   EXPECT_EQ(entries.back().epsilon_nanos(), 0u) << "what a job's releases cost in the end";
 }
 
-// Nothing of the log, its head included, may change while a job ends.
+// Nothing of the log, including its head, may change while a job ends.
 TEST_F(AuditLogTest, TheSignedHeadDoesNotTellThatAJobEnded) {
   ASSERT_OK(ledger().OpenAccount("d", BasicCap(kEpsilon), {}));
   ASSERT_OK(ledger().Reserve("d", "a", Releases(5), {}));
@@ -155,7 +155,7 @@ TEST_F(AuditLogTest, TellsOfHoldsAndOfTheirEnds) {
   Open();
 }
 
-// A store of a version without a log: what its ledgers have is taken as it is, and nothing after.
+// On a store of a version without a log, the ledgers' entries so far are trusted, later ones not.
 TEST_F(AuditLogTest, BeginsOnAStoreThatHasLedgers) {
   MemoryStore old;
   {
@@ -185,7 +185,7 @@ TEST_F(AuditLogTest, RefusesToRemoveLedgersByTheirPrefix) {
   }
 }
 
-// No log that a reader sees has a time of day or a hash of a ledger.
+// The log that a reader sees has no time of day and no hash of a ledger.
 TEST_F(AuditLogTest, APageHoldsNothingOfTheClock) {
   ASSERT_OK(ledger().OpenAccount("d", BasicCap(kEpsilon), {}));
   ASSERT_OK_AND_ASSIGN(const v1::ReadAuditLogResponse page, log().Read(0, 0));
@@ -199,7 +199,7 @@ TEST_F(AuditLogTest, APageHoldsNothingOfTheClock) {
     v1::AuditEntry a = page.entries(i), b = same.entries(i);
     for (v1::AuditEntry* entry : {&a, &b}) {
       entry->clear_hash();
-      entry->clear_ledger_link();  // salted anew in each store
+      entry->clear_ledger_link();  // each store has its own salt
     }
     EXPECT_EQ(a.SerializeAsString(), b.SerializeAsString());
   }

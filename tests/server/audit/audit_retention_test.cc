@@ -1,5 +1,5 @@
-// Old entries go, and what is left can be followed from the seal; a log that does not hold goes on
-// openly.
+// Old entries are dropped, and the rest can be followed from the seal; a log that is damaged goes
+// on openly.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@
 namespace coppice::audit {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::HasSubstr;
 
 class AuditRetentionTest : public ::testing::Test {
  protected:
-  // Two ledgers, with some entries each day.
+  // Two ledgers with some entries each day.
   void LiveFor(int days) {
     ASSERT_OK_AND_ASSIGN(const AuditedLedger opened, OpenAudited(store_, now_, kDaysKept));
     for (int i = 0; i < days; ++i, ++day_, now_ += kDay) {
@@ -51,7 +51,7 @@ TEST_F(AuditRetentionTest, DropsWholeDaysAndKeepsTheChainAndTheComparison) {
 TEST_F(AuditRetentionTest, ALedgerChangedBeforeTheSealIsFoundStill) {
   LiveFor(20);
   MemoryStore::Pairs pairs = store_.pairs();
-  // The last entry, and with it the only one that the log still tells of; then all.
+  // Removes the last entry, the only one that the log still tells of; then removes all.
   for (const bool all : {false, true}) {
     for (auto it = pairs.lower_bound("ledger/d1/"); it != pairs.end();) {
       const bool is_last =
@@ -113,7 +113,7 @@ class ResumeTest : public AuditRetentionTest {
 TEST_F(ResumeTest, AnyDamagedRecordLeavesALogThatGoesOnOpenly) {
   for (const auto& [key, value] : store_.pairs()) {
     if (!absl::StartsWith(key, kAuditPrefix) && key != kSaltKey) continue;
-    // A flipped bit leaves the salt a salt, and the records that it covers tell.
+    // A salt with a flipped bit is still a salt; the records that it covers show the damage.
     for (const bool remove : {false, true}) DamageAndResume(key, remove);
     if (HasFailure()) return;
   }

@@ -1,5 +1,4 @@
-// Whatever is changed in a stored audit log, or in a ledger beside it, is found when the daemon
-// starts.
+// Any change of a stored audit log, or of a ledger beside it, is found when the daemon starts.
 
 #include <map>
 #include <string>
@@ -14,13 +13,13 @@
 namespace coppice::audit {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 
 using Pairs = std::map<std::string, std::string>;
 
 class AuditTamperTest : public ::testing::Test {
  protected:
-  // A log with everything: dropped and kept entries, a hold that stands, one that ended, ends of
+  // A log with everything: dropped and kept entries, a hold that stands and one that ended, ends of
   // jobs that wait, a call that runs.
   void SetUp() override {
     MemoryStore store;
@@ -63,7 +62,7 @@ class AuditTamperTest : public ::testing::Test {
     EXPECT_THAT(Start(changed), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << what;
   }
 
-  // Not 1'700'000'000 of the ledger's fixture, to be told from it.
+  // Differs from the time of the ledger's fixture, 1'700'000'000.
   int64_t now_ = 1'710'000'000;
   Pairs pairs_;
 };
@@ -126,7 +125,7 @@ TEST_F(AuditTamperTest, AddedRecordsAreFound) {
   }
 }
 
-// The ledger's own chain cannot tell these; the log does.
+// The ledger's own chain cannot show a cut end; the log does.
 TEST_F(AuditTamperTest, ALedgerCutAtItsEndIsFoundHoweverMuchIsCut) {
   Pairs changed = pairs_;
   for (uint64_t i = 5; i-- > 0;) {
@@ -135,7 +134,7 @@ TEST_F(AuditTamperTest, ALedgerCutAtItsEndIsFoundHoweverMuchIsCut) {
   }
 }
 
-// Nor a ledger that was written anew from some entry on, all hashes right.
+// It cannot show a ledger either that is rewritten from some entry on with correct hashes.
 TEST_F(AuditTamperTest, ALedgerWrittenAnewIsFound) {
   for (uint64_t from = 0; from < 5; ++from) {
     Pairs changed = pairs_;
@@ -157,8 +156,8 @@ TEST_F(AuditTamperTest, ALedgerWrittenAnewIsFound) {
   }
 }
 
-// Without any trace of a log the daemon begins another, as on a store of an older version: whoever
-// kept a head finds it.
+// A daemon that finds no trace of a log begins a new one, as on a store of an older version. Only a
+// kept head shows the loss.
 TEST_F(AuditTamperTest, ALogThatIsGoneIsFoundByAKeptHead) {
   storage::MemoryStore whole(pairs_);
   ASSERT_OK_AND_ASSIGN(const AuditedLedger before, OpenAudited(whole, now_));
@@ -174,8 +173,8 @@ TEST_F(AuditTamperTest, ALogThatIsGoneIsFoundByAKeptHead) {
   EXPECT_NE(page.entries(0).hash(), kept.head().hash());
 }
 
-// Entries missing from the end of the log, with a head that fits: whoever kept a later one finds
-// it.
+// Entries are missing from the end of the log, and its head fits. Only a later head that was kept
+// shows it.
 TEST_F(AuditTamperTest, AnOlderHeadThatWasKeptFindsACutLog) {
   storage::MemoryStore store(pairs_);
   ASSERT_OK_AND_ASSIGN(const AuditedLedger whole, OpenAudited(store, now_));

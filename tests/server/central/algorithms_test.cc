@@ -9,7 +9,7 @@
 namespace coppice::central {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 
 std::shared_ptr<const Schema> SchemaOf(bool regression) {
   const std::vector<Feature> features = {Numeric("age", 0, 100), Categorical("town", {"a", "b"})};

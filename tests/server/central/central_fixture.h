@@ -52,7 +52,7 @@ inline v1::RowBlock Block(int rows) {
   return block;
 }
 
-// As the service does it.
+// Uploads a block as the service does.
 inline absl::StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets,
                                                         absl::string_view id, uint64_t first_row,
                                                         const v1::RowBlock& block, bool complete) {
@@ -69,11 +69,11 @@ inline central::JobRequest RequestOf(const std::string& id, uint64_t epsilon_nan
           .spec = {.dataset = dataset, .algorithm = "fake", .epsilon_nanos = epsilon_nanos}};
 }
 
-// Everything over one store; what goes first is named last.
+// All parts over one store; they are destroyed in reverse order.
 struct Central {
   Central() = default;
   Central(Central&&) = default;
-  // Whatever uses another part goes before it.
+  // A part is replaced before the parts that it uses.
   Central& operator=(Central&& other) noexcept {
     jobs = std::move(other.jobs);
     datasets = std::move(other.datasets);

@@ -12,7 +12,7 @@
 namespace coppice::central {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -91,7 +91,7 @@ TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
   EXPECT_EQ(table->label(99), kUnlabelled);
 }
 
-// What earlier versions wrote, and read: the uploaded message as it came.
+// Earlier versions wrote and read chunks as the bytes of the uploaded message.
 TEST_F(DatasetsTest, AChunkHoldsTheBytesOfTheMessage) {
   v1::RowBlock block = Block(70);
   block.mutable_columns(0)->set_values(3, kMissingValue);
@@ -116,7 +116,7 @@ TEST_F(DatasetsTest, RowsOfAnotherSchemaOrTooManyOfThemAreRefused) {
       {Numeric("age", 0, 99), Categorical("town", {"a", "b"})}, "label", {"no", "yes"})));
   other.Append(Row{1, 1}, 0);
   EXPECT_THAT(datasets().Upload("d", 0, other, false), StatusIs(kInvalid, HasSubstr("schema")));
-  Table many(CentralSchema());  // the same schema, in another place
+  Table many(CentralSchema());  // an equal schema object
   for (size_t i = 0; i <= kMaxRowsPerBlock; ++i) many.Append(Row{1, 1}, 0);
   EXPECT_THAT(datasets().Upload("d", 0, many, false), StatusIs(kInvalid, HasSubstr("65536")));
   Table one(CentralSchema());
@@ -272,7 +272,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
   EXPECT_OK(datasets().Load("d-more"));
 }
 
-// As a repair leaves it whose record was damaged.
+// A repair leaves a dataset like this if its record was damaged.
 TEST_F(DatasetsTest, TheRowsOfADatasetWithoutARecordCanBeDeletedAndItsBudgetStaysSpent) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
   ASSERT_OK(UploadBlock(datasets(), "d", 0, Block(5), /*complete=*/true));
@@ -305,7 +305,7 @@ TEST_F(DatasetsTest, ADatasetInUseIsNotDeleted) {
 
 TEST_F(DatasetsTest, ADeletionThatWasCutShortIsEndedAtTheNextStart) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
-  // The second write of a deletion says that the files are clean.
+  // The second write of a deletion notes that the files are clean.
   CrashingStore dying(store_, {.write = 1, .fatal = true});
   ASSERT_OK_AND_ASSIGN(const Central doomed, OpenCentral(dying, {}));
   EXPECT_FALSE(doomed.datasets->Delete("d").ok());
@@ -328,7 +328,7 @@ TEST_F(DatasetsTest, AFailedDeletionIsRepeatedBeforeAnythingElse) {
   }
 }
 
-// From wherever `datasets` are.
+// Continues an upload from any state of `datasets`.
 absl::Status GoOn(Datasets& datasets) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(SpecOf("d")).status());
   if (datasets.Get("d")->rows == 0) {

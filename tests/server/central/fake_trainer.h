@@ -1,4 +1,4 @@
-// A trainer as a test wants it: it waits, fails, or releases more than it planned, as it is told.
+// A trainer that waits, fails, or releases more than it planned, as a test says.
 
 #ifndef COPPICE_TESTS_SERVER_CENTRAL_FAKE_TRAINER_H_
 #define COPPICE_TESTS_SERVER_CENTRAL_FAKE_TRAINER_H_
@@ -25,7 +25,7 @@ class FakeTrainer final : public trainers::Trainer {
     info_.parameters = {trainers::IntegerParameter("trees", 1, 9, "1", "How many.")};
   }
 
-  // Train() waits until Let(), and asks its progress meanwhile.
+  // Makes Train() wait until Let(), calling its progress function meanwhile.
   void Hold() {
     const std::lock_guard lock(mutex_);
     held_ = true;
@@ -35,7 +35,7 @@ class FakeTrainer final : public trainers::Trainer {
     held_ = false;
     changed_.notify_all();
   }
-  // Waits until Train() was called so often in all.
+  // Waits until Train() was called this many times in all.
   void AwaitRuns(int runs) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return runs_ >= runs; });
@@ -52,7 +52,7 @@ class FakeTrainer final : public trainers::Trainer {
     const std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
-  // What the model says it released, in times of what was planned.
+  // Sets how much the model says it released, as a multiple of the plan.
   void ReleaseTimes(uint64_t times) {
     const std::lock_guard lock(mutex_);
     times_ = times;

@@ -1,4 +1,4 @@
-// Every write may be the last: what is on the disk afterwards keeps what the ledger promises.
+// Any write may be the last: what is then on the disk keeps the ledger's promises.
 
 #include <string>
 #include <thread>
@@ -14,16 +14,16 @@
 namespace coppice::central {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::SizeIs;
 
 constexpr size_t kWritesOfADataset = 2;
 
-// What must hold of the disk at any time, with no daemon on it.
+// Checks what must hold of the disk at any time, with no daemon on it.
 void CheckBooks(MemoryStore& disk, const std::string& context) {
   SCOPED_TRACE(context);
   FakeTrainer trainer;
-  // Looked at without a thread, so nothing runs.
+  // Opens without a thread, so no job runs.
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(disk, {&trainer}, QuickOptions(0)));
   if (!central.datasets->Get("d").ok()) return;
   const ledger::Account account = *central.ledger->Get("d");
@@ -47,7 +47,7 @@ void CheckBooks(MemoryStore& disk, const std::string& context) {
   }
 }
 
-// A dead store keeps the job waiting; any other is got over.
+// A dead store keeps the job waiting; any other failure is overcome.
 void AwaitEndOrDeath(Jobs& jobs, const std::string& id, const CrashingStore& store) {
   const auto recorder = std::make_shared<Recorder>();
   ASSERT_OK(jobs.Watch(id, recorder));
@@ -113,7 +113,7 @@ TEST_P(JobsCrashTest, ACancelledJobIsGivenBackOnceOrRuns) {
   FakeTrainer trainer;
   trainer.Hold();
   {
-    // First writes: the job in front is charged and begins, the job is charged, it is cancelled.
+    // The first writes: the job in front is charged and begins, j is charged, j is cancelled.
     CrashingStore store(disk, fault());
     ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {&trainer}));
     ASSERT_OK(MakeDataset(*central.datasets, SpecOf("d")));
@@ -140,7 +140,7 @@ TEST_P(JobsCrashTest, ACancelledJobIsGivenBackOnceOrRuns) {
   CheckBooks(disk, "after the restart");
 }
 
-// In a process that lives on.
+// The process lives on.
 class JobsDoubtTest : public JobsCrashTest {};
 
 TEST_P(JobsDoubtTest, AFailedCancellationIsNotForgottenByTheThreadThatWouldBeginTheJob) {

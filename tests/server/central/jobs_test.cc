@@ -13,7 +13,7 @@
 namespace coppice::central {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -251,7 +251,7 @@ TEST_F(JobsTest, NoMoreJobsRunAtATimeThanThereAreThreads) {
   EXPECT_EQ(AwaitEnd(jobs(), "c").state, JobState::kDone);
 }
 
-// Else the one would learn from its own job's beginning when the other's ended.
+// Otherwise an owner would learn from the start of its own job when another's job ended.
 TEST_F(JobsTest, OwnersDoNotWaitForEachOthersJobs) {
   for (const char* owner : {"a", "b"}) {
     DatasetSpec spec = SpecOf(absl::StrCat("of-", owner));
@@ -390,7 +390,7 @@ TEST_F(JobsTest, WhoSubmittedAJobIsKeptThroughItsEndAndARestart) {
   Reopen();
   EXPECT_EQ(jobs().Get("by-lab")->submitter, "lab");
   EXPECT_EQ(jobs().Get("by-nobody")->submitter, "");
-  request.submitter = "another";  // it may repeat the request, and changes nothing
+  request.submitter = "another";  // another caller may repeat the request; nothing changes
   EXPECT_EQ(jobs().Submit(request)->submitter, "lab");
 }
 

@@ -26,7 +26,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A study whose devices, honest ones and others, draw trees and columns as tickets do.
+// A study whose devices, honest or not, draw trees and columns as tickets do.
 class SimulatedStudy {
  public:
   SimulatedStudy(MechanismKind kind, const std::vector<uint32_t>& leaves, uint32_t classes = 2) {
@@ -51,7 +51,7 @@ class SimulatedStudy {
     ++sums_[tree].reports;
     EXPECT_OK(mechanisms_[tree]->Add(payload, column, absl::MakeSpan(sums_[tree].sums)));
   }
-  // Liars with a true row who choose their column.
+  // Adds liars that report a true row but choose their column.
   void AddInColumn(size_t count, LeafLabel row, uint32_t column) {
     for (size_t i = 0; i < count; ++i) {
       const size_t tree = DrawTree();
@@ -97,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(All, HonestStudyTest,
                                   std::to_string(std::get<1>(test.param));
                          });
 
-// At a rate that can be measured; all rows are of one leaf and class, where margin and share are at
-// the end of their interval. The plan refuses a sound rate with probability below 1e-9 an alarm; at
+// Measured at p = 0.2, with all rows in one leaf and class, where margin and share are at the end
+// of their interval. The plan refuses a sound rate with probability below 1e-9 per alarm. At
 // kFalseAlarm, 3000 alarms raise one with probability below 0.3, and six below 1e-6.
 TEST_P(HonestStudyTest, RaisesAlarmsNoMoreOftenThanStated) {
   constexpr int kStudies = 1000;
@@ -239,7 +239,7 @@ TEST_P(TreeAlarmTest, OneInTwentyInOneTreeIsSeen) {
   EXPECT_THAT(study.Alarms()["tree"].text, StartsWith("tree 3 of 8 has "));
 }
 
-// Sets of cells of class `label` alone.
+// Adds sets that hold cells of class `label` only.
 void PushSets(SimulatedStudy& study, int liars, uint32_t label) {
   for (int i = 0; i < liars; ++i) {
     const size_t tree = study.DrawTree();
@@ -277,7 +277,7 @@ TEST(AlarmsTest, APushedShareIsSeenAmongThreeClasses) {
 TEST(AlarmsTest, FalseLabelsAreNotSeen) {
   SimulatedStudy study(MechanismKind::kSignedHadamard, std::vector<uint32_t>(8, 16));
   study.AddHonest(5000, {.leaf = 2, .label = 0});
-  study.AddHonest(5000, {.leaf = 2, .label = 1});  // half of the devices, say
+  study.AddHonest(5000, {.leaf = 2, .label = 1});  // as many as half of the devices
   EXPECT_EQ(Raised(study.Alarms()), Raises());
 }
 

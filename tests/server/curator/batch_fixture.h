@@ -54,7 +54,7 @@ class BatchTest : public ::testing::Test {
     return *ParseManifest(studies_->MakeOffer(study, 1)->manifest->bytes);
   }
 
-  // Of devices that answer as they should.
+  // A batch of devices that answer honestly.
   SealedBatch HonestBatch(uint8_t epoch, uint32_t units, const std::string& study = "one") {
     std::vector<std::pair<std::string, std::string>> payloads;
     const curator::StudyInfo info = *studies_->Get(study);
@@ -91,7 +91,7 @@ class BatchTest : public ::testing::Test {
     return progress;
   }
 
-  // Waits until nothing waits to be opened, and returns the study as it is then.
+  // Waits until no report waits to be opened, and returns the study as it is then.
   curator::StudyInfo AwaitCounted(const std::string& study = "one") {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     for (;;) {

@@ -17,7 +17,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::HasSubstr;
 
@@ -25,13 +25,13 @@ using State = BatchState;
 
 constexpr int64_t kDay = 24 * 60 * 60;
 
-// A store that lets nothing be taken out of the spool until it is told to.
+// A store that lets nothing be deleted from the spool while it is told to stall.
 class StallingStore final : public storage::Store {
  public:
   explicit StallingStore(storage::Store& disk) : disk_(disk) {}
 
   void Stall(bool stalled) { stalled_ = stalled; }
-  // What is refused is on the disk all the same, as after a sync whose answer was lost.
+  // Writes what it refuses all the same, as after a sync whose answer was lost.
   void KeepRefused() { kept_ = true; }
   size_t refused() const { return refused_; }
 
@@ -83,7 +83,7 @@ class BatchLifeTest : public BatchTest {
   StallingStore stalling_{store_};
 };
 
-// The relay delivers whatever happens, as far as it is answered.
+// Delivers as a relay does, until the curator answers or has failed three times.
 void DeliverAsFarAsItGoes(const std::function<absl::StatusOr<BatchProgress>()>& deliver) {
   for (int tries = 0; tries < 3 && !deliver().ok(); ++tries) {
   }
@@ -92,7 +92,7 @@ void DeliverAsFarAsItGoes(const std::function<absl::StatusOr<BatchProgress>()>& 
 TEST_F(BatchLifeTest, ACrashAtAnyWriteLosesNoReportAndCountsNoneTwice) {
   const SealedBatch first = HonestBatch(1, 5);
   SealedBatch second = HonestBatch(2, 4);
-  // A ticket that is in both counts once.
+  // This ticket is in both batches and must count once.
   second.reports[0] = first.reports[0];
   std::sort(second.reports.begin(), second.reports.end(),
             [](const SealedReport& a, const SealedReport& b) { return a.ticket < b.ticket; });
@@ -301,7 +301,7 @@ TEST_F(BatchLifeTest, TheOpenerStopsWhileTheStoreDoesNotWork) {
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 6 * unit_);
 }
 
-// Another record that was written now would take the first one's reports back out of the sums.
+// Another record written now would take the unknown write's reports out of the sums again.
 TEST_F(BatchLifeTest, OnceItStopsTheOpenerWritesNothingAfterAWriteOfUnknownOutcome) {
   stalling_.KeepRefused();
   ASSERT_OK(Deliver(HonestBatch(1, 5), 1));
@@ -331,7 +331,7 @@ TEST_F(BatchLifeTest, AMissingRecordIsToldAndNoFinalModelIsBuilt) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1000 sealed reports")));
 }
 
-// What cannot be read is told, and does not keep another batch from being counted.
+// A record that cannot be read is logged, and does not keep another batch from being counted.
 TEST_F(BatchLifeTest, ADamagedRecordWaitsAndIsTold) {
   const SealedBatch damaged = HonestBatch(1, 6);
   ASSERT_OK(Deliver(damaged));

@@ -1,4 +1,4 @@
-// Batches of a relay: taken in part by part, opened, and counted once, whatever the relay does.
+// A relay's batches: received part by part, opened, and counted once, whatever the relay does.
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::HasSubstr;
 
@@ -109,7 +109,7 @@ TEST_F(BatchTest, ForeignTicketsAndBadPayloadsAreCountedAsWhatTheyAre) {
   for (const SubmittedReport& report : HonestReports(*studies_, info, 4)) {
     payloads.emplace_back(report.ticket, report.payload);
   }
-  payloads[1].second = "";  // as a device seals whose tree needs more room than was promised
+  payloads[1].second = "";  // a device seals this if its tree needs more room than was promised
   payloads.emplace_back(std::string(32, 'f'), payloads[0].second);
   ASSERT_EQ(Deliver(MakeBatch(ManifestNow(), 1, RelayKey(), payloads))->state, State::kStored);
   const StudyInfo counted = AwaitCounted();
@@ -189,7 +189,7 @@ TEST_F(BatchTest, APartHasAtMostAThousandReports) {
   EXPECT_EQ(CountOf(AwaitCounted(), ReportOutcome::kAccepted), 1010u);
 }
 
-// Each part is a synced write, and another when it is counted.
+// Each part costs a synced write, and another when it is counted.
 TEST_F(BatchTest, APartIsNotSmallUnlessItIsTheLast) {
   const SealedBatch batch = HonestBatch(1, 1100);
   const auto refused =
@@ -270,8 +270,8 @@ TEST_F(BatchTest, AStudyWithoutARelayTakesNoBatch) {
   EXPECT_THAT(DeliverPart(batch, 0, 5, "plain"), StatusIs(kNeverTaken, HasSubstr("has no relay")));
 }
 
-// Somebody looks all the time. Were the batches read after the outcomes, most of these would be
-// seen as counted while their reports are not.
+// The study is read all the time. If batches were read after outcomes, most of these would be shown
+// as counted before their reports are.
 TEST_F(BatchTest, NoBatchIsShownAsCountedBeforeItsReportsAre) {
   std::vector<SealedBatch> batches;
   for (uint8_t epoch = 1; epoch <= 100; ++epoch) batches.push_back(HonestBatch(epoch, 4));
@@ -333,7 +333,7 @@ TEST_F(BatchTest, AStoreThatFailsIsUnavailableWhateverItSays) {
   EXPECT_EQ(DeliverPart(batch, 3, 3)->state, State::kStored);
 }
 
-// Nor does a study whose end cannot be written down end a batch.
+// The same holds if the end of a study cannot be written.
 TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
   StudySpec spec = RelayedSpec("two", 4);
   spec.settings.expires_unix_seconds = 2000;
@@ -347,7 +347,7 @@ TEST_F(BatchTest, AStudyThatCannotBeSealedIsUnavailable) {
   EXPECT_THAT(DeliverPart(batch, 0, 6, "two"), StatusIs(kNeverTaken, HasSubstr("is sealed")));
 }
 
-// A full disk, as the store says it.
+// The store's error of a full disk.
 TEST_F(BatchTest, AFullDiskRefusesAPartAndTakesItLater) {
   const SealedBatch batch = HonestBatch(1, 6);
   ASSERT_OK(DeliverPart(batch, 0, 3));

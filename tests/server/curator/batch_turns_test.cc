@@ -1,4 +1,4 @@
-// Calls about batches that come at once: who waits for whom, and who does not.
+// Concurrent calls about batches: which of them wait for each other.
 
 #include <array>
 #include <chrono>
@@ -13,10 +13,10 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::HasSubstr;
 
-// A store that holds what touches the spool of study "one", by what it does, until it is let go.
+// A store that holds each kind of access to the spool of study "one" until it is let go.
 class GatedStore final : public storage::Store {
  public:
   enum Gate { kPuts, kDeletes, kScans };
@@ -91,7 +91,7 @@ class BatchTurnsTest : public BatchTest {
   static auto Begin(F call) {
     return std::async(std::launch::async, std::move(call));
   }
-  // Whether it ends while what is held stays so.
+  // Whether the call ends although something is held.
   template <typename T>
   static bool EndsAtOnce(std::future<T>& call) {
     return call.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
@@ -152,14 +152,14 @@ TEST_F(BatchTurnsTest, AStudyIsSealedWhileTheRootIsFound) {
   EXPECT_EQ(studies_->Get("one")->relay->batches.newest[0].state, BatchState::kBroken);
 }
 
-// A relay that keeps a part of one study from being stored keeps no other study from counting.
+// A relay whose part is not being stored keeps no other study from counting.
 TEST_F(BatchTurnsTest, CountingWaitsForNoPart) {
   const SealedBatch counted = HonestBatch(1, 4);
   const SealedBatch slow = HonestBatch(2, 5);
   const SealedBatch others = HonestBatch(3, 4, "two");
   gates_.Hold(GatedStore::kDeletes);
   ASSERT_OK(Deliver(counted));
-  gates_.AwaitAt(GatedStore::kDeletes);  // it is being counted
+  gates_.AwaitAt(GatedStore::kDeletes);  // the batch is being counted
   gates_.Hold(GatedStore::kPuts);
   Call held = Begin([&] { return DeliverPart(slow, 0, 2); });
   gates_.AwaitAt(GatedStore::kPuts);

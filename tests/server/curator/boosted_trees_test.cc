@@ -24,7 +24,7 @@ std::vector<uint32_t> AllOf(const Table& rows) {
   return all;
 }
 
-// A number, a colour of three or an unknown one, and values missing in both.
+// A number, a category of three known colours or an unknown one; both have missing values.
 Table MixedRows(size_t count, uint64_t seed) {
   const Feature colour = {
       .name = "colour", .type = FeatureType::kCategorical, .values = {"red", "green", "blue"}};
@@ -73,7 +73,7 @@ TEST(BoostedTreesTest, WhatTreesSayIsWhatWasTakenOff) {
   }
 }
 
-// Least squares that a leaf's rows lose by a value of sum / (rows + ridge), by its definition.
+// The decrease in squared error by a leaf's value sum / (rows + ridge), by its definition.
 double Explained(const Table& rows, const std::vector<double>& target, double ridge,
                  const std::vector<bool>& in) {
   double sum = 0, count = 0;
@@ -87,7 +87,7 @@ double Explained(const Table& rows, const std::vector<double>& target, double ri
 
 TEST(BoostedTreesTest, TheFirstSplitIsTheBestThereIs) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Table rows = MixedRows(40, seed);  // fewer than bins: every cut is tried
+    const Table rows = MixedRows(40, seed);  // fewer rows than bins: every cut is tried
     RowColumns target = RandomColumns(rows, 1, seed + 100);
     const double mean = std::accumulate(target[0].begin(), target[0].end(), 0.0) / 40;
     for (double& value : target[0]) value -= mean;
@@ -164,7 +164,7 @@ TEST(BoostedTreesTest, OnlyTheSubsetIsFitted) {
   for (const uint32_t row : subset) left[0][row] = -2;
   ASSERT_OK_AND_ASSIGN(const std::vector<BoostedTree> trees,
                        Boost(RowBins(rows), subset, {}, left));
-  ASSERT_EQ(trees.size(), 1u);  // nothing is left to split, so the mean alone
+  ASSERT_EQ(trees.size(), 1u);  // nothing is left to split, so only the mean
   EXPECT_EQ(trees[0].values, (std::vector<std::vector<double>>{{-2}}));
   EXPECT_EQ(left[0][0], 0);
   EXPECT_EQ(left[0][199], 1002);

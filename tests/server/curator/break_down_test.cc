@@ -30,7 +30,7 @@ using ::coppice::testing::ValuesOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A comb of 2 * leaves - 1 nodes, so that there are nodes over any number of its last leaves.
+// A comb of 2 * leaves - 1 nodes; it has a node over its last n leaves for every n.
 Tree Comb(uint32_t leaves) {
   std::vector<Node> nodes;
   for (uint32_t i = 0; i + 1 < leaves; ++i) {
@@ -58,7 +58,7 @@ PublicCounts NoPublicRows(const Tree& tree, uint32_t classes) {
 
 std::string NameOf(MechanismKind kind) { return std::string(MechanismName(kind)); }
 
-// What the quantity's estimate is summed from, over the leaves from `first` on.
+// The sum that the quantity's estimate is made of, over the leaves from `first` on.
 double QuantityFrom(const LeafCounts& counts, size_t quantity, bool margins_only, uint32_t first) {
   double sum = 0;
   for (uint32_t leaf = first; leaf < counts.leaf.size(); ++leaf) {
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, BreakDownLawTest,
                                             ::testing::Values("0.5", "2", "4"),
                                             ::testing::Values(2u, 3u)));
 
-// One report of one row: mean, variance, largest deviation.
+// The law of one row's report: mean, variance, largest deviation.
 struct NodeLaw {
   double mean = 0, square = 0, farthest = 0;
 };
@@ -145,7 +145,7 @@ TEST_P(BreakDownLawTest, NoRowExceedsTheStatedVarianceAndScale) {
         EXPECT_NEAR(law.mean, 0, 1e-3);
         EXPECT_LE(law.square, bound * (1 + 1e-6) + 1e-9)
             << "row " << r << " quantity " << q << " from leaf " << first;
-        // Where cells are independent the scale is that of one cell.
+        // If cells are independent, the scale is that of one cell.
         if (noise.scale_per_leaf > 0) {
           EXPECT_LE(law.farthest,
                     3 * (std::min(leaves * noise.scale_per_leaf, noise.largest_scale) +
@@ -184,7 +184,7 @@ TEST(BreakDownTest, LaplaceNoiseHasTheStatedScale) {
   }
 }
 
-// The two terms of the proof that are not NoiseVariance: some row does come above the average.
+// If NoiseVariance is an average over rows, as for two mechanisms, some row exceeds it.
 TEST(BreakDownTest, WorstRowsExceedTheAverageWhereItIsOne) {
   const Budget epsilon = *Budget::Parse("2");
   const Domain domain = {.leaves = 512, .classes = 2};
@@ -196,7 +196,7 @@ TEST(BreakDownTest, WorstRowsExceedTheAverageWhereItIsOne) {
   }
 }
 
-// A study of simulated devices: rows of the leaves of one tree or of several equal ones.
+// A study of simulated devices, with one tree or with several equal ones.
 class SimulatedCounts {
  public:
   SimulatedCounts(MechanismKind kind, const Domain& domain, uint32_t trees)
@@ -206,8 +206,8 @@ class SimulatedCounts {
 
   const std::vector<uint64_t>& rows() const { return rows_; }
 
-  // `rows_of[leaf * classes + label]` rows, each of which answers in a tree drawn at random. What
-  // the first tree says.
+  // Simulates `rows_of[leaf * classes + label]` rows, each of which answers in a random tree.
+  // Returns the first tree's counts.
   NoisyCounts Run(const std::vector<uint64_t>& rows_of) {
     rows_ = rows_of;
     uint64_t reports = 0;
@@ -222,7 +222,7 @@ class SimulatedCounts {
     return CountWithNoise(*mechanism_, sums, reports, trees_ > 1);
   }
 
-  // How many intervals of the answer do not hold.
+  // How many of the answer's intervals miss the truth.
   int CountMisses(const Tree& tree, const BreakDown& answer) const {
     int misses = 0;
     const auto check = [&](const CountEstimate& at, double truth) {
@@ -266,8 +266,8 @@ INSTANTIATE_TEST_SUITE_P(All, BreakDownCoverageTest,
                                   (std::get<2>(test.param) ? "_one_cell" : "_spread");
                          });
 
-// Rows spread over all cells, or all of one cell, which is where a mechanism's average is wrong.
-// The plan refuses a sound rate with probability below 1e-9.
+// Rows are spread over all cells, or all in one cell, where a mechanism's average is wrong. The
+// plan refuses a sound rate with probability below 1e-9.
 TEST_P(BreakDownCoverageTest, AllIntervalsHoldTogetherAsOftenAsStated) {
   const auto [kind, trees, one_cell] = GetParam();
   constexpr int kStudies = 400;
@@ -287,7 +287,7 @@ TEST_P(BreakDownCoverageTest, AllIntervalsHoldTogetherAsOftenAsStated) {
   EXPECT_TRUE(failed <= plan.p * kStudies || plan.Accepts(failed)) << failed;
 }
 
-// The broken twin: intervals of one standard error are too narrow for what is asked of them.
+// The broken twin: intervals of one standard error are too narrow.
 TEST(BreakDownTest, ThePlanRefusesIntervalsOfOneStandardError) {
   constexpr int kStudies = 200;
   const BinomialPlan plan = {.p = 0.5, .trials = kStudies};
@@ -310,7 +310,7 @@ TEST(BreakDownTest, ThePlanRefusesIntervalsOfOneStandardError) {
   EXPECT_FALSE(plan.Accepts(failed));
 }
 
-// 100 reports of 400; counts by hand, variance 1 a leaf for 100 reports, no hit, no scale.
+// 100 of 400 reports; counts by hand, variance 1 per leaf for 100 reports, no hit, no scale.
 NoisyCounts ByHand() {
   NoisyCounts counts;
   counts.counts = {.classes = 2, .leaf = {10, 20, 30, 40}, .label = {4, 6, 8, 12, 10, 20, 40, 0}};
@@ -359,7 +359,7 @@ TEST(BreakDownTest, IntervalsStayWithinWhatIsPossible) {
   EXPECT_EQ(answer.nodes[2].rows->high, 400);
 }
 
-// x solves x - s = sqrt(2 L (v + hit x)) + scale L on its side.
+// On each side x solves |x - s| = sqrt(2 L (v + hit x)) + scale L.
 TEST(BreakDownTest, BoundsAreWhereTheTrueShareWouldJustBeRefuted) {
   NoisyCounts counts = ByHand();
   for (QuantityNoise& noise : counts.noise) {

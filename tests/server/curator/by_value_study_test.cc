@@ -1,4 +1,4 @@
-// A study by a public feature: its models of all reports and of those with one value.
+// A study by a public feature: its models of all reports, and of those with one value.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -31,7 +31,7 @@ constexpr double kGold = 0, kSilver = 1, kOther = 2;
 const FeatureValue kWhereGold = {.feature = "plan", .category = "gold"};
 const FeatureValue kWhereSilver = {.feature = "plan", .category = "silver"};
 
-// x is private. Public rows say nothing of y.
+// x is private. Public rows do not tell y.
 StudySpec PlanSpec(MechanismKind mechanism, bool all_public = false) {
   std::vector<Feature> features = {Numeric("x", 0, 1), Categorical("plan", {"gold", "silver"}),
                                    Categorical("pet", {"cat", "dog"})};
@@ -58,7 +58,7 @@ StudySpec ByPlan(MechanismKind mechanism) {
   return spec;
 }
 
-// Gold says yes above one half, silver below.
+// Gold says yes above one half, silver from there down.
 uint32_t LabelOf(const Row& row) { return (row[0] > 0.5) == (row[1] == kGold) ? 1 : 0; }
 
 class ByValueStudyTest : public ::testing::TestWithParam<MechanismKind> {
@@ -72,7 +72,7 @@ class ByValueStudyTest : public ::testing::TestWithParam<MechanismKind> {
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_, models_));
   }
 
-  // Honest reports of rows with this plan.
+  // Sends honest reports of rows with this plan.
   void Send(double plan, uint32_t count) {
     ReportBatch batch;
     const Schema& schema = *study_.terms->schema;
@@ -104,7 +104,7 @@ class ByValueStudyTest : public ::testing::TestWithParam<MechanismKind> {
         {.kind = EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)});
   }
 
-  // How often the model is right about rows of this plan.
+  // How often the model is right on rows with this plan.
   static double Hits(const models::ModelInfo& info, double plan) {
     PublicRandom random(5);
     double hits = 0;
@@ -214,7 +214,7 @@ TEST_P(ByValueStudyTest, CountsHaveTheValuesAtTheTop) {
   EXPECT_EQ(tree.nodes()[0].kind, SplitKind::kCategory);
   EXPECT_EQ(tree.nodes()[0].feature, 1u);
   EXPECT_EQ(counts.break_down.nodes[1].public_rows, 32u);
-  // Of all trees, and known: of the classes alone, or the margin, are there intervals.
+  // Rows are counted over all trees and known; only classes, or the margin, have intervals.
   const NodeCounts& gold = counts.break_down.nodes[1];
   const NodeCounts& others = counts.break_down.nodes[2];
   EXPECT_EQ(gold.rows->low, 800);

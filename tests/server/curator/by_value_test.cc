@@ -54,7 +54,7 @@ Node At(uint32_t feature, double cut, uint32_t left, uint32_t right) {
           .right = right};
 }
 
-// Asks about a private feature, the feature that comes in front, and a public one:
+// Asks about a private feature, about the one that is put in front, and about a public one:
 // income < 50 ? (plan = silver ? leaf 0 : (income < 20 ? leaf 1 : leaf 2))
 //             : (age < 30 ? leaf 3 : leaf 4)
 Tree MixedTree(const Schema& schema) {
@@ -106,7 +106,7 @@ TEST(ByValueTest, ValuesComeInTheirOrderThenMissingThenOther) {
   EXPECT_EQ(tree.FindLeaf(Row{1, 0, 1, 0}), 0u);
   EXPECT_EQ(tree.FindLeaf(Row{1, 2, 1, 0}), 2u);
   EXPECT_EQ(tree.FindLeaf(Row{1, kMissingValue, 1, 0}), 3u);
-  EXPECT_EQ(tree.FindLeaf(Row{1, 3, 1, 0}), 4u);  // none of the known
+  EXPECT_EQ(tree.FindLeaf(Row{1, 3, 1, 0}), 4u);  // not a known value
 }
 
 TEST(ByValueTest, TheTreesComeBack) {
@@ -186,7 +186,7 @@ std::vector<MechanismKind> KindsOfBits() {
   return kinds;
 }
 
-// The same reports counted by the tree, and by the tree with values in front.
+// Counts the same reports by the tree, and by the tree with values in front.
 class SumsByValueTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
   SumsByValueTest() {
@@ -209,7 +209,7 @@ class SumsByValueTest : public ::testing::TestWithParam<MechanismKind> {
     ++sums.reports;
   }
 
-  // As a device answers in the longer tree.
+  // Sends a report as a device answers in the longer tree.
   void Send(const Row& row) {
     const std::vector<uint32_t> leaves = by_value_.LeavesOf(row);
     const LocalMechanism& mechanism = by_value_.MechanismFor(leaves.size());

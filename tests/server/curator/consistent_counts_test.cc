@@ -65,7 +65,7 @@ Tree TreeByRegion(const Schema& schema) {
                        schema);
 }
 
-// A tree of five leaves, of which a row of the north is in the first two.
+// A tree of five leaves; a row of the north is in the first two.
 class ConsistentStudy {
  public:
   ConsistentStudy(MechanismKind kind, const std::string& epsilon, uint32_t classes = 3)
@@ -89,7 +89,7 @@ class ConsistentStudy {
     const auto column = static_cast<uint32_t>(coins_.Below(mechanism.columns()));
     Add(leaves, *mechanism.Randomize(of_row, column, noise_), column);
   }
-  // A report that the curator accepts, with the highest count of class 1.
+  // Adds a report that the curator accepts and that pushes class 1 the most.
   void AddPushing(double region) {
     const std::vector<uint32_t> leaves = LeavesOf(region);
     const LocalMechanism& mechanism = counter_.MechanismFor(leaves.size());
@@ -144,7 +144,7 @@ class ConsistentCounterTest : public ::testing::TestWithParam<MechanismKind> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, ConsistentCounterTest, ::testing::ValuesIn(KindsOfBits()),
                          [](const auto& kind) { return std::string(MechanismName(kind.param)); });
 
-// The first and second moments of what one report adds, by enumerating every column and payload.
+// The first and second moments of what one report adds, by enumeration of all columns and payloads.
 class Moments {
  public:
   Moments(MechanismKind kind, double region, LeafLabel of_row) : study_(kind, "1") {
@@ -202,7 +202,7 @@ TEST_P(ConsistentCounterTest, IsUnbiasedOnConsistentLeavesAndSaysNothingOfOthers
       if (leaf < 2) {
         EXPECT_EQ(moments.MarginSquares(leaf), 0);
       }
-      if (moments.classes() == 2) continue;  // perhaps of margins only
+      if (moments.classes() == 2) continue;  // some mechanisms of two classes have margins only
       EXPECT_NEAR(moments.MeanAt(leaf, of_row.label), is_there ? 1 : 0, 1e-5);
     }
   }
@@ -250,7 +250,7 @@ TEST_P(ConsistentCounterTest, HonestRowsRaiseNoAlarmAndTheirCountsLieInTheInterv
   for (const auto& [name, alarm] : study.Alarms()) EXPECT_FALSE(alarm.raised) << alarm.text;
   const NoisyCounts counts = CountWithNoise(study.counter(), study.sums(), 3000, false);
   const PublicCounts public_counts = {.leaf = std::vector<uint64_t>(5), .label = {}};
-  // Which fails for an honest study once in a million.
+  // This fails for an honest study once in a million.
   const BreakDown down = *BreakDownTree(study.tree(), counts, public_counts, {}, 0.999999);
   ASSERT_EQ(down.nodes.size(), 9u);
   const NodeCounts& north = down.nodes[1];

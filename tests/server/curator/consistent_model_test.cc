@@ -19,7 +19,7 @@
 namespace coppice::curator {
 namespace {
 
-constexpr double kVariance = 20;   // of a leaf's margin, for one report
+constexpr double kVariance = 20;   // of a leaf's margin, per report
 constexpr double kReports = 2000;  // in each tree
 
 Table RowsByX(size_t count) {
@@ -33,7 +33,7 @@ Table RowsByX(size_t count) {
   return table;
 }
 
-// A forest, its basis, and sums of as many reports in each tree, whose margins say "x < 0.7".
+// A forest, its basis, and sums of equally many reports in each tree, whose margins say "x < 0.7".
 struct StripEvidence {
   explicit StripEvidence(size_t public_rows)
       : rows(RowsByX(public_rows)),
@@ -83,8 +83,8 @@ struct StripEvidence {
   std::vector<ConsistentEvidence> consistent;
 };
 
-// With every leaf consistent with every row the two models are of the same evidence, but that the
-// diagonal one adds what the draw of a row's leaf adds to the noise.
+// If every leaf is consistent with every row, both models see the same evidence, except that the
+// diagonal one adds the variance from drawing a row's leaf to the noise.
 TEST(ConsistentModelTest, AgreesWithTheDiagonalModelWhereNoFeatureIsPublic) {
   const StripEvidence evidence(60);
   const SmoothFit diagonal =
@@ -101,7 +101,7 @@ TEST(ConsistentModelTest, AgreesWithTheDiagonalModelWhereNoFeatureIsPublic) {
               0.05 * diagonal.diagnosis.equivalent_rows);
 }
 
-// Studies are fitted beside each other. A BLAS without locks gives wrong numbers then.
+// Studies are fitted concurrently; a BLAS without locks then gives wrong numbers.
 TEST(ConsistentModelTest, FitsBesideEachOtherAreAsByThemselves) {
   const StripEvidence evidence(120);
   const auto counts = evidence.WithConsistentLeaves();

@@ -11,7 +11,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -25,7 +25,7 @@ class CountsTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(study_, studies_->Create(Spec("one")));
   }
 
-  // Without draining: what is not in the store is lost, as in a crash.
+  // Does not drain: what is not in the store is lost, as in a crash.
   void Reopen(storage::Store& store, const StudiesLimits& limits = {}) {
     studies_.reset();
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(
@@ -139,7 +139,7 @@ TEST_F(CountsTest, ReportsWhoseWriteFailedAreReceivedAndFailed) {
   EXPECT_EQ(studies_->Get("one")->received, 4u);
 }
 
-// While the disk may hold a failed group that memory does not, counts alone would not fit its sums.
+// The disk may hold a failed group that memory does not; the counts must still fit its sums.
 TEST_F(CountsTest, SweepAfterAFailedGroupThatIsOnTheDiskLeavesAStoreThatAddsUp) {
   CrashingStore crashing(store_, {.write = 1, .kept = true, .fatal = false});
   Reopen(crashing);
@@ -152,7 +152,7 @@ TEST_F(CountsTest, SweepAfterAFailedGroupThatIsOnTheDiskLeavesAStoreThatAddsUp) 
   ExpectCounts(8, 0);
 }
 
-// Whichever write is the last, with or without its effect: the curator opens, and its counts agree.
+// Whichever write is the last, kept or lost, the curator opens and its counts agree.
 TEST_F(CountsTest, CountsReconcileAfterACrashAtAnyWrite) {
   for (size_t write = 0; write < 6; ++write) {
     for (const bool kept : {false, true}) {

@@ -43,8 +43,8 @@ inline curator::StudySpec Spec(std::string id, uint32_t trees = 1) {
           .mechanism = MechanismKind::kLaplaceSplit};
 }
 
-// Opens studies whose clock says 1000 unless another is given, and the models of the store, which
-// replace what `models` had.
+// Opens studies, whose clock says 1000 unless another is given, and the store's models, which
+// replace those in `models`.
 inline absl::StatusOr<std::unique_ptr<curator::Studies>> OpenStudies(
     storage::Store& store, std::optional<models::Models>& models,
     std::function<int64_t()> clock = [] { return int64_t{1000}; },
@@ -96,7 +96,7 @@ inline std::vector<SubmittedReport> HonestReports(curator::Studies& studies,
 
 using Answer = absl::StatusOr<std::vector<curator::ReportOutcome>>;
 
-// The answer is there when the future is.
+// The future is ready once the curator has answered.
 inline std::future<Answer> Send(curator::Studies& studies, const std::string& study,
                                 const std::string& fingerprint,
                                 const std::vector<SubmittedReport>& reports) {

@@ -11,7 +11,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

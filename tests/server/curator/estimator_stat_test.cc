@@ -1,4 +1,4 @@
-// Whether the standard error is one: how often the truth lies within 1.96 of it.
+// Whether the standard error is right: how often the truth lies within 1.96 of it.
 
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ struct Case {
 
 class StandardErrorTest : public ::testing::TestWithParam<Case> {};
 
-// One study: 1000 private rows a leaf at epsilon 2, 50 public rows a leaf. Leaf 0's prediction.
+// Leaf 0's prediction from 1000 private rows per leaf at epsilon 2, and 50 public rows per leaf.
 LeafPrediction RunStudy(const LocalMechanism& mechanism, double lambda, PublicRandom& rows,
                         PrivateRandom& noise) {
   std::vector<uint64_t> private_rows(2 * kLeaves), public_rows(2 * kLeaves);
@@ -41,7 +41,7 @@ LeafPrediction RunStudy(const LocalMechanism& mechanism, double lambda, PublicRa
   return leaves->front();
 }
 
-// Coverage is 0.95 but for terms of the delta method below 0.01 here. False alarm: outside of
+// Coverage is 0.95, except for terms of the delta method below 0.01 here. False alarm: leaving
 // [0.92, 0.98] is 6 standard deviations, < 1e-8. Power: an error wrong by 20 % covers 0.88 or 0.98
 // and escapes with probability < 1e-3; one without the privacy noise covers less than 0.7.
 TEST_P(StandardErrorTest, CoversTheTruthAsOftenAsItSays) {

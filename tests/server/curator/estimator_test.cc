@@ -75,11 +75,11 @@ TEST(WeightedEstimatorTest, NothingKnownIsEqualProbabilitiesAndInfiniteError) {
 }
 
 TEST(WeightedEstimatorTest, TwoClassesDecideByTheRatioEvenBelowZero) {
-  // -4 / -5 > 1/2, as in the paper's formula; nothing is said about the error.
+  // -4 / -5 > 1/2, as in the paper's formula; the error is unknown.
   const LeafPrediction leaf = First({-1, -4}, {0, 0}, 0);
   EXPECT_EQ(leaf.label, 1u);
   EXPECT_EQ(leaf.standard_error, kInfinity);
-  // 4 / -1 and -4 / 1 are below.
+  // 4 / -1 and -4 / 1 are below 1/2.
   EXPECT_EQ(First({-5, 4}, {0, 0}, 0).label, 0u);
   EXPECT_EQ(First({5, -4}, {0, 0}, 0).label, 0u);
 }
@@ -97,13 +97,13 @@ TEST(WeightedEstimatorTest, ThreeClassesTakeTheLargestAndTheLowestOnATie) {
   EXPECT_THAT(
       First({1, 1, 2}, {0, 4, 0}, 1).probabilities,
       ElementsAre(DoubleNear(0.125, 1e-15), DoubleNear(0.625, 1e-15), DoubleNear(0.25, 1e-15)));
-  // A negative total would turn the order around; the largest count still wins.
+  // A negative total would reverse the order; the largest count must still win.
   const LeafPrediction negative = First({-5, 1, -3}, {0, 0, 0}, 1);
   EXPECT_EQ(negative.label, 1u);
   EXPECT_THAT(negative.probabilities, ElementsAre(1.0 / 3, 1.0 / 3, 1.0 / 3));
 }
 
-// Spread by Laplace's rule of succession: (rows eta + 1) / (rows + 2).
+// The spread follows Laplace's rule of succession: (rows eta + 1) / (rows + 2).
 TEST(WeightedEstimatorTest, ErrorOfExactCountsIsTheBinomialOne) {
   EXPECT_THAT(First({3, 7}, {3, 1}, 1).standard_error,
               DoubleNear(std::sqrt(9.0 / 16 * 7 / 16 / 14), 1e-15));
@@ -197,7 +197,7 @@ TEST(EstimatorTest, CountsOfAnotherTreeAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 leaves")));
 }
 
-// signed_hadamard says nothing of masses: leaves have the public rows' shares, half a row more
+// signed_hadamard tells no masses, so leaves get the public rows' shares, with half a row more
 // each.
 TEST(EstimatorTest, MarginsTakeTheirMassesFromPublicRows) {
   ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kSignedHadamard, 2, {2, 2}));
@@ -234,8 +234,8 @@ TEST(EstimatorTest, SumsAndTheirCountsGiveTheSamePredictions) {
   }
 }
 
-// For any counts at all: probabilities are a distribution, the error is no NaN, private rows do not
-// matter at lambda = infinity and public ones not at 0.
+// On any counts probabilities are a distribution, the error is not NaN, private rows do not matter
+// at lambda = infinity, and public ones not at 0.
 TEST(WeightedEstimatorTest, HoldsItsPromisesOnRandomCounts) {
   PublicRandom random(7);
   for (int trial = 0; trial < 2000; ++trial) {

@@ -13,7 +13,7 @@ namespace {
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 
-// Labels that x decides with probability `certainty`, else are drawn.
+// `x` decides a label with probability `certainty`; other labels are random.
 Table Rows(size_t count, double certainty, uint64_t seed) {
   Table table(std::make_shared<const Schema>(
       *Schema::Create({Numeric("x", 0, 1), Numeric("noise", 0, 1)}, "label", {"no", "yes"})));
@@ -34,7 +34,7 @@ PartitionOptions Chosen(const Table& rows, PartitionOptions base = {}, double in
 }
 
 TEST(ForestSizeTest, WeakLabelsMakeLargerLeavesThanStrongOnes) {
-  // Over a few draws, as one is noisy.
+  // Sums over a few draws, since one is noisy.
   double weak = 0, strong = 0;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     const auto leaf_rows = [](const PartitionOptions& options) {

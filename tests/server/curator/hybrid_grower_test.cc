@@ -39,7 +39,7 @@ Tree GrowHybrid(const Table& table, const HybridOptions& options = {}, bool use_
 }
 
 TEST(HybridGrowerTest, CutsByLabelsHalfWayBetweenValuesAndThenBySpread) {
-  // x tells the labels apart at 25; each side then has y spread the widest.
+  // x tells the labels apart at 25; on each side y then has the widest spread.
   const Table table = TableOf(
       TwoNumbers(),
       {{{10, 1}, 0}, {{11, 90}, 0}, {{20, 30}, 0}, {{30, 2}, 1}, {{31, 80}, 1}, {{32, 40}, 1}});
@@ -58,7 +58,7 @@ TEST(HybridGrowerTest, WithoutLabelsSpreadDecidesFromTheRoot) {
   const Table table =
       TableOf(TwoNumbers(), {{{1, 50}, 0}, {{2, 50}, 1}, {{3, 50}, 0}, {{9, 51}, 1}});
   const Tree tree = GrowHybrid(table, {.max_depth = 1}, /*use_labels=*/false);
-  // Ranks, not values: x has four of them, y two. The median is between 2 and 3.
+  // Ranks count, not values: x has four, y two. The median is between 2 and 3.
   EXPECT_EQ(tree.nodes()[0].feature, 0u);
   EXPECT_EQ(tree.nodes()[0].threshold, 2.5);
 }
@@ -134,7 +134,7 @@ TEST(HybridGrowerTest, CategoryIsCutBySpreadAtTheMostEvenValue) {
 }
 
 TEST(HybridGrowerTest, FewFeaturesFallBackOnTheOthers) {
-  // Only x can be cut; a third of the features is often another one.
+  // Only x can be cut, and the third of the features that is drawn often lacks it.
   const auto schema = std::make_shared<const Schema>(*Schema::Create(
       {Numeric("a", 0, 1), Numeric("b", 0, 1), Numeric("x", 0, 9), Numeric("c", 0, 1)}, "label",
       {"no", "yes"}));

@@ -19,7 +19,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -77,7 +77,7 @@ TEST_F(IntakeTest, WhatWaitsIsCommittedInOneBatch) {
 TEST_F(IntakeTest, TheNextGroupIsCommittedWhileTheFormerIsAnswered) {
   Intake intake(store_, {});
   std::promise<void> answering, committed;
-  // On a thread of its own, since it may be the one that answers.
+  // Uses a thread of its own, since Submit may answer on the caller's.
   std::thread submitting([&] {
     SubmitThen(intake, {reports_[0]}, [&](const Answer&) {
       answering.set_value();
@@ -151,7 +151,7 @@ TEST_F(IntakeTest, FailedWriteFailsEveryBatchOfItsGroup) {
   EXPECT_EQ(Received(study_->Info()), 0u);
 }
 
-// Applies a batch and still reports an error: a sync that failed after the log was written.
+// Applies a batch and then reports an error, as when a sync fails after the log was written.
 class ForgetfulStore final : public storage::Store {
  public:
   explicit ForgetfulStore(storage::Store& store) : store_(store) {}
@@ -181,12 +181,12 @@ TEST_F(IntakeTest, WhatAFailedWriteLeftBehindIsWrittenOver) {
   {
     Intake intake(forgetful, {});
     forgetful.forgets = true;
-    EXPECT_FALSE(Submit(intake, reports_).get().ok());  // all three trees
+    EXPECT_FALSE(Submit(intake, reports_).get().ok());  // reports of all three trees
     forgetful.forgets = false;
-    ASSERT_OK(Submit(intake, {reports_[0]}).get());  // one of them
+    ASSERT_OK(Submit(intake, {reports_[0]}).get());  // a report of one of them
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 1u);
   }
-  // The store adds up, and holds that one report only: the others count when they come again.
+  // The store adds up and holds only that report; the others count when they come again.
   std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_, models));
   EXPECT_EQ(CountOf(*reopened->Get("one"), kAccepted), 1u);
@@ -220,7 +220,7 @@ TEST_F(IntakeTest, FullQueueRefusesInTurn) {
   EXPECT_THAT(large.get(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2048")));
   EXPECT_THAT(*small.get(), ElementsAre(kAccepted));
   EXPECT_EQ(Received(study_->Info()), 2u);
-  EXPECT_EQ(study_->received(), 2u);  // what is refused was not taken in
+  EXPECT_EQ(study_->received(), 2u);  // the refused batch was not received
 }
 
 TEST_F(IntakeTest, ABatchLargerThanTheQueueIsTakenWhenNothingWaits) {
@@ -264,7 +264,7 @@ TEST_F(IntakeTest, QueueHasRoomAgainOnceBatchesAreAnswered) {
   Intake intake(store_, {.queued_bytes = 1024});
   for (const SubmittedReport& report : reports_) {
     EXPECT_THAT(*Submit(intake, {report}).get(), ElementsAre(kAccepted));
-    // The last thing that the thread does that answered.
+    // Lowering QueuedBytes() is the last thing that the answering thread does.
     while (intake.QueuedBytes() > 0) std::this_thread::yield();
   }
 }

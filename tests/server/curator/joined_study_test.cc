@@ -1,4 +1,4 @@
-// A study that is joined by ids: the operator brings features, devices an id and a label.
+// A study that is joined by ids: the operator brings features, and devices an id and a label.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -42,7 +42,7 @@ std::shared_ptr<const Schema> CustomerSchema() {
   return std::make_shared<const Schema>(PublicRows()->schema().WithAllPublic());
 }
 
-// The fixture's public rows, which say x > 1/2; customers have y > 1/2 as their label.
+// The fixture's public rows say x > 1/2; customers have y > 1/2 as their label.
 StudySpec JoinedSpec() {
   StudySpec spec = Spec("one", /*trees=*/4);
   spec.public_rows = std::make_shared<const Table>(PublicRows()->WithSchema(CustomerSchema()));
@@ -53,7 +53,7 @@ StudySpec JoinedSpec() {
   return spec;
 }
 
-// No labelled public rows at all.
+// A study without labelled public rows.
 StudySpec FromSchemaSpec() {
   StudySpec spec = JoinedSpec();
   spec.public_rows = std::make_shared<const Table>(*RowsFromSchema(CustomerSchema(), 1));
@@ -96,7 +96,7 @@ class JoinedStudyTest : public ::testing::Test {
     return batch;
   }
 
-  // Of these customers, each with its own label.
+  // Reports of these customers, each with its own label.
   ReportBatch ReportsOf(uint32_t begin, uint32_t end) {
     ReportBatch batch;
     const auto offer = *studies_->MakeOffer("one", end - begin);
@@ -121,7 +121,7 @@ class JoinedStudyTest : public ::testing::Test {
     return promise.get_future().get();
   }
 
-  // All customers of a study, and a report of each.
+  // Adds this many customers, and a report of each.
   void AddAndAnswer(uint32_t customers) {
     for (uint32_t i = 0; i < customers; i += 1000) {
       ASSERT_OK(studies_->AddJoinRows("one", Customers(i, i + 1000)));
@@ -133,7 +133,7 @@ class JoinedStudyTest : public ::testing::Test {
     return studies_->BuildModel("one", "", {.kind = EstimatorKind::kSmooth, .evidence = evidence});
   }
 
-  // How often the model says whether y > 1/2.
+  // How often the model correctly says whether y > 1/2.
   static double Hits(const Model& model) {
     double hits = 0;
     for (uint32_t i = 100'000; i < 101'000; ++i) {
@@ -179,7 +179,7 @@ TEST_F(JoinedStudyTest, AModelLearnsFeaturesOfTheCuratorAndLabelsOfDevices) {
   EXPECT_EQ(*after.model, *both.model);
 }
 
-// What was counted by leaves, for counts and alarms, rests on the joined features too.
+// Sums by leaf, for counts and alarms, use the joined features too.
 TEST_F(JoinedStudyTest, SumsAreOfTheLeavesOfTheJoinedRows) {
   AddAndAnswer(1000);
   CountsRequest request;
@@ -195,11 +195,11 @@ TEST_F(JoinedStudyTest, AddingTheSameAgainChangesNothing) {
   const size_t writes = store_.writes();
   EXPECT_EQ(*studies_->AddJoinRows("one", Customers(0, 10)), 10u);
   EXPECT_EQ(store_.writes(), writes);
-  // Known ones, new ones, and one of these twice.
+  // Known ids, new ids, and one of the new ids twice.
   std::vector<JoinRow> more = Customers(5, 12);
   more.push_back(more.back());
   EXPECT_EQ(*studies_->AddJoinRows("one", more), 12u);
-  EXPECT_EQ(Keys(JoinPrefix("one")), 13u);  // and their number
+  EXPECT_EQ(Keys(JoinPrefix("one")), 13u);  // and the record of their number
   Reopen();
   EXPECT_EQ(Rows(), 12u);
   EXPECT_EQ(studies_->Get("one")->join_rows, 12u);
@@ -212,7 +212,7 @@ TEST_F(JoinedStudyTest, OtherFeaturesOfAnIdRefuseTheWholeCall) {
   EXPECT_THAT(studies_->AddJoinRows("one", rows),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("rows[3]"), HasSubstr("\"customer 1\""))));
-  rows[3] = {.id = IdOf(5), .row = {0, 0}};  // twice in the call itself
+  rows[3] = {.id = IdOf(5), .row = {0, 0}};  // the id is in the call twice
   EXPECT_THAT(studies_->AddJoinRows("one", rows),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"customer 5\"")));
   EXPECT_EQ(Rows(), 3u);
@@ -257,7 +257,7 @@ TEST_F(JoinedStudyTest, NothingIsAddedWhereTheStoreFails) {
   EXPECT_EQ(*studies_->AddJoinRows("one", Customers(0, 5)), 5u);
 }
 
-// Whatever an id holds, it is one key of its own study.
+// Ids of any bytes are one key each, in their own study.
 TEST_F(JoinedStudyTest, IdsOfAnyBytesAreKeptApart) {
   const std::vector<std::string> ids = {"a",
                                         "a/",
@@ -284,7 +284,7 @@ TEST_F(JoinedStudyTest, ReportsOfUnknownIdsAreCountedAsSuch) {
   EXPECT_THAT(
       *Submit(ReportsOf({IdOf(0), "somebody", IdOf(1), ""})),
       ElementsAre(kAccepted, ReportOutcome::kUnknownId, kAccepted, ReportOutcome::kBadPayload));
-  // A report of another ticket may come once the features are there.
+  // A report with another ticket may come once the features are there.
   ASSERT_OK(studies_->AddJoinRows("one", {{.id = "somebody", .row = RowOf(3)}}));
   EXPECT_THAT(*Submit(ReportsOf({"somebody"})), ElementsAre(kAccepted));
   ASSERT_OK(studies_->Sweep());
@@ -306,7 +306,7 @@ TEST_F(JoinedStudyTest, NoDeviceIsAskedBeforeThereIsAnyId) {
   EXPECT_OK(studies_->MakeOffer("one", 1));
 }
 
-// As two operators may upload the same file.
+// Two operators may upload the same file at once.
 TEST_F(JoinedStudyTest, UploadsAtOnceAddEachIdOnce) {
   std::vector<std::thread> uploads;
   for (uint32_t first = 0; first < 4; ++first) {
@@ -422,7 +422,7 @@ bool AnyFileHolds(const std::string& folder, const std::string& bytes) {
   return false;
 }
 
-// Deleting alone leaves the bytes in the store's files until it happens to compact them.
+// Deletion alone leaves the bytes in the store's files until they happen to be compacted.
 TEST(JoinedStudyOnDiskTest, NoFileHoldsFeaturesOfADeletedOrRetiredStudy) {
   for (const bool retires : {false, true}) {
     const TempDir folder;
@@ -459,7 +459,7 @@ TEST_F(JoinedStudyTest, TheRequestNamesTheIdOrIsAnother) {
   other = JoinedSpec();
   other.id = "two";
   other.request_id = "of two";
-  other.public_rows = PublicRows();  // whose features are private
+  other.public_rows = PublicRows();  // their features are private
   EXPECT_THAT(studies_->Create(other),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("joined_by")));
 }

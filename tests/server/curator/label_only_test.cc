@@ -1,4 +1,4 @@
-// Label-only studies: unbiased margins, what is learned of them, and what is not believed.
+// Label-only studies: unbiased margins, what is learned from them, and what is not believed.
 
 #include "server/curator/label_only/label_only.h"
 
@@ -24,7 +24,7 @@ using ::coppice::testing::StatusIs;
 
 constexpr double kEpsilon = 1;
 
-// Uniform on the unit square; `truth` says how likely the classes are.
+// Rows uniform on the unit square; `truth` gives the classes' probabilities.
 template <typename Truth>
 Table Draw(size_t count, uint32_t classes, uint64_t seed, Truth truth) {
   std::vector<std::string> names;
@@ -45,7 +45,7 @@ uint32_t Checkerboard(const Row& row, PublicRandom& random) {
   return odd != (random.Below(10) == 0) ? 1 : 0;
 }
 
-// Randomized response whose noise is repeatable, as no study's may be.
+// Randomized response with repeatable noise, which no study may have.
 LabelReports Respond(const Table& rows, uint64_t seed) {
   const uint32_t classes = rows.schema().num_classes();
   const double keep = std::exp(kEpsilon) / (std::exp(kEpsilon) + classes - 1);
@@ -152,7 +152,7 @@ TEST(LabelOnlyTest, SeveralClassesShareTreesAndStayProbabilities) {
   EXPECT_GT(AccuracyOf(fit.model, Draw(2000, 4, 3, strips)), 0.85);
 }
 
-// The offset is the truth: whatever trees find beyond it is noise.
+// The offset is the truth, so all that trees find beyond it is noise.
 TEST(LabelOnlyTest, NoiseIsNotBelieved) {
   const auto truth = [](const Row& row, PublicRandom& random) {
     return random.Unit() < (row[0] < 0.5 ? 0.3 : 0.7) ? 1u : 0u;
@@ -170,7 +170,7 @@ TEST(LabelOnlyTest, NoiseIsNotBelieved) {
     EXPECT_EQ(fit.model.leaves, offset.leaves);
     EXPECT_EQ(fit.model.forest, offset.forest);
   }
-  EXPECT_GE(untouched, 12);  // 84 % are expected: one standard error is asked for
+  EXPECT_GE(untouched, 12);  // 84 % are expected, as gains must exceed one standard error
   EXPECT_LT(alphas / 20, 0.1);
 }
 
@@ -186,7 +186,7 @@ TEST(LabelOnlyTest, AWrongOffsetIsOverruled) {
   EXPECT_GT(AccuracyOf(fit.model, test), 0.8);
 }
 
-// Same rows, new noise: predictions scatter about as much as their standard errors say.
+// With the same rows and new noise, predictions scatter by about their standard errors.
 TEST(LabelOnlyTest, StandardErrorsAreThoseOfTheNoise) {
   constexpr int kRuns = 40;
   const Table rows = Draw(3000, 2, 1, Checkerboard);
@@ -213,7 +213,7 @@ TEST(LabelOnlyTest, StandardErrorsAreThoseOfTheNoise) {
   EXPECT_LT(std::sqrt(said / scatter), 1.6);
 }
 
-// y between 0 and 1, above 1/2 by .3 on one colour of the board and below on the other.
+// The target is 1/2 plus .3 on one colour of the board, and 1/2 minus .3 on the other.
 TEST(LabelOnlyTest, NumbersAreLearnedFromTheirRoundedEnds) {
   Table rows(std::make_shared<const Schema>(*Schema::CreateRegression(
       {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "price", {.min = 0, .max = 1})));
@@ -238,7 +238,7 @@ TEST(LabelOnlyTest, NumbersAreLearnedFromTheirRoundedEnds) {
   for (size_t i = 0; i < test.num_rows(); ++i) {
     squares += std::pow(model.Predict(test.row(i)).value - test.target(i), 2) / 1000;
   }
-  EXPECT_LT(std::sqrt(squares), 0.15);  // the mean errs by 0.3
+  EXPECT_LT(std::sqrt(squares), 0.15);  // the mean alone errs by 0.3
 }
 
 TEST(LabelOnlyTest, WithoutReportsTheOffsetStands) {

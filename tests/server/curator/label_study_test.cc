@@ -16,13 +16,13 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr int64_t kDaySeconds = 24 * 60 * 60;
 
-// The fixture's public rows, which say x > 1/2; devices answer y > 1/2.
+// The fixture's public rows say x > 1/2; devices answer y > 1/2.
 StudySpec LabelSpec(MechanismKind mechanism) {
   const std::shared_ptr<const Table> rows = PublicRows();
   std::vector<Feature> features = rows->schema().features();
@@ -84,7 +84,7 @@ class LabelStudyTest : public ::testing::TestWithParam<MechanismKind> {
     return studies_->BuildModel("one", id, {.kind = EstimatorKind::kSmooth, .evidence = evidence});
   }
 
-  // How often the model says whether y > 1/2.
+  // How often the model correctly says whether y > 1/2.
   static double Hits(const Model& model) {
     PublicRandom random(5);
     double hits = 0;

@@ -36,7 +36,7 @@ class ManifestAuthorityTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(const SigningKeys& given = {}) {
     return ManifestAuthority::Open(store_, given, kNow);
   }
-  // The keys that are in use after a start that must succeed.
+  // The keys in use after a start that must succeed.
   CuratorKeys KeysWith(const SigningKeys& given = {}) {
     const auto opened = Open(given);
     EXPECT_OK(opened);
@@ -65,7 +65,7 @@ TEST_F(ManifestAuthorityTest, SignsWithItsKeyAndTheSameBytesAgain) {
   EXPECT_EQ((*authority->Sign(SampleManifest()))->signature, made->signature);
 }
 
-// What is signed anew comes first: if that fails the key is the one so far.
+// Models are signed again before the key changes: if that fails, the former key stays.
 TEST_F(ManifestAuthorityTest, ARotationSignsAnewBeforeItCounts) {
   const PublicKey before = KeysWith().key;
   const auto refuse = [](const PublicKey&, const ModelSigner&) {
@@ -85,7 +85,7 @@ TEST_F(ManifestAuthorityTest, ARotationSignsAnewBeforeItCounts) {
   EXPECT_EQ(anew->key, Public(7));
   EXPECT_TRUE(IsSignedBy(anew->key, kModelDomain, "bytes", anew->signature));
   EXPECT_OK(FollowChain(before, anew->endorsements, anew->key, kNow));
-  // The rotation is over.
+  // The rotation is over, so nothing is signed again.
   anew.reset();
   ASSERT_OK(ManifestAuthority::Open(store_, {.key = {}, .next = KeyNumber(7)}, kNow, sign));
   EXPECT_FALSE(anew.has_value());
@@ -122,7 +122,7 @@ TEST_F(ManifestAuthorityTest, TheNextKeyIsEndorsedByTheOneBefore) {
   EXPECT_OK(FollowChain(Public(1), keys.endorsements, Public(2), kNow));
   EXPECT_THAT(FollowChain(Public(1), keys.endorsements, Public(2), kNow - 25 * 3600),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("clock")));
-  // Again with the same flags, and then with the new key alone.
+  // Starts again with the same flags, and then with the new key alone.
   EXPECT_EQ(KeysWith({.key = KeyNumber(1), .next = KeyNumber(2)}).endorsements, keys.endorsements);
   EXPECT_EQ(KeysWith({.key = KeyNumber(2), .next = {}}).endorsements, keys.endorsements);
   EXPECT_THAT(Open({.key = KeyNumber(1), .next = {}}),
@@ -137,7 +137,7 @@ TEST_F(ManifestAuthorityTest, TheStoresKeyEndorsesTheFirstFromAFileAndIsForgotte
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
 }
 
-// What is replaced stays in the files of a log-structured store until it is taken out.
+// A log-structured store keeps the replaced key in its files until it is purged.
 TEST_F(ManifestAuthorityTest, TheStoresKeyIsTakenOutOfItsFilesAlsoIfTheFirstTryWasCutShort) {
   KeysWith();
   EXPECT_THAT(store_.purged(), IsEmpty());
@@ -168,7 +168,7 @@ TEST_F(ManifestAuthorityTest, ARecordThatDoesNotFitIsDataLoss) {
   KeysWith();
   const std::string good = **store_.Get(kManifestKeyKey);
   std::string changed = good;
-  changed[5] ^= 1;  // of the seed
+  changed[5] ^= 1;  // in the seed
   for (const std::string& bad : {std::string("x"), std::string(), changed}) {
     storage::StoreBatch batch;
     batch.Put(std::string(kManifestKeyKey), bad);

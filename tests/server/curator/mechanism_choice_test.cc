@@ -72,7 +72,7 @@ TEST(MechanismChoiceTest, NothingMuchQuieterIsPassedOver) {
 TEST(MechanismChoiceTest, PayloadLimitIsKeptOrRefused) {
   EXPECT_LE(Chosen("5", 200, 3, 4).cost.payload_bytes, 4u);
   EXPECT_OK(ChooseMechanism(*Budget::Parse("1"), ForestOf(200), 3, 1));
-  // direct needs two bytes for its 600 symbols; every one of one byte is left.
+  // direct needs two bytes for its 600 symbols; all mechanisms of one byte remain.
   EXPECT_EQ(Chosen("5", 200, 3, 1).cost.payload_bytes, 1u);
 }
 

@@ -1,5 +1,5 @@
-// Numbers in place of classes: ranges to round within, and what growers, estimators and plans make
-// of them.
+// Numbers in place of classes: the ranges that they are rounded within, and what growers,
+// estimators and plans do with them.
 
 #include "server/curator/partition/number_labels.h"
 
@@ -39,7 +39,7 @@ std::shared_ptr<const Schema> StepSchema(double max = 100) {
       {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "price", {.min = 0, .max = max}));
 }
 
-// 20 below x = 1/2 and 60 above, give or take 5.
+// The target is 20 below x = 1/2 and 60 above, give or take 5.
 Table Steps(size_t count, uint64_t seed) {
   Table table(StepSchema());
   PublicRandom random(seed);
@@ -123,7 +123,7 @@ TEST(NumberLabelsTest, EqualNumbersAreCutBySpread) {
   EXPECT_OK(ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = 4}, 1000));
 }
 
-// Their numbers are of no use: not even as a scale, when rounding makes them differ by a bit.
+// Their numbers must not be used, not even as a scale where rounding makes them differ by a bit.
 TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
   ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
   EXPECT_EQ(rows.target(0), 50);
@@ -131,7 +131,7 @@ TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
   EXPECT_EQ(SmoothBasis::Create({Tree::SingleLeaf()}, cut)->scale(), kRangeDeviations);
 }
 
-// Devices' numbers, rounded and randomized, as counts of a forest; the noise is repeatable.
+// The counts of a forest from devices' rounded and randomized numbers; the noise is repeatable.
 std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
                                    const Table& public_rows, MechanismKind kind) {
   SeededRandom noise(7);
@@ -159,8 +159,8 @@ std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
   return counts;
 }
 
-// 20,000 devices at epsilon 1, without a public number: the error of the steps' own noise is 2.9,
-// of the mean 20.
+// 20,000 devices at epsilon 1 and no public number: the steps' own noise errs by 2.9, the mean
+// alone by 20.
 TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   const NumberRange range = {.low = 0, .high = 100};
   const Table public_rows = *CutNumbers(Steps(100, 1), range);
@@ -177,7 +177,7 @@ TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   }
 }
 
-// Public numbers of the middle of the steps, which reports correct.
+// Public numbers lie in the middle of the steps, and reports correct them.
 TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
   const Table given = Steps(100, 1);
   const NumberRange range = ChooseRounding(given, true);
@@ -195,9 +195,9 @@ TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
   EXPECT_LT(RmseOf(model, Steps(500, 3)), 4.5);
 }
 
-// A range five times as wide as the numbers need, and all of them near its lower end: what reports
-// say is noisier, but nothing is drawn towards the middle, and errors are no smaller than they are
-// said.
+// The range is five times as wide as the numbers need, and all numbers are near its lower end:
+// reports are noisier, but nothing is drawn towards the middle, and errors are no smaller than they
+// are said.
 TEST(NumberLabelsTest, NumbersFarFromTheMiddleOfTheRangeStayThere) {
   const NumberRange range = {.low = 0, .high = 400};
   const Table public_rows = *CutNumbers(Steps(100, 1), range);

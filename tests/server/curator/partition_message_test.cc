@@ -42,7 +42,7 @@ TEST(PartitionMessageTest, EveryRuleAndCriterionHasANameOnTheWire) {
   }
 }
 
-// Numbers that stored studies hold.
+// Stored studies hold these numbers.
 TEST(PartitionMessageTest, NumbersStayWhatTheyAre) {
   EXPECT_EQ(ToProto({.rule = SplitRule::kMaxEdge}).rule(), 1);
   EXPECT_EQ(ToProto({.rule = SplitRule::kRandomMaxEdge}).rule(), 2);

@@ -1,4 +1,4 @@
-// What each split rule does to tables small enough to check by hand.
+// What each split rule does on tables small enough to check by hand.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Tree Grow(const Table& rows, const PartitionOptions& options) {
   return GrowPartition(rows, options)->front();
 }
 
-// The corners of a square, two numeric features, and the class by the second.
+// The corners of a square: two numeric features, of which the second gives the class.
 Table Corners() {
   return MakeTable({Numeric("x", -100, 100), Numeric("z", -100, 100)},
                    {{{0, 10}, 0}, {{0, 30}, 1}, {{8, 10}, 0}, {{8, 30}, 1}});
@@ -105,7 +105,7 @@ TEST(PartitionRulesTest, MaxEdgeTakesTheLongestEdgeNextAndSplitsWithoutADecrease
 }
 
 TEST(PartitionRulesTest, MaxEdgeTriesTheNextLongestEdgeAndThenGivesUp) {
-  // Cutting x in the middle leaves one row on its right, cutting z two.
+  // Cutting x in the middle leaves one row on its right, and cutting z two.
   const Table table = MakeTable({Numeric("x", 0, 10), Numeric("z", 0, 10)},
                                 {{{0, 0}, 0}, {{1, 0}, 0}, {{2, 8}, 0}, {{8, 8}, 1}});
   EXPECT_EQ(Grow(table, {.max_depth = 1, .min_leaf = 1}).nodes()[0].feature, 0u);
@@ -154,7 +154,7 @@ TEST(PartitionRulesTest, TooFewMissingRowsGoAlongWithASide) {
   EXPECT_FALSE(tree.nodes()[0].missing_left);
 }
 
-// Twelve rows: five u, four v, three w, and the class is a for w alone.
+// Twelve rows: five u, four v, three w; only w is of class a.
 Table Categories() {
   std::vector<Labelled> rows;
   for (int i = 0; i < 12; ++i) {
@@ -174,8 +174,8 @@ TEST(PartitionRulesTest, CategoriesAreCutOneAgainstTheRest) {
 }
 
 TEST(PartitionRulesTest, TheEdgeOfTheRemainingCategoriesIsShorterThanAWholeOne) {
-  // Both features separate the classes; the category goes first, as the lower feature, and the
-  // numeric edge (1) is then longer than that of the rest (3 of 4).
+  // Both features separate the classes. The category goes first, as the lower feature; then the
+  // numeric edge (1) is longer than that of the remaining categories (3 of 4).
   std::vector<Labelled> rows;
   for (int i = 0; i < 12; ++i) {
     rows.push_back({{static_cast<double>(i % 3), i < 6 ? 0.0 : 10.0}, i % 3 == 0 ? 0u : 1u});

@@ -1,4 +1,4 @@
-// What holds of every partition, over random tables and real ones.
+// What holds for every partition, on random tables and real ones.
 
 #include "server/curator/partition/partition.h"
 
@@ -164,7 +164,7 @@ TEST(PartitionTest, CartLearnsTheCensus) {
   ASSERT_OK_AND_ASSIGN(
       const Forest forest,
       GrowPartition(file.table, {.rule = SplitRule::kCart, .max_depth = 8, .min_leaf = 20}));
-  EXPECT_GT(Purity(forest[0], file.table), 0.85);  // 0.75 is the majority class alone
+  EXPECT_GT(Purity(forest[0], file.table), 0.85);  // the majority class alone has 0.75
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// Class k where x is in the k-th strip, with probability `certainty`, else any.
+// The class is k if x is in the k-th strip, with probability `certainty`; else it is random.
 Table Strips(size_t count, uint32_t classes, double certainty) {
   std::vector<std::string> names;
   for (uint32_t k = 0; k < classes; ++k)
@@ -46,7 +46,7 @@ StudyForecast Forecast(const Planner& planner, const std::string& epsilon, doubl
   return *planner.Forecast(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
 }
 
-// As the study would have been foreseen, had its size been chosen so.
+// A given forest has the forecast of a study whose size was chosen to be the same.
 TEST(PlanTest, AForestThatIsThereIsTakenAsItIs) {
   const Table rows = Strips(120, 2, 0.8);
   const Planner chosen = PlannerFor(rows);
@@ -91,7 +91,7 @@ Table WithPublic(const Table& rows, const std::vector<std::string>& features) {
       std::make_shared<const Schema>(*rows.schema().WithPublicFeatures(features)));
 }
 
-// "z" tells nothing, so hardly a node asks about it, and reports are about nearly all leaves.
+// "z" tells nothing, so hardly a node asks about it and reports fit nearly all leaves.
 TEST(PlanTest, APublicFeatureThatNoNodeAsksAboutChangesNothing) {
   const Table strips = Strips(80, 2, 0.8);
   Table rows(std::make_shared<const Schema>(*Schema::Create(
@@ -102,7 +102,7 @@ TEST(PlanTest, APublicFeatureThatNoNodeAsksAboutChangesNothing) {
   }
   const Planner none = PlannerFor(rows), with_z = PlannerFor(WithPublic(rows, {"z"}));
   const StudyForecast a = Forecast(none, "1", 10'000), b = Forecast(with_z, "1", 10'000);
-  // The diagonal model adds the draw of a row's leaf to the noise.
+  // The diagonal model adds the variance from drawing a row's leaf to the noise.
   EXPECT_NEAR(b.equivalent_rows, a.equivalent_rows, 0.05 * a.equivalent_rows);
   EXPECT_NEAR(b.gain.mean, a.gain.mean, 0.015);
   const MechanismCost cost = *with_z.Cost(*Budget::Parse("1"), std::nullopt, 0);
@@ -150,7 +150,7 @@ TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
   EXPECT_NEAR(many.public_only().mean, 0.85, 0.05) << "a drawn label is right half the time";
 }
 
-// Few public rows say little of the level, which the study and public labels alone share.
+// Few public rows tell little of the level, which the study and public labels alone share.
 TEST(PlanTest, GainIsKnownBetterThanTheLevel) {
   const Planner planner = PlannerFor(Strips(40, 2, 0.5));
   const StudyForecast forecast = Forecast(planner, "2", 10'000);

@@ -27,7 +27,7 @@ std::vector<LeafPrediction> Prune(const Tree& tree, const PrivateCounts& private
   return leaves.value_or(std::vector<LeafPrediction>(tree.num_leaves()));
 }
 
-// The numbers below are from a separate evaluation of the paper's formulas.
+// The expected numbers come from a separate evaluation of the paper's formulas.
 
 TEST(PruneStatisticTest, SamplesThatAgreeAreWeightedByTheirSignals) {
   // c = ln 11000 + 9, u = 78.1 < 400. Signals 0.25 and 0.1, lambda 0.4, eta 0.7429.
@@ -82,7 +82,7 @@ TEST(PruneStatisticTest, WithoutPublicRowsThePrivateOnesDecide) {
   EXPECT_EQ(nothing.lambda, kPublicOnly);
 }
 
-// No reports: the public rows decide everything.
+// There are no reports, so the public rows decide everything.
 
 TEST(PruneTest, AClearLeafKeepsItsOwnSums) {
   const auto leaves = Prune(Stump(), Private(2, {0, 0, 0, 0}), Public(2, {990, 10, 20, 980}));
@@ -103,7 +103,7 @@ TEST(PruneTest, AnUnclearLeafTakesTheClearParent) {
 }
 
 TEST(PruneTest, WithoutAClearNodeTheLargestStatisticWins) {
-  // 3 of 4, then 4 of 8: neither is clear, and the leaf is the clearer of the two.
+  // 3 of 4, then 4 of 8: neither node is clear, and the leaf is the clearer one.
   const auto leaves = Prune(Stump(), Private(2, {0, 0, 0, 0}), Public(2, {1, 3, 3, 1}));
   EXPECT_EQ(leaves[0].source_node, 1u);
   EXPECT_EQ(leaves[0].label, 1u);
@@ -118,7 +118,7 @@ TEST(PruneTest, MinDepthEndsTheWalkBelowTheRoot) {
 }
 
 TEST(PruneTest, PrivateRowsOutvoteFewPublicOnesOnceTheyAreExact) {
-  // A stump over 100000 exact private rows: the public row is wrong in leaf 0.
+  // A stump over 100000 exact private rows; the public row of leaf 0 is wrong.
   const auto leaves =
       Prune(Stump(), Private(2, {5000, 45000, 40000, 10000}, 100'000), Public(2, {1, 0, 1, 0}));
   EXPECT_EQ(leaves[0].label, 0u);  // u = n 2^(h+1) 2^-k exceeds the leaf at depth 1: public only
@@ -157,7 +157,7 @@ TEST(PruneTest, EmptyTreeHasNothingToSay) {
 }
 
 TEST(PruneTest, ThreeClassesLookForAMajority) {
-  // Leaf 0 is surely not class 0, but which of the others? Its parent is surely class 2.
+  // Leaf 0 is clearly not class 0, but not clearly another one. Its parent is clearly class 2.
   const auto leaves =
       Prune(Stump(), Private(3, std::vector<double>(6, 0)), Public(3, {0, 51, 49, 0, 0, 900}));
   EXPECT_EQ(leaves[0].source_node, 0u);
@@ -165,7 +165,7 @@ TEST(PruneTest, ThreeClassesLookForAMajority) {
   EXPECT_EQ(leaves[1].source_node, 2u);
 }
 
-// Swapping the two classes everywhere swaps the answers of public-only pruning.
+// Swapping the two classes everywhere must swap the answers of public-only pruning.
 TEST(PruneTest, PublicPruningIsSymmetricInTheClasses) {
   PublicRandom random(3);
   const PrivateCounts none = Private(2, std::vector<double>(8, 0));

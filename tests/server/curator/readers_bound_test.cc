@@ -69,7 +69,7 @@ TEST(BoundForBatchesTest, IsThatOfTheHonestReports) {
             EpsilonBound({900, local, MaxTwoSidedMass(local)}, 10'000'000'000)->nanos());
 }
 
-// 11.999999991 and 4.499791925 are no promises.
+// The bounds are 11.999999991 and 4.499791925, which promise nothing.
 TEST(BoundForBatchesTest, WhatHardlyGainsIsNotPromised) {
   for (const char* local : {"4.2", "4.5", "6", "12"}) {
     EXPECT_EQ(OfBatches(local, 1000).epsilon_nanos, 0u) << local;

@@ -1,4 +1,4 @@
-// Counts that agree, and planted ones that do not.
+// Counts that agree, and planted counts that do not.
 
 #include "server/curator/studies/reconcile.h"
 
@@ -18,7 +18,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -145,8 +145,8 @@ TEST_F(AllModelsTest, OneThatOutlivedReportsOfItsStudyIsExcusedAsItWasNotedAndNo
   EXPECT_FALSE(ReconcileModels(models_, outlived_, seven).ok()) << "another model";
 }
 
-// A study goes on while its models are looked at: what is built then rests on more reports than the
-// study had when it was asked.
+// A study goes on while its models are checked, so models built meanwhile rest on more reports than
+// the study had when it was asked.
 TEST_F(AllModelsTest, ModelsThatAreBuiltMeanwhileRaiseNoFalseAlarm) {
   for (size_t i = 0; i < 1'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
   uint64_t accepted = 7;
@@ -194,7 +194,7 @@ class PlantedBugTest : public ::testing::Test {
                          AllOf(HasSubstr("study one"), HasSubstr(one), HasSubstr(other))));
   }
 
-  // A model made again with a certificate that says `reports`.
+  // Replaces a model's certificate by one that says `reports`.
   void Doctor(const std::string& id, uint64_t reports) {
     models::ModelInfo info = *models_->Get(id);
     Certificate certificate = info.model->certificate();

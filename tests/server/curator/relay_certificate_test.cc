@@ -1,5 +1,5 @@
-// What certificates say of a relay's batches: by real batches, opened and counted, and checked as
-// whoever verifies a model does.
+// What certificates say about a relay's batches: with real batches, opened and counted, and checked
+// as a model's verifier checks them.
 
 #include <string>
 
@@ -12,9 +12,9 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 
-// A store that keeps what is in the spool: what was stored is never counted.
+// A store that deletes nothing from the spool, so no stored batch is ever counted.
 class SpoolKeepingStore final : public storage::Store {
  public:
   explicit SpoolKeepingStore(storage::Store& disk) : disk_(disk) {}
@@ -43,7 +43,7 @@ class RelayCertificateTest : public BatchTest {
  protected:
   using BatchTest::BatchTest;
 
-  // With `spoilt` reports that do not open.
+  // A batch with `spoilt` reports that do not open.
   SealedBatch Batch(uint8_t epoch, uint32_t units, uint32_t spoilt,
                     const std::string& study = "one") {
     SealedBatch batch = HonestBatch(epoch, units, study);
@@ -89,7 +89,7 @@ TEST_F(RelayCertificateTest, RestsOnTheSmallestCountedBatch) {
   EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u) << "a report's own is what it was";
 }
 
-// The curator has seen reports of every batch, by ticket, whatever became of it.
+// The curator has seen the tickets of every batch's reports, whatever became of the batch.
 TEST_F(RelayCertificateTest, LeavesOutNoBatchThatWasSeen) {
   ASSERT_OK(Deliver(Batch(1, 500, 0), 500));
   SealedBatch broken = HonestBatch(2, 120);
@@ -118,7 +118,7 @@ TEST_F(RelayCertificateTest, CountsAcceptedReportsAlone) {
 }
 
 TEST_F(RelayCertificateTest, PromisesNothingWithoutEnoughHonestReports) {
-  ASSERT_OK(Deliver(Batch(1, 6, 5)));  // nine tenths of one report are none
+  ASSERT_OK(Deliver(Batch(1, 6, 5)));  // nine tenths of one report are less than one
   AwaitCounted();
   EXPECT_EQ(Build("few").relay, RelayBound());
 }
@@ -135,7 +135,7 @@ class ReopenedCertificateTest : public RelayCertificateTest {
   ReopenedCertificateTest() : RelayCertificateTest(kLargeUnit) {}
 };
 
-// Until all of it is counted nobody knows how few of its reports are accepted.
+// Until the whole batch is counted, nobody knows how few of its reports are accepted.
 TEST_F(ReopenedCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
   ASSERT_OK(Deliver(Batch(1, 6, 0)));
   AwaitCounted();
@@ -148,7 +148,7 @@ TEST_F(ReopenedCertificateTest, PromisesNothingWhileABatchIsBeingCounted) {
   EXPECT_EQ(Build("then").relay.least_accepted, 1000u);
 }
 
-// A later model of all reports would show, beside this one, which came between.
+// A later model of all reports, compared with this one, would show the reports in between.
 TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsWait) {
   StudySpec spec = RelayedSpec("two");
   spec.settings.expires_unix_seconds = 2000;
@@ -158,7 +158,7 @@ TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsW
   SpoolKeepingStore keeping(store_);
   Reopen(keeping);
   ASSERT_OK(Deliver(Batch(2, 4, 0, "two"), 4, "two"));
-  // Asked after it was found to be open, and before its sums are read.
+  // Seals the study after it was found open and before its sums are read.
   const auto seal_meanwhile = [this] {
     now_ = 2000;
     return studies_->Get("two").status();
@@ -175,7 +175,7 @@ TEST_F(ReopenedCertificateTest, PromisesReadersNothingIfItsTimeEndsWhileReportsW
   EXPECT_GT(Build("final", {}, "two").readers.epsilon_nanos, 0u);
 }
 
-// Whoever verifies the model sees its own trees alone: smaller ones have the larger mass.
+// A verifier sees the model's own trees only; smaller trees have the larger mass.
 TEST_F(RelayCertificateTest, TreesThatPruningMadeSmallerAreWhatItIsComputedFor) {
   StudySpec spec = RelayedSpec("pruned", /*min_batch=*/4);
   spec.mechanism = MechanismKind::kDirect;

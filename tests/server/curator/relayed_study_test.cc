@@ -1,5 +1,5 @@
-// A study whose reports come through a relay: what devices are told of it, who may answer it, and
-// its sealing keys over its life.
+// A study whose reports come through a relay: what devices are told about it, who may answer it,
+// and its sealing keys over its life.
 
 #include <functional>
 #include <string>
@@ -19,7 +19,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::HasSubstr;
 
@@ -105,7 +105,7 @@ TEST_F(RelayedStudyTest, AnotherStudyHasNoKey) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has no relay")));
 }
 
-// A restart changes nothing of what devices have seen.
+// A restart changes nothing that devices have seen.
 TEST_F(RelayedStudyTest, ItsManifestIsTheSameBytesAfterARestart) {
   ASSERT_OK(studies_->Create(RelayedSpec("one")));
   ASSERT_OK(studies_->RotateSealingKey("one", KeyNow()));
@@ -193,7 +193,7 @@ TEST_F(RelayedStudyTest, AnExpiredStudyGetsNoOtherKey) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
 }
 
-// At every write: either nothing of the study is there, or all of it is.
+// A failure at any write leaves either nothing of the study, or all of it.
 TEST_F(RelayedStudyTest, AStudyAndItsKeyAreMadeTogether) {
   for (const bool kept : {false, true}) {
     MemoryStore disk;
@@ -227,7 +227,7 @@ TEST_F(RelayedStudyTest, ARotationThatTheDiskLostIsNoRotation) {
   }
 }
 
-// What nobody has asked for yet is opened before the keys go; the caller sees to that.
+// The caller opens the reports that nobody has asked for yet before the keys go.
 TEST_F(RelayedStudyTest, ErasedKeysAreGoneAfterARestartToo) {
   ASSERT_OK(studies_->Create(RelayedSpec("one")));
   ASSERT_OK(studies_->Seal("one"));

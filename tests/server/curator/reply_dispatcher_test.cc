@@ -66,7 +66,7 @@ TEST(ReplyDispatcherTest, WithFewCallsItsOwnThreadAnswers) {
   EXPECT_NE(answered_on.get_future().get(), std::this_thread::get_id());
 }
 
-// Its own thread is kept busy by the first group: what is answered of the others, a call answered.
+// The first group keeps the dispatcher's thread busy, so calls answer for the others.
 TEST(ReplyDispatcherTest, ACallAnswersAFewThatWaitAndGroupsEndInTheirOrder) {
   std::promise<void> busy, let_go;
   std::atomic<int> answers = 0;

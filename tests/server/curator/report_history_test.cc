@@ -39,7 +39,7 @@ uint64_t SumOf(const ReportSteps& read, size_t outcome = kAcceptedIndex) {
   return sum;
 }
 
-// In order, without gaps.
+// Steps must be in order and without gaps.
 void ExpectEvenSteps(const ReportSteps& read) {
   for (size_t i = 1; i < read.steps.size(); ++i) {
     EXPECT_EQ(read.steps[i].begin_unix_seconds - read.steps[i - 1].begin_unix_seconds,
@@ -74,7 +74,7 @@ TEST(ReportHistoryTest, MergesNeighboursWhenThereAreTooManyAndForgetsNoReport) {
   EXPECT_THAT(read.steps, SizeIs(50'000 / 160 + 1));
   EXPECT_EQ(SumOf(read), sent);
   ExpectEvenSteps(read);
-  // The reports of 160 s to 319 s, and no others.
+  // The second step has exactly the reports of 160 s to 319 s.
   uint64_t second_step = 0;
   for (int64_t second = 161; second < 320; second += 7) second_step += second;
   EXPECT_EQ(read.steps[1].outcomes, Accepted(second_step));

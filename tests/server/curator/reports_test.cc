@@ -1,4 +1,4 @@
-// What becomes of reports: each is judged once, counted at most once, and never lost once accepted.
+// Each report is judged once, counted at most once, and never lost once it was accepted.
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

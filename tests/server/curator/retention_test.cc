@@ -1,4 +1,4 @@
-// What is left of a study when its retention is over.
+// What is left of a study after its retention.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -29,7 +29,7 @@ class RetentionTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_, [this] { return now_; }));
   }
 
-  // A study of five reports with a model, sealed.
+  // A sealed study of five reports with a model.
   void MakeStudy(uint32_t retention_days) {
     StudySpec spec = Spec("one", /*trees=*/2);
     spec.settings.retention_days = retention_days;
@@ -144,7 +144,7 @@ TEST_F(RetentionTest, RetentionOfAnExpiredStudyBeginsWhenItExpired) {
   spec.settings.expires_unix_seconds = kSealed + 10;
   spec.settings.retention_days = 1;
   ASSERT_OK(studies_->Create(spec));
-  now_ = kSealed + 10 + kDay;  // nobody looked meanwhile
+  now_ = kSealed + 10 + kDay;  // no call noticed the end
   ASSERT_OK(studies_->Sweep());
   EXPECT_TRUE(studies_->Get("one")->retired);
 }

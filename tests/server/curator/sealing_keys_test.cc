@@ -33,7 +33,7 @@ using ::testing::HasSubstr;
 
 class SealingKeysTest : public ::testing::Test {
  protected:
-  // The keys of "one" after `rotations` of the first.
+  // The keys of study "one" after this many rotations of the first.
   SealingKeys MakeKeys(size_t rotations) {
     storage::StoreBatch batch;
     SealingKeys keys = *SealingKeys::Make("one", 1000, batch);
@@ -116,7 +116,7 @@ TEST_F(SealingKeysTest, ErasedKeysHaveNoSecretInTheStoreAndKeepTheirNames) {
   EXPECT_THAT(erased.Rotate("one", 1, more), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
-// Whatever write of the erasure is the last, the secrets go in the end.
+// Whichever write of the erasure is the last, the secrets are gone in the end.
 TEST_F(SealingKeysTest, ACrashBetweenErasingAndPurgingIsMadeUpForLater) {
   for (size_t write = 0; write < 3; ++write) {
     for (const bool kept : {false, true}) {

@@ -1,4 +1,4 @@
-// The basis against its definition: P, its eigenvectors, and both ways of computing them.
+// The basis against its definition: P, its eigenvectors, and both ways to compute them.
 
 #include "server/curator/estimation/smooth_basis.h"
 
@@ -51,7 +51,7 @@ double AtRow(const Forest& forest, const Table& rows, const LeafValues& values, 
 }
 
 TEST(SmoothBasisTest, LeafValuesOfTheLabelsCoordinatesAreTheLabels) {
-  // Every row alone in some leaf: P has full rank, so the labels are shown in full.
+  // Every row is alone in some leaf, so P has full rank and shows the labels in full.
   const Table rows = Rows(30, 2);
   const Forest forest =
       *GrowPartition(rows, {.rule = SplitRule::kHybrid, .max_depth = 20, .trees = 32});
@@ -110,7 +110,7 @@ TEST(SmoothBasisTest, LeavesGiveTheSameAsRows) {
   ASSERT_OK_AND_ASSIGN(const SmoothBasis by_leaves, SmoothBasis::Create(forest, many));
   ASSERT_OK_AND_ASSIGN(const SmoothBasis by_rows, SmoothBasis::Create(forest, few));
   ASSERT_LE(by_leaves.rank(), 80u);
-  // One row more or less of 1200: nearly the same eigenvalues, and nearly the same smoothing.
+  // One row of 1200 changes eigenvalues and smoothing only a little.
   for (size_t j = 0; j < 5; ++j) {
     EXPECT_NEAR(by_leaves.lambda()[j] / by_rows.lambda()[j], 1, 0.01) << j;
   }
@@ -120,7 +120,7 @@ TEST(SmoothBasisTest, LeavesGiveTheSameAsRows) {
     EXPECT_NEAR(AtRow(forest, many, shown_by_leaves, i), AtRow(forest, many, shown_by_rows, i),
                 0.1);
   }
-  // FromLeaves() is the adjoint of evaluating at the rows: of a constant it is Q' (T 1).
+  // FromLeaves() is the adjoint of evaluation at the rows; a constant gives Q' (T 1).
   LeafValues ones = by_leaves.rows_in_leaf();
   for (auto& of_tree : ones) of_tree.assign(of_tree.size(), 1);
   const LeafValues back = by_leaves.ToLeaves(by_leaves.FromLeaves(ones));
@@ -134,8 +134,8 @@ TEST(SmoothBasisTest, VarianceOfWhiteCoordinatesIsTheShareThatIsShown) {
     ASSERT_OK_AND_ASSIGN(const SmoothBasis basis, SmoothBasis::Create(forest, rows));
     const std::vector<double> white(basis.rank(), 1);
     const LeafValues variance = basis.VarianceInLeaves(white);
-    // Summed over all rows it is the rank; leaves of one tree part the rows. Of many rows
-    // only a sample is looked at.
+    // The variance summed over all rows is the rank; the leaves of one tree divide the rows. If
+    // there are many rows only a sample is used.
     double total = 0;
     for (size_t leaf = 0; leaf < variance[0].size(); ++leaf) {
       total += variance[0][leaf] * basis.rows_in_leaf()[0][leaf];

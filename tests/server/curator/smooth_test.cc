@@ -1,4 +1,4 @@
-// The smooth estimator on forests of a few trees: whom it believes, and what it says of it.
+// The smooth estimator on forests of a few trees: what it believes, and what it says about it.
 
 #include "server/curator/estimation/smooth.h"
 
@@ -22,7 +22,7 @@ using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// Uniform on the unit square; class k where x is in the k-th strip, with probability `certainty`.
+// Uniform on the unit square; the class is that of x's strip, with probability `certainty`.
 Table Strips(size_t count, uint32_t classes, double certainty, uint64_t seed) {
   std::vector<std::string> names;
   for (uint32_t k = 0; k < classes; ++k)
@@ -46,7 +46,7 @@ Table Relabelled(const Table& rows, Change change) {
   return table;
 }
 
-// Every private row answers in one tree, in turn.
+// Private rows answer in one tree each, the trees taking turns.
 std::vector<PrivateCounts> Collect(const Forest& forest, const Table& rows, MechanismKind kind,
                                    const std::string& epsilon) {
   OpenSslRandom random;
@@ -176,8 +176,8 @@ TEST_F(SmoothTest, OneTreeIsAForestToo) {
   EXPECT_GT(Accuracy(Fit()), 0.9);
 }
 
-// Masses correct margins, but not those of the Laplace pair, which hold the noise of its masses:
-// dividing by them would push all leaves toward one class.
+// Masses correct margins, except the Laplace pair's, whose margins share the noise of its masses:
+// dividing by these would push all leaves towards one class.
 TEST_F(SmoothTest, MassesThatShareTheMarginsNoiseCorrectNothing) {
   for (const auto& [kind, corrects] : {std::pair{MechanismKind::kLaplaceSplit, false},
                                        std::pair{MechanismKind::kOptimizedUnary, true}}) {

@@ -18,8 +18,7 @@ TEST(SpentTicketsTest, ATicketIsSpentOnce) {
   EXPECT_TRUE(spent.Insert(7)) << "a group that was not stored is taken back";
 }
 
-// Neighbours share a cache line, and the same place in another row or another run is another
-// ticket.
+// Neighbours share a cache line, but the same place in another row or run is another ticket.
 TEST(SpentTicketsTest, NoTicketStandsForAnother) {
   SpentTickets spent;
   const TicketSerial run = absl::MakeUint128(uint64_t{1} << 63, 0);

@@ -1,4 +1,4 @@
-// How much of the curator's disk relays' batches may take.
+// How much of the curator's disk the batches of relays may take.
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -98,7 +98,7 @@ TEST_F(SpoolRoomTest, WhatIsDroppedGivesItsRoomBack) {
   EXPECT_EQ(studies_->SpoolBytes(), 0u);
 }
 
-// A write that fails leaves nothing taken.
+// A failed write gives its room back.
 TEST_F(SpoolRoomTest, ABatchThatCouldNotBeginTakesNoRoom) {
   const SealedBatch first = HonestBatch(1, 6);
   Limit(kPlenty, BytesOf(first));

@@ -11,7 +11,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -219,7 +219,7 @@ TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
 }
 
-// Who has many tickets can still throw away those that do not suit him: 4 columns, a quarter each.
+// A device with many tickets can discard those it does not like: 4 columns, a quarter each.
 TEST_F(StudiesTest, ChoosingAmongTicketsRaisesAnAlarm) {
   StudySpec spec = Spec("one");
   spec.mechanism = MechanismKind::kSignedHadamard;
@@ -228,7 +228,7 @@ TEST_F(StudiesTest, ChoosingAmongTicketsRaisesAnAlarm) {
 
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 300)));
   ASSERT_OK_AND_ASSIGN(const StudyInfo honest, studies_->Get("one"));
-  ASSERT_EQ(honest.alarms.size(), 2u);  // there is one tree only
+  ASSERT_EQ(honest.alarms.size(), 2u);  // there is only one tree
   EXPECT_EQ(honest.alarms[0].name, "column");
   EXPECT_EQ(honest.alarms[1].name, "margin");
   EXPECT_FALSE(honest.alarms[0].raised);
@@ -269,7 +269,7 @@ TEST_F(StudiesTest, SweepsLookForAlarmsAsReportsGrowAndOnceMoreAtTheEnd) {
   EXPECT_EQ(look(), last);
 }
 
-// They tell the mean label of so few devices that no model may.
+// Alarms would tell the mean label of fewer devices than a model may rest on.
 TEST_F(StudiesTest, NoAlarmsBelowTheMinimumOfReports) {
   StudySpec spec = Spec("one");
   spec.settings.min_reports = 3;
@@ -309,7 +309,7 @@ TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   EXPECT_EQ(FingerprintOf(*offered.terms_bytes), one.fingerprint);
   ASSERT_OK_AND_ASSIGN(const Forest forest, OpenForest(*one.terms, *offered.forest));
   EXPECT_EQ(forest, *one.forest);
-  // The same bytes for everybody, made once.
+  // All devices get the same bytes, which are made once.
   EXPECT_EQ(studies_->MakeOffer("one", 1)->forest, offered.forest);
   EXPECT_THAT(studies_->MakeOffer("one", 0),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
@@ -328,7 +328,7 @@ class TokenStudyTest : public StudiesTest {
     ASSERT_OK_AND_ASSIGN(study_, studies_->Create(spec));
   }
 
-  // What a device with this ticket sends, each time randomized anew.
+  // The report of a device with this ticket, randomized anew each time.
   SubmittedReport ReportOf(const Ticket& ticket) const {
     const auto mechanisms = *MakeMechanisms(*study_.terms, *study_.forest);
     OpenSslRandom random;

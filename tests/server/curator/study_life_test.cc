@@ -1,4 +1,4 @@
-// What a study admits, and how far it comes: minimum, expiry, one way through its states.
+// What a study admits, and its one way through its states: minimum, expiry, sealing.
 
 #include "server/curator/study/study_life.h"
 
@@ -15,7 +15,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -40,7 +40,7 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
   EXPECT_EQ(Expired(built, 9), built);
 }
 
-// Up to a gigabyte and more for ten million of them, for as long as the daemon runs.
+// Ten million tickets take over a gigabyte for as long as the daemon runs.
 TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
   absl::StatusOr<StudyDefinition> definition = MakeStudyDefinition(Spec("one"), "one", 1000);
   ASSERT_OK(definition);
@@ -147,7 +147,7 @@ TEST_F(StudyLifeTest, ReportsBeforeTheEndCountAndLaterOnesAreTooLate) {
   EXPECT_EQ(Now().sealed_unix_seconds, kEnd);
 }
 
-// Whoever notices first, the study stays sealed on a clock that was set back, and in the store.
+// Whichever call notices first, the study stays sealed if the clock is set back, also in the store.
 TEST_F(StudyLifeTest, ExpiryThatWasSeenOnceIsForGood) {
   using Notice = std::function<void(const StudyInfo&, const std::vector<SubmittedReport>&)>;
   const std::vector<std::pair<const char*, Notice>> notices = {
@@ -206,7 +206,7 @@ TEST_F(StudyLifeTest, ModelOfAnOpenStudyChangesNoState) {
   Create(0, 0);
   ASSERT_OK(studies_->BuildModel("one", "early", {}));
   EXPECT_EQ(Now().state, StudyState::kOpen);
-  // It is the same model after sealing, and not the final one.
+  // After sealing this is the same model, so it is not the final one.
   ASSERT_OK(studies_->Seal("one"));
   ASSERT_OK(studies_->BuildModel("one", "early", {}));
   EXPECT_EQ(Now().state, StudyState::kSealed);
@@ -241,7 +241,7 @@ TEST_F(StudyLifeTest, NoCallGoesBack) {
       [&] { now_ = kEnd; },
       [&] { now_ = kStart; },
   };
-  // Every call follows every other, in each of the three states.
+  // Every call follows every other one, in each of the three states.
   StudyState furthest = StudyState::kOpen;
   for (const auto& enter : {calls[3], calls[0], calls[1]}) {
     enter();
@@ -258,7 +258,7 @@ TEST_F(StudyLifeTest, NoCallGoesBack) {
   EXPECT_EQ(furthest, StudyState::kBuilt);
 }
 
-// The model and the state that it brings are one step, whichever write fails and however.
+// The model and the state that it leads to are one step, whichever write fails and however.
 TEST_F(StudyLifeTest, CrashLeavesAFinalModelAndItsStateTogether) {
   for (const bool kept : {false, true}) {
     SCOPED_TRACE(kept);

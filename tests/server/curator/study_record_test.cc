@@ -15,7 +15,7 @@
 namespace coppice::curator {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -79,7 +79,7 @@ TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
   ExpectDataLoss(CountsKey("one"), "does not add up");
 }
 
-// Accepted and duplicate have fields of their own.
+// Accepted and duplicate reports have fields of their own, so they are no rejections.
 TEST_F(StudyRecordTest, ARejectionHasANumberThatIsUsed) {
   const auto with_rejected = [&](int outcome) {
     v1::CountsRecord counts;
@@ -107,7 +107,7 @@ TEST_F(StudyRecordTest, LostRecordsAreDataLoss) {
   ExpectDataLoss(CountsKey("one"), "is missing");
 }
 
-// Whoever opens the store finds every ticket spent, in whatever order and from whatever run.
+// Opening the store finds every ticket spent, in any order and from any run.
 TEST_F(StudyRecordTest, SerialsOfAllKindsAreReadBack) {
   const TicketSerial other_run = absl::MakeUint128(~uint64_t{0}, 0);
   std::vector<TicketSerial> serials = {7, 6, other_run + 5, 1, absl::Uint128Max(), other_run, 0};
@@ -134,7 +134,7 @@ TEST_F(StudyRecordTest, TicketsThatDoNotFitTheReportsAreDataLoss) {
   ExpectDataLoss(SpentKey("one", 0), "does not parse");
 }
 
-// As format 2 kept them, by their ids. Its tickets are refused, so none of them can come again.
+// Format 2 kept tickets by their ids. They are refused now, so none of them can come again.
 TEST_F(StudyRecordTest, TicketsOfAnOlderVersionAreAsManyAsItsReports) {
   Remove(SpentKey("one", 0));
   const std::string old_key = absl::StrCat(SpentPrefix("one"), "0000000000000000");

@@ -114,7 +114,7 @@ TEST(StudySettingsTest, AStudyMadeNowMustBeOpen) {
   EXPECT_OK(CheckSettings({}, std::numeric_limits<int64_t>::max()));
 }
 
-// The stored hashes of requests are made of these bytes.
+// Stored hashes of requests are computed from these bytes.
 TEST(StudySettingsTest, TheCanonicalTextIsAsItWas) {
   EXPECT_EQ(CanonicalText({}), "0 0 0");
   EXPECT_EQ(CanonicalText(kAll), "300 2000 30 tokens");

@@ -59,7 +59,7 @@ Block DecryptBlock(const Block& block, const uint8_t* key) {
   return plain;
 }
 
-// Written down once more, from the description in the header.
+// Follows the description in the header independently.
 TEST(TicketAuthorityTest, TheMacIsTheIdEncryptedAndTheIdASerial) {
   MemoryStore store;
   const std::string key(32, 'k');
@@ -96,8 +96,8 @@ TEST(TicketAuthorityTest, SerialsCountUpInARunAndNeverRecurInAnother) {
             absl::Uint128High64(one));
 }
 
-// What a device sees of two tickets in a row must not tell it so: half of the bits differ. Of 1000
-// pairs of 256 bits, five standard errors.
+// A device must not see that two tickets follow each other: half of the bits differ. The tolerance
+// is five standard errors of 1000 pairs of 256 bits.
 TEST(TicketAuthorityTest, TicketsInARowLookUnrelated) {
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));
@@ -112,7 +112,7 @@ TEST(TicketAuthorityTest, TicketsInARowLookUnrelated) {
   EXPECT_NEAR(differ, 128'000, 1265);
 }
 
-// Keys of studies are kept, of the last so many; threads use and forget them side by side.
+// Study keys are cached up to a limit; threads use and evict them concurrently.
 TEST(TicketAuthorityTest, KeysOfManyStudiesAreNotMixedUp) {
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));

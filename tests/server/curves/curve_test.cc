@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Four splits; a point's scores are the baseline's and what it gains, and a little noise.
+// Four splits; a point scores the baseline plus its gain and a little noise.
 CurveScores Gaining(double gain, double noise = 0.001) {
   CurveScores scores;
   const std::vector<double> baseline = {0.88, 0.89, 0.885, 0.885};
@@ -57,7 +57,7 @@ TEST(CurveTest, NoGainIsSaidAsSuch) {
               ElementsAre("auto: no ε here buys anything over always answering no."));
 }
 
-// The mean gains 0.01, and so does chance.
+// Chance alone could also gain 0.01.
 TEST(CurveTest, WhatNoiseCouldHaveMadeIsNoGain) {
   EXPECT_THAT(CurveSentences(BankCurve({{1, Gaining(0.01, 0.05)}}, std::nullopt))[0],
               HasSubstr("no ε here buys anything"));
@@ -65,7 +65,7 @@ TEST(CurveTest, WhatNoiseCouldHaveMadeIsNoGain) {
               HasSubstr("ε = 1 buys 0.010 over"));
 }
 
-// However often the same rows are scored on, they are only so many.
+// Scoring on the same rows again does not make them more rows.
 TEST(CurveTest, FewTestRowsProveNoGainOverTheBaseline) {
   Curve curve =
       BankCurve({{1, Gaining(0.01)}, {2, Gaining(0.05)}, {4, Gaining(0.055)}}, std::nullopt);
@@ -74,7 +74,7 @@ TEST(CurveTest, FewTestRowsProveNoGainOverTheBaseline) {
             "auto: ε = 2 buys 0.050 over always answering no; ε = 4 buys 0.005 more.");
 }
 
-// The splits differ by more than the gain does; within each of them the gain is the same.
+// Scores vary between splits by more than the gain, which is the same within each split.
 TEST(CurveTest, DifferencesAreTakenWithinSplits) {
   Curve curve = BankCurve({{1, {}}}, std::nullopt);
   curve.baseline = {0.5, 0.9, 0.6, 0.8};

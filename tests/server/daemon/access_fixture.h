@@ -72,7 +72,7 @@ class TlsServerTest : public ::testing::Test {
     channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
                                    grpc::SslCredentials(options));
   }
-  // What the server serves; after Serve().
+  // The parts that the server serves; call it after Serve().
   daemon::Curator Curator() {
     return {.studies = *studies_,
             .models = models_,
@@ -88,7 +88,7 @@ class TlsServerTest : public ::testing::Test {
   }
   void WritePolicy(const std::string& policy) const { std::ofstream(policy_path_) << policy; }
 
-  // One call of any method with one message. A method that streams forever meets the deadline.
+  // Makes a call of any method with one message. Endless streams end at the deadline.
   grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
                     const std::string& message = "", std::string* answer = nullptr) const {
     grpc::ClientContext context;
@@ -117,8 +117,8 @@ class TlsServerTest : public ::testing::Test {
     return Call(path, {}).error_code();
   }
 
-  // The same over HTTP, by the Connect protocol: the message is protobuf, or it is made from it.
-  // What an answer has is protobuf again.
+  // Makes the same call over HTTP, by the Connect protocol. Messages and answers are protobuf here,
+  // and are converted for JSON.
   grpc::Status CallHttp(http::Encoding encoding, const std::string& path,
                         const std::vector<std::string>& authorizations,
                         const std::string& message = "", std::string* answer = nullptr) {

@@ -1,4 +1,4 @@
-// The policy in front of the daemon's own server: every method, every role, over TLS.
+// The policy before the daemon's own server: every method, every role, over TLS.
 
 #include "server/daemon/transport/access.h"
 
@@ -29,7 +29,7 @@ using ::coppice::testing::MakeCertificate;
 using ::coppice::testing::TlsServerTest;
 using ::testing::HasSubstr;
 
-// Computed another way than the daemon does: through OpenSSL's own parser.
+// Computes the fingerprint in another way than the daemon, through OpenSSL's own parser.
 std::string OpenSslFingerprint(const std::string& pem) {
   BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
@@ -125,7 +125,7 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
     for (int i = 0; i < file->service_count(); ++i) {
       const auto* service = file->service(i);
       if (!absl::StartsWith(service->full_name(), "coppice.")) continue;
-      if (service->full_name() == "coppice.v1.RelayService") continue;  // another program's
+      if (service->full_name() == "coppice.v1.RelayService") continue;  // of the relay
       for (int j = 0; j < service->method_count(); ++j) {
         methods.insert(absl::StrCat("/", service->full_name(), "/", service->method(j)->name()));
       }
@@ -142,7 +142,7 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   }
 }
 
-// The fields of a request that name a resource, those of messages in it too: "name",
+// The fields of a request, and of messages in it, that name a resource, such as "name" and
 // "spec.dataset".
 void FindNames(const google::protobuf::Descriptor& message, const std::string& prefix,
                std::set<std::string>& names) {
@@ -169,7 +169,7 @@ TEST(MethodResourcesTest, EveryFieldThatNamesAResourceIsInTheTable) {
     ASSERT_NE(method, nullptr) << path;
     std::set<std::string> fields, listed;
     FindNames(*method->input_type(), "", fields);
-    // A preview makes nothing, and ignores the id of what it previews.
+    // A preview creates nothing and ignores the study's id.
     if (path == "coppice.v1.StudyService.PreviewStudy") fields.erase("study.study_id");
     for (const access::NamedResource& named : line.names) listed.insert(std::string(named.field));
     EXPECT_EQ(fields, listed) << path;
@@ -232,14 +232,14 @@ TEST_F(AccessTest, TheOperatorSeesWhenEntriesWereUsedLastAlsoAfterARestart) {
   EXPECT_EQ(CallAs(kListStudies, TokenOf(access::Role::kDevice)),
             grpc::StatusCode::PERMISSION_DENIED);
   const v1::ListTokensResponse before = tokens();
-  ASSERT_EQ(before.tokens_size(), 5);  // one a role
+  ASSERT_EQ(before.tokens_size(), 5);  // one per role
   EXPECT_EQ(before.tokens(0).last_used_day(), today);
   EXPECT_EQ(before.tokens(1).last_used_day(), "");
   EXPECT_EQ(before.tokens(4).last_used_day(), today);
   EXPECT_EQ(before.tokens(4).name(), "n");
   EXPECT_EQ(before.tokens(4).roles(0), "admin");
   EXPECT_EQ(before.tokens(4).sha256_prefix().size(), 4u);
-  server_->Stop(absl::ZeroDuration());  // after what waits to be written
+  server_->Stop(absl::ZeroDuration());  // after it has written what waits
   server_.reset();
   jobs_.reset();
   Serve(PolicyOfAllRoles(""));

@@ -1,4 +1,4 @@
-// Which calls the audit log tells of, by the daemon's own server: all that change something, and no
+// Which calls of the daemon's own server the audit log tells of: all that change something, and no
 // others.
 
 #include "server/service/calls/audited_calls.h"
@@ -77,7 +77,7 @@ class AuditedCallsTest : public TlsServerTest {
       if (next >= page->head().entries()) return lines;
     }
   }
-  // A refusal by the policy is entered after its answer.
+  // Waits for `lines` lines: a refusal by the policy is entered after its answer.
   std::vector<std::string> AwaitLog(size_t lines) {
     for (int i = 0; i < 1000; ++i) {
       std::vector<std::string> log = Log();
@@ -88,8 +88,8 @@ class AuditedCallsTest : public TlsServerTest {
   }
 };
 
-// Why a method is not entered. If this list lacks one, decide: a method that changes something says
-// so in server/access/method_table.cc and is entered; any other needs a reason here.
+// Why a method is not entered. For a method that this list lacks, decide: if it changes something,
+// server/access/method_table.cc must say so, and it is entered; otherwise give a reason here.
 const std::map<std::string, std::string>& Reasons() {
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"AdminService/ListTokens", "reads"},
@@ -145,7 +145,7 @@ TEST_F(AuditedCallsTest, EveryMethodIsEnteredOrHasAReasonNotToBe) {
   EXPECT_EQ(entered, 21u);
 }
 
-// One a block: how many there are would tell how many rows there are.
+// One entry per block would tell how many rows there are.
 TEST_F(AuditedCallsTest, BlocksOfRowsAreOneEntryOfTheirDayAndEachFailureIsOne) {
   constexpr char kAppend[] = "/coppice.v1.DatasetService/AppendRows";
   central::DatasetSpec spec = SpecOf("d");
@@ -159,7 +159,7 @@ TEST_F(AuditedCallsTest, BlocksOfRowsAreOneEntryOfTheirDayAndEachFailureIsOne) {
     const grpc::Status stored = As("trainer", kAppend, request.SerializeAsString());
     EXPECT_TRUE(stored.ok()) << stored.error_message();
   }
-  EXPECT_FALSE(As("trainer", kAppend, request.SerializeAsString()).ok());  // the row is another
+  EXPECT_FALSE(As("trainer", kAppend, request.SerializeAsString()).ok());  // other rows than stored
   request.set_first_row(9);
   EXPECT_TRUE(As("admin", kAppend, request.SerializeAsString()).ok());
   EXPECT_THAT(Log(), ::testing::UnorderedElementsAre(

@@ -1,4 +1,4 @@
-// A relay's batch over TLS, by gRPC and by HTTP, and who may hand one over.
+// A relay's batch over TLS, by gRPC and by HTTP, and who may deliver one.
 
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace coppice::daemon {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::HasSubstr;
 
 constexpr char kDeliver[] = "/coppice.v1.SealedReportService/DeliverBatch";

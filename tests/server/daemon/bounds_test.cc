@@ -118,7 +118,7 @@ TEST_F(CallBoundsTest, ACallEndsAtItsDeadlineThoughItsHandlerDoesNot) {
   std::vector<std::thread> callers;
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back([&] {
-      grpc::ClientContext context;  // without a deadline of its own
+      grpc::ClientContext context;  // has no deadline of its own
       v1::GetStudyResponse response;
       const grpc::Status status = stub_->GetStudy(&context, {}, &response);
       EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED) << status.error_message();

@@ -1,4 +1,4 @@
-// Calls of the Connect protocol, written and read without the code under test but for the names of
+// Calls of the Connect protocol, written and read without the code under test, except the names of
 // codes and content types.
 
 #ifndef COPPICE_TESTS_SERVER_DAEMON_HTTP_CALLS_H_
@@ -37,7 +37,7 @@ inline grpc::Status StatusOfError(const nlohmann::json& error) {
 }
 
 struct HttpMethod {
-  const google::protobuf::MethodDescriptor* descriptor = nullptr;  // null: there is none
+  const google::protobuf::MethodDescriptor* descriptor = nullptr;  // null if there is none
 
   static HttpMethod Find(const std::string& path) {
     const std::string name = absl::StrReplaceAll(path.substr(1), {{"/", "."}});
@@ -61,7 +61,7 @@ struct HttpMethod {
     }
     return envelope + bytes;
   }
-  // `answer`, which may be null, gets the message, or the last one of a stream.
+  // Puts the message, or a stream's last one, into `answer`, which may be null.
   grpc::Status StatusOf(http::Encoding encoding, const HttpResponse& response,
                         std::string* answer) const {
     if (response.status == 0) return {grpc::StatusCode::UNAVAILABLE, "the connection was closed"};

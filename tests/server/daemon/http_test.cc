@@ -266,7 +266,7 @@ TEST_F(HttpTest, BadTokensOfBothTransportsShareOneLimit) {
     limited = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
   }
   EXPECT_TRUE(limited);
-  // On a slow machine a guess or two are free again meanwhile; with a limit of its own dozens were.
+  // On a slow machine a guess or two become free meanwhile; a separate limit would leave dozens.
   bool shared = false;
   for (int i = 0; i < 20 && !shared; ++i) {
     shared = Call(kStudies, {"Bearer guess"}).error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;

@@ -1,4 +1,4 @@
-// Two owners on one daemon, over TLS, and a resource of each kind that the first of them owns.
+// Two owners on one daemon over TLS, and a resource of each kind that the first owner has.
 
 #ifndef COPPICE_TESTS_SERVER_DAEMON_OWNERS_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_DAEMON_OWNERS_FIXTURE_H_
@@ -21,8 +21,8 @@
 
 namespace coppice::testing {
 
-// Entries of the policy: "a" owns what the fixture makes, "granted" may see it, "b" has resources
-// of other names, and "plain" lists none.
+// The policy's entries: "a" owns what the fixture makes, "granted" may see it, "b" has resources of
+// other names, and "plain" lists none.
 inline std::string Token(const std::string& name, access::Role role) {
   return absl::StrCat(name, "_as_", access::RoleName(role));
 }
@@ -34,7 +34,7 @@ inline std::string Entry(const std::string& name, access::Role role, const std::
                       "}");
 }
 
-// "plain" lists no resources, and so is no admin here: an admin without any is the operator.
+// "plain" lists no resources, so it has no admin: an admin without any is the operator.
 inline std::string Policy() {
   std::vector<std::string> tokens;
   for (const access::Role role : access::kAllRoles) {
@@ -49,7 +49,7 @@ inline std::string Policy() {
 
 class OwnersTest : public TlsServerTest {
  protected:
-  // One resource of each kind, all called "a-1" and owned by "a".
+  // Makes one resource of each kind, all called "a-1" and owned by "a".
   void SetUp() override {
     Serve(Policy());
     curator::StudySpec study = Spec("a-1");
@@ -83,7 +83,7 @@ class OwnersTest : public TlsServerTest {
   }
   static bool IsId(access::Use use) { return use == access::Use::kMake; }
 
-  // A request whose resources are all called `id`; endpoints stand for what may be of any kind.
+  // A request whose resources are all called `id`; if any kind fits, it names an endpoint.
   static std::string RequestOn(const access::Method& method, const std::string& id) {
     const std::unique_ptr<google::protobuf::Message> request = RequestFor(method);
     for (const access::NamedResource& named : method.names) {

@@ -1,5 +1,5 @@
-// Two owners on one daemon, over TLS: for every method that names a resource, what its owner,
-// somebody who was granted it, and a stranger get.
+// Two owners on one daemon over TLS: what a resource's owner, a grantee and a stranger get from
+// every method that names it.
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ bool Uses(const access::Method& method, access::Use use) {
                      [use](const access::NamedResource& named) { return named.use == use; });
 }
 
-// The methods that check what their requests name, each with the roles that may call it.
+// Visits the methods that check what their requests name, with each role that may call them.
 template <typename Visit>
 void ForEachGuarded(Visit visit) {
   for (const access::Method& method : access::AllMethods()) {
@@ -44,7 +44,7 @@ void ForEachGuarded(Visit visit) {
   }
 }
 
-// As the guard says it; a handler may miss something else: FreeDatasetName a name that was lost.
+// True for the guard's NOT_FOUND; a handler's own differs, such as FreeDatasetName's.
 bool IsHidden(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::NOT_FOUND &&
          absl::StartsWith(status.error_message(), "there is no ");
@@ -53,7 +53,7 @@ bool IsHidden(const grpc::Status& status) {
 TEST_F(OwnersTest, AStrangerGetsTheSameAnswerWhetherSomethingIsThereOrNot) {
   ForEachGuarded([&](const access::Method& method, access::Role role) {
     for (const char* name : {"b", "plain"}) {
-      // A device without resources is for every study.
+      // A device without resources may answer every study.
       if (std::string(name) == "plain" &&
           (role == access::Role::kDevice || role == access::Role::kAdmin)) {
         continue;
@@ -194,7 +194,7 @@ TEST_F(OwnersTest, ReportsToAStudyThatIsHiddenAreThoseOfNoStudy) {
 
 TEST_F(OwnersTest, WhoMakesAThingOwnsItAndRequestIdsAreEachOwnersOwn) {
   v1::CreateDatasetRequest request;
-  request.set_request_id("request of a-1");  // as "a" used it
+  request.set_request_id("request of a-1");  // "a" used the same
   *request.mutable_schema() = ToProto(*coppice::testing::CentralSchema());
   request.mutable_cap()->set_epsilon_nanos(coppice::testing::kEpsilon);
   request.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
@@ -220,7 +220,7 @@ TEST_F(OwnersTest, TicketsOfAllStudiesOfAnOwnerShareItsQuota) {
     return Call("/coppice.v1.StudyService/GetOffer",
                 {"Bearer " + Token("a", access::Role::kDevice)}, request.SerializeAsString());
   };
-  EXPECT_TRUE(ask("studies/a-1", 8).ok());  // ten are let through at once
+  EXPECT_TRUE(ask("studies/a-1", 8).ok());  // ten are allowed at once
   EXPECT_TRUE(ask("studies/a-2", 2).ok());
   const grpc::Status refused = ask("studies/a-2", 9);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -236,7 +236,7 @@ TEST_F(OwnersTest, NamesThatAPatternKeepsAreNobodyElsesToGive) {
            {"Bearer " + Token("a", access::Role::kAdmin)}, request.SerializeAsString());
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(refused.error_message(), HasSubstr("endpoints/b-live is not a name that the policy"));
-  v1::SubmitJobRequest job;  // whose model would be called as the job is
+  v1::SubmitJobRequest job;  // its model would get the job's name
   job.mutable_spec()->set_dataset("datasets/a-1");
   job.set_job_id("b-1");
   EXPECT_EQ(Call("/coppice.v1.TrainingService/SubmitJob",

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 constexpr Clock::time_point kStart = Clock::time_point() + std::chrono::hours(5);
 
-// What the hash is of need not be a certificate.
+// The hashed bytes need not be a certificate.
 std::string Pem(const std::string& der) {
   return absl::StrCat("-----BEGIN CERTIFICATE-----\n", absl::Base64Escape(der),
                       "\n-----END CERTIFICATE-----\n");

@@ -1,4 +1,4 @@
-// Each test of the self-test passes what is sound and finds what is planted.
+// Each part of the self-test passes what is sound and finds what is planted.
 
 #include "server/daemon/operation/self_test.h"
 
@@ -18,7 +18,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The real source, through whatever a test plants.
+// The real source, passed through what a test plants.
 class PlantedRandom final : public PrivateRandom {
  public:
   std::function<uint64_t(uint64_t)> word = [](uint64_t drawn) { return drawn; };
@@ -84,7 +84,7 @@ TEST(RandomSourceTest, OneWithTooManyOnesIsFound) {
 }
 
 TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
-  // Each bit twice: as many ones as zeros.
+  // Doubling each bit keeps ones and zeros equally frequent.
   EXPECT_THAT(TestSourceThat([](uint64_t drawn) {
                 uint64_t doubled = 0;
                 for (int i = 0; i < 16; ++i) doubled |= (drawn >> i & 1) * 3 << (2 * i);
@@ -94,7 +94,7 @@ TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
 }
 
 TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
-  // 0x69 has as many ones as zeros, and as many changes as not.
+  // 0x69 has as many ones as zeros, and its changes lean too little to show.
   size_t at = 0;
   EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
                 return ++at % 16 == 0 ? (drawn & 0xffffff00) | 0x69 : drawn;
@@ -125,7 +125,7 @@ TEST(SamplerTest, GeometricStepsThatAreOffAreFound) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("negative")));
 }
 
-// A store that does to what is written or read what a test says.
+// A store that changes what is written or read as a test says.
 class PlantedStore final : public storage::Store {
  public:
   bool loses = false;
@@ -198,7 +198,7 @@ TEST(TicketKeyTest, WhoeverTakesAllTakesNoneOrIssuesTheSameIsFound) {
     return std::vector<bool>(tickets.size(), false);
   };
   EXPECT_THAT(TestTicketKey(planted), StatusIs(absl::StatusCode::kInternal, HasSubstr("its own")));
-  // One that forgets what the ticket was issued for.
+  // A key that ignores what the ticket was issued for.
   planted.recognize = [&](absl::Span<const Ticket> tickets, const Fingerprint&) {
     Fingerprint ours{};
     ours.fill(0x5a);

@@ -29,7 +29,7 @@ class StandbyAlarmTest : public ::testing::Test {
     status_ = std::move(status);
     looks_ = 0;
   }
-  // Until what was set last has been looked at and judged.
+  // Waits until the result set last was looked at and judged.
   void AwaitLooks() {
     for (;;) {
       {
@@ -76,7 +76,7 @@ TEST_F(StandbyAlarmTest, SaysNothingBeforeItKnows) {
   const StandbyAlarm alarm(Look(), log, absl::Milliseconds(1));
   AwaitLooks();
   EXPECT_EQ(alarm.Raised(), std::nullopt);
-  const StandbyAlarm slow(Look(), log, absl::Hours(1));  // and goes without waiting for that
+  const StandbyAlarm slow(Look(), log, absl::Hours(1));  // ends without waiting an hour
 }
 
 }  // namespace

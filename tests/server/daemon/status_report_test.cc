@@ -21,7 +21,7 @@
 namespace coppice::daemon {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixtures are all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixtures'.
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -66,7 +66,7 @@ TEST(StatusAlarmsTest, ADiskIsAnAlarmBelowATenth) {
   EXPECT_THAT(DiskAlarm(uint64_t{99} << 20, uint64_t{1000} << 20), Optional(HasSubstr("99 MiB")));
 }
 
-// Over parts that are real, of a store in memory.
+// The status of real parts over a store in memory.
 class StatusReportTest : public ::testing::Test {
  protected:
   StatusReportTest() {

@@ -24,7 +24,7 @@ TEST(StudySweeperTest, SweepsAgainAndAgainAndStopsAtOnce) {
   const Log log(LogLevel::kError, false);
   const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
   studies.AwaitSweeps(5);
-  const StudySweeper slow(studies, log, absl::Hours(1));  // and goes without waiting for that
+  const StudySweeper slow(studies, log, absl::Hours(1));  // ends without waiting an hour
 }
 
 TEST(StudySweeperTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {

@@ -18,7 +18,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Certificates of deploy/make-certs.sh, valid through the year 2030.
+// Certificates of deploy/make-certs.sh, valid through 2030.
 class LoadTlsFilesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -97,7 +97,7 @@ TEST_F(LoadTlsFilesTest, AClientAuthorityThatIsNone) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--client-ca")));
 }
 
-// Authorities and certificates as an operator of a fleet makes them, right and wrong.
+// Authorities and certificates as a fleet's operator makes them, right and wrong.
 class PeerTlsFilesTest : public ::testing::Test {
  protected:
   std::string File(const std::string& name) const { return folder_.path() + "/" + name; }

@@ -1,5 +1,5 @@
-// One table of calls, three ways to send them: gRPC, and HTTP with JSON and with protobuf. Every
-// method, every kind of caller, and the same answers, audit log and errors.
+// One table of calls, sent in three ways: gRPC, and HTTP with JSON and with protobuf. It has every
+// method and every kind of caller, and gets the same answers, audit log and errors.
 
 #include <algorithm>
 #include <string>
@@ -40,7 +40,7 @@ std::vector<Sender> AllCallers() {
   return callers;
 }
 
-// A daemon of its own, so that each transport finds the same.
+// A daemon per transport, so that each one finds the same.
 class World : public OwnersTest {
  public:
   explicit World(Transport transport) : transport_(transport) { SetUp(); }
@@ -54,7 +54,7 @@ class World : public OwnersTest {
       for (const Sender& caller : AllCallers()) {
         const bool is_stranger = caller.authorizations.size() != 1 || IsBad(caller);
         lines.push_back(Line(*method, caller, "empty", ""));
-        if (is_stranger) continue;  // who are limited together
+        if (is_stranger) continue;  // strangers share one limit
         lines.push_back(Line(*method, caller, "a-1", RequestOn(*method, "a-1")));
         lines.push_back(Line(*method, caller, "a-2", RequestOn(*method, "a-2")));
       }
@@ -62,11 +62,11 @@ class World : public OwnersTest {
     return lines;
   }
 
-  // "actor action resource related outcome", sorted: refusals are entered after their answers.
+  // "actor action resource related outcome", sorted, as refusals are entered after their answers.
   std::vector<std::string> Log() {
     server_->Stop(absl::ZeroDuration());
     server_.reset();
-    audit_seconds_ += 86400;  // then calls whose time is private are told
+    audit_seconds_ += 86400;  // from then on calls with a private time are told
     std::vector<std::string> lines;
     for (uint64_t next = 0;;) {
       const auto page = audit_->Read(next, 0);
@@ -87,7 +87,7 @@ class World : public OwnersTest {
  private:
   static bool IsBad(const Sender& caller) { return absl::StartsWith(caller.label, "an"); }
 
-  // Our own; those that take a client's stream are gRPC's. What removes things comes last.
+  // Coppice's methods without client streams, which gRPC alone carries; deletions come last.
   static std::vector<const access::Method*> Methods() {
     std::vector<const access::Method*> methods;
     for (const access::Method& method : access::AllMethods()) {
@@ -112,7 +112,7 @@ class World : public OwnersTest {
             : CallHttp(
                   transport_ == Transport::kJson ? http::Encoding::kJson : http::Encoding::kProto,
                   path, caller.authorizations, message, &answer);
-    // Keys, signatures, tickets and times are each daemon's own, and lists have ids that are drawn.
+    // Keys, signatures, tickets and times differ by daemon, and lists have random ids.
     const bool is_same =
         !method.changes && !absl::StrContains(path, "/GetOffer") &&
         !absl::StrContains(path, "/GetModel") && !absl::StrContains(path, "/DescribeModel") &&

@@ -291,7 +291,7 @@ TEST_F(ConsoleServerTest, OtherSitesGetNothingButALinkToIt) {
   EXPECT_EQ(Get("/", {{"Sec-Fetch-Site", "same-origin"}}).status, 200);
 }
 
-// They read nothing of a file that no buffer of a socket holds.
+// Clients read nothing of a file that is too large for socket buffers.
 TEST_F(ConsoleServerTest, ThoseWhoReadFilesSlowlyMakeRoom) {
   folder_.Write("assets/large-3c.js", std::string(size_t{7} << 20, 'x'));
   const auto small =

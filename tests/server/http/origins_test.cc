@@ -61,7 +61,7 @@ TEST(OriginsTest, TheDaemonsOwnOriginMayCallWhileTheConsoleIsOn) {
   }
 }
 
-// A name that an attacker points to 127.0.0.1 is the same origin to a browser, and says so.
+// A name that an attacker points to 127.0.0.1 is of the same origin for a browser, which says so.
 TEST(OriginsTest, WithoutTlsOnlyTheMachinesOwnNamesAreOwn) {
   const Asked plain{.has_tls = false};
   for (const char* host : {"localhost:8080", "127.0.0.1:8080", "[::1]:8080"}) {
@@ -94,7 +94,7 @@ TEST(OriginsTest, AllowedOriginsCallFromElsewhere) {
               Refuses("another origin"));
 }
 
-// What a browser sends along without an Origin is refused too if it says that a page made it.
+// Without an Origin a request is refused too if the browser says that another page made it.
 TEST(OriginsTest, RequestsOfOtherSitesAreRefusedButForALinkToTheConsole) {
   for (const char* site : {"cross-site", "same-site", "something-new", "same-origin, cross-site"}) {
     EXPECT_THAT(Judge({}, From("", "h", site)), Refuses("another origin")) << site;

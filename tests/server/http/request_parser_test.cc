@@ -91,7 +91,7 @@ TEST(RequestParserTest, ABodyWithoutAChunkMayComeInPartsToo) {
   }
 }
 
-// What two readers may cut at different bytes.
+// Two readers could cut these at different bytes.
 TEST(RequestParserTest, RequestsOfTwoMeaningsAreRefused) {
   for (const char* head : {"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
                            "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",

@@ -1,4 +1,4 @@
-// The HTTP server over handlers of the test, without TLS.
+// The HTTP server over the test's handlers, without TLS.
 
 #include "server/http/server.h"
 
@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A stream of one message, which ends when it was read.
+// A stream of one message, which ends once it was written.
 class OneMessage final : public service::StreamHandler {
  public:
   explicit OneMessage(service::StreamCall& call) : call_(call) {}
@@ -37,7 +37,7 @@ struct Handlers {
     response->set_next_page_token("secret" + std::string(filler_bytes, 'x'));
     return absl::OkStatus();
   }
-  // Waits until nobody waits for it.
+  // Runs until its caller is gone.
   absl::Status Preview(const service::Caller&, const v1::PreviewStudyRequest&,
                        v1::PreviewStudyResponse*, const CancelCheck& cancel) {
     began = true;
@@ -126,7 +126,7 @@ TEST_F(HttpServerTest, ACallWhoseTimeIsOverIsAnsweredAndItsConnectionGoesOn) {
   EXPECT_TRUE(handlers_.ended) << "nobody waits for it any more";
 }
 
-// More than sockets hold, so that it is still being written when the call's time is over.
+// The answer exceeds socket buffers, so it is still being written when the call's time is over.
 TEST_F(HttpServerTest, AnAnswerThatCameInTimeIsNotCutOff) {
   handlers_.filler_bytes = size_t{32} << 20;
   testing::HttpClient client(server_->port(), nullptr);
@@ -150,7 +150,7 @@ TEST_F(HttpServerTest, ABodyThatDripsEndsWithItsCall) {
   EXPECT_THAT(client.ReadToEnd(), HasSubstr("HTTP/1.1 504 "));
 }
 
-// Calls that are sent on, and end when they are cancelled, before the canceller goes on.
+// Forwarded calls, which end before cancelling them returns.
 class NeverAnswers final : public CallSender {
  public:
   std::function<void()> Send(const SentCall&, const google::protobuf::Message&,

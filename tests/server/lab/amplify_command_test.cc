@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 struct AmplifyOutcome {
   int exit_code = -1;
-  std::string out;  // and what went to stderr
+  std::string out;  // with stderr
 };
 
 AmplifyOutcome Amplify(const std::string& arguments) {
@@ -83,7 +83,7 @@ TEST(AmplifyCommandTest, TheOtherDirectionComesBack) {
   EXPECT_GT(back["rows"][0]["epsilon"], 0.9999);
 }
 
-// As certificates do: 4.499791925 is no promise.
+// A bound of 4.499791925 is not promised, as in certificates.
 TEST(AmplifyCommandTest, WhatHardlyGainsIsTheLocalEpsilon) {
   const json rows =
       json::parse(Amplify("--epsilon0 4,4.5 --reports 1000 --dishonest 0.1 --json").out, nullptr,
@@ -95,7 +95,7 @@ TEST(AmplifyCommandTest, WhatHardlyGainsIsTheLocalEpsilon) {
   EXPECT_EQ(largest["epsilon0"], 4.49);
 }
 
-// What scripts outside rely on: one answer under its name.
+// Scripts rely on this: a single answer is an object under its name.
 TEST(AmplifyCommandTest, OneAnswerIsAnObject) {
   const json central = json::parse(
       Amplify("--reports 100000 --epsilon0 4 --delta 1e-6 --mechanism signed_hadamard --json").out,

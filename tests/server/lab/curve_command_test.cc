@@ -82,7 +82,7 @@ TEST_F(CurveCommandTest, PrintsALineForEachAlgorithmAndEpsilon) {
   const std::vector<json> lines = Lines(run.out);
   ASSERT_EQ(lines.size(), 4u) << run.out;
   EXPECT_EQ(lines[0]["algorithm"], "spe");
-  EXPECT_EQ(lines[0]["epsilon"], 0.5);  // rising
+  EXPECT_EQ(lines[0]["epsilon"], 0.5);  // ascending
   EXPECT_EQ(lines[3]["algorithm"], "logistic");
   EXPECT_EQ(lines[3]["epsilon"], 2.0);
   for (const json& line : lines) {
@@ -90,12 +90,12 @@ TEST_F(CurveCommandTest, PrintsALineForEachAlgorithmAndEpsilon) {
       EXPECT_EQ(line[name]["n"], 2) << name;
       EXPECT_TRUE(line[name]["mean"].is_number()) << name;
     }
-    EXPECT_EQ(line["majority"], lines[0]["majority"]);  // the same splits for all
+    EXPECT_EQ(line["majority"], lines[0]["majority"]);  // all have the same splits
     EXPECT_GT(line["non_private"], 0.5);
   }
 }
 
-// One run of `central` is one point of the curve: the splits are the same, and so is the majority.
+// One run of `central` is one point of the curve: both have the same splits and majority.
 TEST_F(CurveCommandTest, SplitsAreThoseOfCentral) {
   const std::string splits = "--repeats 2 --holdout 0.25 --seed 7 --json ";
   const json line = Lines(Curve("--algorithm spe --epsilon 1 " + splits).out).at(0);
@@ -157,7 +157,7 @@ TEST_F(CurveCommandTest, WritesItsFilesWholeAndOnlyOnce) {
   for (const auto& entry : std::filesystem::directory_iterator(out)) {
     files += entry.is_regular_file() ? 1 : 0;
   }
-  EXPECT_EQ(files, 3u);  // nothing temporary is left
+  EXPECT_EQ(files, 3u);  // no temporary file is left
 
   const Outcome again = Curve(flags);
   EXPECT_EQ(again.exit_code, 1);

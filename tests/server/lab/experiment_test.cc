@@ -50,7 +50,7 @@ TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
   ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
   uint64_t reports = 0;
   for (const curator::PrivateCounts& tree : study.private_counts) {
-    // 750 expected; 150 is over 6 standard deviations.
+    // 750 are expected; 150 is over 6 standard deviations.
     EXPECT_NEAR(static_cast<double>(tree.reports), 750, 150);
     reports += tree.reports;
   }
@@ -98,7 +98,7 @@ TEST_F(ExperimentTest, LiarsNeedAnEpsilon) {
 
 TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
   for (const MechanismKind kind : AllMechanismKinds()) {
-    // One drops half of the true bits at any epsilon, one says one sign about all leaves.
+    // The first drops half of the true bits at any epsilon; the second has a sign for all leaves.
     if (kind == MechanismKind::kOptimizedUnary || kind == MechanismKind::kSignedHadamard) continue;
     CollectOptions options;
     options.partition.max_depth = 2;
@@ -197,13 +197,13 @@ TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
   EXPECT_EQ(offset.model.leaves, expected);
   smooth.evidence = curator::Evidence::kReports;
   ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit labels, EstimateLabels(study, rows_, smooth));
-  EXPECT_EQ(labels.model.forest[0].num_leaves(), 1u);  // nothing of the public rows
+  EXPECT_EQ(labels.model.forest[0].num_leaves(), 1u);  // the public rows are not used
   EXPECT_THAT(EstimateLabels(study, rows_, {}),
               ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("--estimator smooth")));
 }
 
-// Between them no draw of noise and none of tickets may differ.
+// The draws of noise and of tickets must be the same in both.
 TEST_F(LabelExperimentTest, NoLiarsAreAsIfTheyWereNotAskedFor) {
   const auto labels = [&](std::optional<LiarOptions> liars) {
     options_.liars = liars;
@@ -217,7 +217,7 @@ TEST_F(LabelExperimentTest, NoLiarsAreAsIfTheyWereNotAskedFor) {
   }
 }
 
-// At this epsilon a report is its label.
+// At this epsilon a report equals its label.
 TEST_F(LabelExperimentTest, ExactlyTheShareLies) {
   options_.epsilon = *Budget::FromEpsilon(40);
   options_.mechanism = MechanismKind::kSignedHadamard;

@@ -21,7 +21,7 @@ RunResult TwoCells() {
     cell.scores.majority = {0.5, 0.5, 0.5, 0.5};
   }
   result.cells[0].scores.accuracy = {0.9, 0.1, 0.8, 0.2};  // better on the even half
-  result.cells[1].scores.accuracy = {0.5, 0.6, 0.4, 0.7};  // better on the odd half, and all in all
+  result.cells[1].scores.accuracy = {0.5, 0.6, 0.4, 0.7};  // better on the odd half, and overall
   result.classes = {"no", "yes"};
   return result;
 }
@@ -47,8 +47,8 @@ TEST(SummaryTest, IsMeanDeviationAndStandardError) {
   EXPECT_EQ(curves::Summarize({7}).deviation, 0);
 }
 
-// One repetition has the interval of its rows; many that agree do not narrow what those rows leave
-// open, and many that differ widen it.
+// One repetition has the interval of its rows. Many that agree must not narrow it, and many that
+// differ widen it.
 TEST(MeanGainTest, RepetitionsDoNotHideWhatTheRowsLeaveOpen) {
   const ConfidenceInterval open = {.low = -0.01, .high = 0.03};
   const curves::MeanGain one = curves::MeanGainOf({0.01}, {open});
@@ -85,7 +85,7 @@ TEST(GridTest, RunsEveryCellInEveryRepetition) {
 }
 
 TEST(GridTest, ThreadsDoNotChangeTheRows) {
-  RunOptions options = SmallRun();  // no epsilon: exact counts, so all is a function of the seed
+  RunOptions options = SmallRun();  // no epsilon: counts are exact, so the seed decides all
   options.threads = 1;
   ASSERT_OK_AND_ASSIGN(const RunResult one, RunGrid(SmallRows(), options, [](uint32_t) {}));
   options.threads = 4;

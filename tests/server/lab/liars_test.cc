@@ -21,14 +21,14 @@ std::unique_ptr<LocalMechanism> Mechanism(MechanismKind kind, Domain domain) {
   return *MakeLocalMechanism(kind, *Budget::Parse("1"), domain);
 }
 
-// What cells are worth to who pushes `target` in all leaves alike.
+// What cells are worth to a liar who pushes `target` alike in all leaves.
 std::vector<double> Worths(const Domain& domain, uint32_t target = 1) {
   std::vector<double> worths(domain.cells(), -1.0 / (domain.classes - 1));
   for (size_t leaf = 0; leaf < domain.leaves; ++leaf) worths[leaf * domain.classes + target] = 1;
   return worths;
 }
 
-// What sums add to the class more than to the others on average, over all leaves.
+// By how much the sums favour the class over the others' average, over all leaves.
 double PushOf(const LocalMechanism& mechanism, const std::vector<int64_t>& sums, uint32_t target,
               uint64_t reports = 1) {
   const LeafCounts counts = mechanism.Estimate(sums, reports);
@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(All, SymbolLiarTest,
                                            MechanismKind::kLocalHashing, MechanismKind::kDirect),
                          [](const auto& test) { return std::string(MechanismName(test.param)); });
 
-// Against all accepted payloads: given a column none pushes more, and no column more than the
-// chosen one.
+// Compares all accepted payloads: none pushes more in a given column, and no column allows more
+// than the chosen one.
 TEST_P(SymbolLiarTest, NoPayloadPushesMore) {
   const auto mechanism = Mechanism(GetParam(), {.leaves = 5, .classes = 2});
   for (const uint32_t target : {0u, 1u}) {
@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(All, SetLiarTest,
                                            MechanismKind::kOptimizedUnary),
                          [](const auto& test) { return std::string(MechanismName(test.param)); });
 
-// As cells of one class as the mechanism has room for, whether few leaves or many, two classes or
-// three.
+// A payload has as many cells of the target as the mechanism takes, with few leaves or many and two
+// classes or three.
 TEST_P(SetLiarTest, PayloadsAreAcceptedAndOfTheTargetOnly) {
   for (const Domain domain : {Domain{5, 2}, Domain{64, 2}, Domain{700, 3}}) {
     const auto mechanism = Mechanism(GetParam(), domain);
@@ -160,7 +160,7 @@ TEST(CellWorthsTest, FollowTheAim) {
 
 TEST(PusherTest, SetsAreOfTheCellsWorthMost) {
   const auto mechanism = Mechanism(MechanismKind::kSubsetSelection, {.leaves = 4, .classes = 2});
-  // Two members: exp(1) + 1 into 8.
+  // A set has two members: e + 1 go into 8 twice.
   ASSERT_OK_AND_ASSIGN(const Pusher pusher,
                        Pusher::Create(*mechanism, Attack::kGiven, {0, 3, 5, -1, 2, -2, 4, 1}));
   curator::PublicRandom random(7);
@@ -205,9 +205,9 @@ Tree TreeByRegion(const Schema& schema) {
                        schema);
 }
 
-// Two public rows of the north, three of the south, one in each of its leaves. So a report about
-// the north weighs more, but in a column that is even over the south's leaves one about the south
-// does.
+// The north has two public rows, the south three, one in each of its leaves. So a report about the
+// north weighs more, except in a column that is even over the south's leaves, where one about the
+// south does.
 class ConsistentPusherTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
   ConsistentPusherTest() {
@@ -219,7 +219,7 @@ class ConsistentPusherTest : public ::testing::TestWithParam<MechanismKind> {
     return {tree_, schema_, *curator::MechanismsBySize::Create(kind, *Budget::Parse("1"), 4, 2)};
   }
 
-  // What a report adds to the estimates, each times its worth over the public rows that allow it.
+  // What a report adds to the estimates, weighed by worth over the public rows that allow it.
   double PushOf(const curator::ConsistentCounter& counter, const ClaimedReport& report,
                 const LiarOptions& options) const {
     curator::TreeSums sums{.sums = std::vector<int64_t>(counter.sum_size()), .reports = 1};
@@ -296,12 +296,12 @@ TEST_P(ConsistentPusherTest, ChosenValuesPushAtLeastAsMuchAsAnyRowsOwn) {
     EXPECT_GE(of_chosen, 0.97 * std::max(of_north, of_south));
     EXPECT_GE(std::min(of_north, of_south), -1e-9);
     if (GetParam() == MechanismKind::kSignedHadamard && aim == Aim::kLeaves) {
-      EXPECT_GT(of_chosen, 1.15 * std::max(of_north, of_south));  // 5/8 for 1/2
+      EXPECT_GT(of_chosen, 1.15 * std::max(of_north, of_south));  // 5/8 against 1/2
     }
   }
 }
 
-// Where all features are public a report is about one leaf, and weighs most in that of fewest rows.
+// If all features are public a report is about one leaf, and weighs most in that of fewest rows.
 TEST(ConsistentPusherChoiceTest, IsTheLeafThatFewReportsAreAbout) {
   std::vector<Feature> features = PublicRegion()->features();
   features[0].is_public = true;

@@ -1,4 +1,4 @@
-// coppice-lab plan on a relay's batches, as a script sees it.
+// coppice-lab plan for a relay's batches, as a script sees it.
 
 #include <sys/wait.h>
 
@@ -25,7 +25,7 @@ using ::testing::Not;
 
 struct PlanOutcome {
   int exit_code = -1;
-  std::string out;  // and what went to stderr
+  std::string out;  // with stderr
 };
 
 PlanOutcome RunPlanWith(const std::string& arguments) {
@@ -126,7 +126,7 @@ TEST_F(PlanBatchesTest, BadInputIsNamed) {
   is_refused("--min-batch 1000 --central-epsilon 21", "must be from 0.01 to 20");
 }
 
-// The curator sees the public values, and so whose report it may be.
+// The curator sees the public values, and with them whose report it may be.
 TEST_F(PlanBatchesTest, NoBatchHidesWhoShowsPublicFeatures) {
   const TempFile schema(".json", SchemaText(R"(,"public":true)"));
   ASSERT_EQ(PlanWith(schema, "--epsilon 1").exit_code, 0);

@@ -53,7 +53,7 @@ TEST(HoldOutTest, EachRowIsHeldOutEquallyOften) {
       ++times[static_cast<size_t>(x * 10 + 0.5)];
     }
   }
-  // 3000 each; 300 is 6.5 standard deviations.
+  // 3000 of each are expected; 300 is 6.5 standard deviations.
   for (const int count : times) EXPECT_NEAR(count, 3000, 300);
 }
 

@@ -14,7 +14,7 @@ TEST(SyntheticTest, ProbabilityFollowsTheFormula) {
   // g = |1.5 - 0.5| * |0.75 - 0.5| * 1 = 1/4, both signs positive.
   EXPECT_NEAR(SyntheticProbability(1, 0.5, 1), 0.5 + 0.4 * std::pow(0.25, 0.1), 1e-15);
   EXPECT_NEAR(SyntheticProbability(1, 0.5, 5), 0.5 + 0.4 * std::pow(0.25, 0.5), 1e-15);
-  // One sign turns; g = 1/2 * 1/4.
+  // One sign is reversed; g = 1/2 * 1/4.
   EXPECT_NEAR(SyntheticProbability(0, 0.5, 1), 0.5 - 0.4 * std::pow(0.125, 0.1), 1e-15);
   // g vanishes where x1 = 1/3 and at the ends of x2.
   EXPECT_EQ(SyntheticProbability(0.9, 1, 1), 0.5);
@@ -22,8 +22,8 @@ TEST(SyntheticTest, ProbabilityFollowsTheFormula) {
 }
 
 // The mean of max(eta, 1 - eta) over x is 0.7861 for private rows and 0.5892 for gamma = 5 (from
-// four million points of a separate implementation), and the share of label 1 is 0.5415. 200000
-// draws: 0.005 is over 4.5 standard deviations of each figure; the seed is fixed.
+// four million points of a separate implementation), and the share of label 1 is 0.5415. With
+// 200000 draws, 0.005 is over 4.5 standard deviations of each figure; the seed is fixed.
 TEST(SyntheticTest, DrawsHaveTheStatedLaw) {
   curator::PublicRandom random(11);
   const Table table = DrawSynthetic(SyntheticSchema(), 200'000, 1, random);

@@ -105,7 +105,7 @@ TEST(CostOfTest, ManySmallReleasesCostFarLessRhoThanOneOfTheirSum) {
 }
 
 TEST(CostOfTest, TheMostExpensivePartOfEachKindCounts) {
-  // "many" costs more epsilon (5 against 4), "one" more rho (8 against 2.5).
+  // "many" costs more epsilon (5 against 4), and "one" more rho (8 against 2.5).
   const Cost cost =
       *CostOf({Of(kEpsilon), Of(kEpsilon, 5, "many"), Of(4 * kEpsilon, 1, "one"), Of(1, 0, "one")});
   EXPECT_EQ(cost.epsilon_nanos, 6 * kEpsilon);
@@ -118,10 +118,10 @@ TEST(CostOfTest, RefusesEpsilonsPast64BitsAndHoldsRho) {
   EXPECT_EQ(CostOf({Of(Budget::kMaxNanos)})->rho_pico, UINT64_MAX);
   EXPECT_EQ(CostOf({Of(UINT64_MAX)})->rho_pico, UINT64_MAX);
   EXPECT_EQ(CostOf({Of(1, UINT64_MAX)})->rho_pico, UINT64_MAX / 2'000'000 + 1);
-  // The last epsilon whose rho is below the limit, and the first whose rho is not.
+  // The last epsilon whose rho is below the limit, and the first one above.
   EXPECT_EQ(CostOf({Of(6'074'000'999'952)})->rho_pico, 18'446'744'073'708'947'953u);
   EXPECT_EQ(CostOf({Of(6'074'000'999'953)})->rho_pico, UINT64_MAX);
-  // Each is below it, not their sum, whether they are of all records or of a part.
+  // Each is below the limit, but their sum is not, whether they are of all records or of a part.
   const Release large = Of(5'000'000'000'000);
   EXPECT_LT(CostOf({large})->rho_pico, UINT64_MAX);
   EXPECT_EQ(CostOf({large, large})->rho_pico, UINT64_MAX);
@@ -137,13 +137,13 @@ TEST(PlusTest, IsHeldAtTheLimit) {
   EXPECT_EQ(Plus({UINT64_MAX - 1, 0, 0}, {1, 0, 0}), (Cost{UINT64_MAX, 0, 0}));
 }
 
-// The least that Proposition 12 says of ln delta at one order, written as in the paper.
+// The smallest ln delta that Proposition 12 gives at one order, written as in the paper.
 long double LogDelta(long double rho, long double epsilon, long double u) {
   const long double order = 1 + u;
   return u * (order * rho - epsilon) + order * (std::log(u) - std::log1p(u)) - std::log(u);
 }
 
-// Over all orders: on a grid, then on finer ones around the best.
+// The smallest over all orders: on a grid, then on finer ones around the best.
 long double LeastLogDelta(long double rho, long double epsilon) {
   long double best = 0;  // ln u
   long double reach = 50;
@@ -161,7 +161,7 @@ class RhoCapTest : public ::testing::TestWithParam<BudgetCap> {};
 
 TEST_P(RhoCapTest, ImpliesTheCapAndIsNearlyTheLargestThatDoes) {
   const long double epsilon = static_cast<long double>(GetParam().epsilon_nanos) / 1e9L;
-  // ln(delta), by the side of it that loses no digits.
+  // ln(delta), by the side of 1/2 that loses no digits.
   const long double delta = static_cast<long double>(GetParam().delta_atto) / 1e18L;
   const long double log_delta =
       delta < 0.5L

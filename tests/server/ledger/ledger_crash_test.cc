@@ -1,6 +1,6 @@
 // The ledger under every single failure of a write in random sequences: the batch lost or kept, the
-// process dead or alive. Each call's own mark, in the same batch as its entry, says what is on the
-// disk, and so what must be charged.
+// process dead or alive. Each call puts a mark into the batch of its entry, which tells what is on
+// the disk and so what must be charged.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace coppice::ledger {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 
 constexpr size_t kNever = SIZE_MAX;
 constexpr int kSteps = 45;
@@ -33,7 +33,7 @@ BudgetCap CapOf(const std::string& dataset) {
   return dataset == "basic" ? BasicCap(kEpsilon) : ZcdpCap(kEpsilon);
 }
 
-// Opens both accounts, then does anything to a few jobs, in any order.
+// Opens both accounts, then does anything to a few jobs in any order.
 std::vector<Step> RandomSteps(uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Step> steps = {{.dataset = "basic"}, {.dataset = "zcdp"}};
@@ -62,7 +62,7 @@ absl::Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
     case EntryKind::kSettle:
       return ledger.Settle(step.dataset, step.job, Releases(step.nanos / 2), std::move(with));
     case EntryKind::kReturn:
-    case EntryKind::kWriteOff:  // needs a hold; ledger_hold_test has its failures
+    case EntryKind::kWriteOff:  // needs a hold; ledger_hold_test covers its failures
       break;
   }
   return ledger.Return(step.dataset, step.job, std::move(with));
@@ -82,7 +82,7 @@ std::vector<absl::Status> DoAll(Ledger& ledger, const std::vector<Step>& steps) 
   return answers;
 }
 
-// What the marks on the disk say of a dataset.
+// What the marks on the disk say about a dataset.
 struct Expected {
   size_t entries = 0;
   Cost spent;
@@ -111,7 +111,7 @@ void ExpectWithinCap(const Account& account) {
   }
 }
 
-// The disk holds what was acknowledged, and of the rest at most the one batch that was kept.
+// The disk holds what was acknowledged, and at most the one kept batch besides.
 void ExpectMarksOfAnswers(const storage::Store& disk, const std::vector<absl::Status>& answers,
                           const WriteFault& fault) {
   int unacknowledged = 0;
@@ -138,7 +138,7 @@ void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
   }
 }
 
-// The live ledger may not know yet of the last entry of the disk, and of no other.
+// The live ledger may lack the last entry of the disk, and no other.
 void ExpectLiveIsAPrefix(const Ledger& live, storage::Store& disk) {
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenLedger(disk));
   for (const char* dataset : {"basic", "zcdp"}) {
@@ -162,7 +162,7 @@ void RunWithFault(const std::vector<Step>& steps, const WriteFault& fault) {
   ExpectLedgerOfMarks(disk, steps);
   ExpectLiveIsAPrefix(*ledger, disk);
 
-  // Whoever comes after goes on with the same steps, and still nothing passes the cap.
+  // The next process goes on with the same steps, and still stays within the cap.
   ASSERT_OK_AND_ASSIGN(const auto next, OpenLedger(disk));
   for (const Step& step : steps) {
     const absl::Status ignored = Do(*next, step, {});
@@ -199,7 +199,7 @@ TEST_P(LedgerCrashTest, AfterAnyFailedWriteTheChargesAreThoseOnTheDisk) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LedgerCrashTest, ::testing::Range(0u, 30u));
 
-// The sequences must reach what they are there to test.
+// The sequences must reach the cases that they are meant to test.
 TEST(LedgerCrashCoverageTest, SequencesFillBudgetsAndEndJobsInEachWay) {
   std::map<absl::StatusCode, int> answered;
   std::map<EntryKind, int> written;

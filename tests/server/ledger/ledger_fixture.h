@@ -1,4 +1,4 @@
-// What the tests of the ledger share: caps, releases, and a ledger on a store.
+// What the ledger's tests share: caps, releases, and a ledger on a store.
 
 #ifndef COPPICE_TESTS_SERVER_LEDGER_LEDGER_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_LEDGER_LEDGER_FIXTURE_H_

@@ -11,7 +11,7 @@
 namespace coppice::ledger {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -143,7 +143,7 @@ TEST_F(LedgerHoldTest, WithoutAHoldOrAnAmountNothingIsWrittenOff) {
   EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
 }
 
-// Squares of parts add up to less than that of the sum.
+// Squares of parts add up to less than the square of their sum.
 TEST_F(LedgerHoldTest, UnderZcdpALossCostsNoLessThanTheReleasesThatWereLost) {
   {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));

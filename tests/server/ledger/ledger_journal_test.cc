@@ -1,5 +1,5 @@
 // The ledger beside a spending journal: every order of crash between the two, and stores that were
-// put back to any earlier state.
+// put back to an earlier state.
 
 #include <memory>
 #include <random>
@@ -16,7 +16,7 @@
 namespace coppice::ledger {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -48,7 +48,7 @@ SpendingLine LineOf(const Account& account) {
 
 class LedgerJournalTest : public ::testing::Test {
  protected:
-  // Three of ten epsilons spent, and the same in `old_` with one.
+  // Three of ten epsilons are spent in the store, and one in `old_`.
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(store_, journal_));
     ASSERT_OK(ledger->OpenAccount("d", BasicCap(10 * kEpsilon), {}));
@@ -117,13 +117,13 @@ TEST_F(LedgerJournalTest, AStoreBehindItIsHeldWhateverHeadIsConfirmed) {
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("charged epsilon 2")));
   }
   EXPECT_FALSE(ledger->Reserve("d", "c", Releases(1), {}).ok());
-  // Also without the journal, once it has told.
+  // The loss stays known without the journal once it was told.
   ASSERT_OK_AND_ASSIGN(const auto without, OpenLedger(old_));
   EXPECT_FALSE(without->Confirm("d", old_head_).ok());
 }
 
-// A store that is put back, refunds a charge without the journal, and then meets it: what the
-// other branch refunded too must not hide what it released.
+// A store that was put back refunds a charge without the journal, and then gets the journal back.
+// The other branch refunded that charge too, which must not hide what that branch spent.
 TEST_F(LedgerJournalTest, WhatBothBranchesGaveBackHidesNoCharge) {
   MemoryStore store, put_back;
   MemoryJournal journal(std::vector<SpendingLine>{});
@@ -216,7 +216,7 @@ TEST_F(LedgerJournalTest, AClosedLedgerStaysClosed) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
 }
 
-// Random sequences of what a ledger is asked for, on two datasets.
+// Random sequences of calls to a ledger with two datasets.
 class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   static constexpr int kSteps = 25;
@@ -246,7 +246,7 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
     for (int step = 0; step < kSteps; ++step) Do(ledger, random).IgnoreError();
   }
 
-  // Whatever was interrupted where: both go on, and agree.
+  // Whatever was interrupted, both go on and agree.
   static void ExpectBothAgree(storage::Store& disk, const std::vector<SpendingLine>& file) {
     MemoryJournal journal(file);
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(disk, journal));
@@ -291,8 +291,8 @@ TEST_P(LedgerJournalCrashTest, ACrashInTheStoreLeavesNoLineThatItDoesNotHave) {
   }
 }
 
-// As a backup does, at any moment: with what the journal knows written off, all is charged that was
-// charged in truth.
+// A backup may restore any state. Once the charges that the journal knows are written off, all that
+// was truly charged is charged.
 TEST_P(LedgerJournalCrashTest, AStorePutBackToAnyStateIsChargedAllThatWasSpent) {
   MemoryStore disk;
   MemoryJournal journal;

@@ -1,4 +1,4 @@
-// Whatever is changed in a stored ledger is found when it is opened, and its key is named.
+// Any change of a stored ledger is found when it is opened, and the damaged key is named.
 
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@
 namespace coppice::ledger {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::HasSubstr;
 
 using Pairs = std::map<std::string, std::string>;
@@ -47,7 +47,7 @@ class LedgerTamperTest : public ::testing::Test {
     return OpenLedger(store).status();
   }
 
-  // The value of a record whose hash is right.
+  // The value of a record with the right hash.
   static std::string Sealed(const std::string& record) {
     const Sha256Digest hash = Sha256({record});
     return std::string(hash.begin(), hash.end()) + record;
@@ -96,7 +96,7 @@ TEST_F(LedgerTamperTest, AMissingRecordIsFoundByTheNext) {
     Pairs changed = pairs_;
     changed.erase(LedgerKey("d", i));
     EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", i + 1)));
-    // Also if those after it are moved up.
+    // The gap is found even if the later entries move up.
     for (uint64_t j = i; j < 4; ++j) changed[LedgerKey("d", j)] = pairs_[LedgerKey("d", j + 1)];
     changed.erase(LedgerKey("d", 4));
     EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", i)));
@@ -125,7 +125,7 @@ TEST_F(LedgerTamperTest, AStrayKeyIsFound) {
   }
 }
 
-// Whoever edits a record may hash it anew: then the next one does not follow.
+// An edited record may be hashed again; then the next record does not follow it.
 TEST_F(LedgerTamperTest, ARecordHashedAnewIsFoundByTheNext) {
   std::string record = pairs_[LedgerKey("d", 1)].substr(32);
   const size_t at = record.find("counts");
@@ -136,7 +136,7 @@ TEST_F(LedgerTamperTest, ARecordHashedAnewIsFoundByTheNext) {
   EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", 2)));
 }
 
-// Forged records with a right hash, where no next one gives them away.
+// Forged last records have the right hash, and no next record gives them away.
 TEST_F(LedgerTamperTest, ALastRecordOfAnotherPlaceIsFound) {
   v1::LedgerRecord record = Record(LedgerKey("d", 4));
   Pairs changed = pairs_;
@@ -165,7 +165,7 @@ TEST_F(LedgerTamperTest, ACapThatNoLedgerTakesIsFound) {
   }
 }
 
-// Even a chain that is whole must be of entries that the ledger would have allowed.
+// A chain that is whole must also consist of entries that a ledger allows.
 TEST_F(LedgerTamperTest, EntriesThatNoLedgerWritesAreFound) {
   const auto entry = [](EntryKind kind, std::string job, const std::vector<Release>& releases) {
     return LedgerEntry{
@@ -203,7 +203,7 @@ TEST_F(LedgerTamperTest, EntriesThatNoLedgerWritesAreFound) {
   for (const LedgerEntry& bad : kBad) EXPECT_THAT(forged(bad), Found(LedgerKey("d", 2)));
 }
 
-// What the header says cannot be found; the head hash tells.
+// The header says that this cannot be found; the head hash shows it.
 TEST_F(LedgerTamperTest, EntriesMissingFromTheEndAreNotFound) {
   Pairs changed = pairs_;
   changed.erase(LedgerKey("d", 4));

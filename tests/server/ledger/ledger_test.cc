@@ -15,7 +15,7 @@
 namespace coppice::ledger {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -317,7 +317,7 @@ TEST(LedgerThreadsTest, ReadingDoesNotWaitForTheDisk) {
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, 6u);
 }
 
-// Twenty threads, each with a job of its own, and room for seven; readers look on.
+// Twenty threads have a job each, and there is room for seven; readers look on.
 void RaceForSeven(const BudgetCap& cap, uint64_t nanos) {
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store));

@@ -1,4 +1,4 @@
-// A SpendingJournal in memory, one of whose appends may fail as a lost or a late sync does.
+// A SpendingJournal in memory; one append may fail, as when a sync is lost or late.
 
 #ifndef COPPICE_TESTS_SERVER_LEDGER_MEMORY_JOURNAL_H_
 #define COPPICE_TESTS_SERVER_LEDGER_MEMORY_JOURNAL_H_
@@ -13,13 +13,13 @@
 namespace coppice::testing {
 
 struct AppendFault {
-  size_t append = SIZE_MAX;  // the one that fails: 0 is the first
-  bool fatal = false;        // none works afterwards
+  size_t append = SIZE_MAX;  // the one that fails, counted from 0
+  bool fatal = false;        // every later one fails too
 };
 
 class MemoryJournal final : public ledger::SpendingJournal {
  public:
-  // With `lines` in the file.
+  // Starts with `lines` in the file.
   explicit MemoryJournal(std::vector<ledger::SpendingLine> lines = {},
                          const AppendFault& fault = {})
       : lines_(lines), file_(std::move(lines)), fault_(fault) {}

@@ -58,7 +58,7 @@ TEST(AssignOwnerTest, GivesAwayStudiesAndEndpointsAsFarAsTheirNamesMatch) {
   ASSERT_OK_AND_ASSIGN(const auto endpoints,
                        models::Endpoints::Open(store, *models, [] { return int64_t{5}; }));
   EXPECT_THAT(endpoints->OwnerOf("a-live"), Optional(std::string("team-a")));
-  // The request that made it is its owner's now: repeating it makes no other.
+  // The request that made the study is now its owner's, so repeating it makes no other study.
   curator::StudySpec again = Spec("a-1");
   again.owner = "team-a";
   EXPECT_EQ(studies->Create(again)->id, "a-1");

@@ -1,4 +1,4 @@
-// What a check says of the audit log, and that a repair or a restore never mends it in silence.
+// What a check says about the audit log, and that no repair or restore mends it in silence.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace coppice::maintenance {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixtures are all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixtures'.
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -27,7 +27,7 @@ constexpr int64_t kRepairTime = 1'700'100'000;
 
 class AuditRepairTest : public ::testing::Test {
  protected:
-  // A ledger with three entries, told by a log.
+  // A ledger with three entries, which a log tells.
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
     ASSERT_OK(storage::OpenFormat(*store));
@@ -43,7 +43,7 @@ class AuditRepairTest : public ::testing::Test {
     ASSERT_OK(store->Apply(batch));
   }
 
-  // Those that something is done about: here the ledger's dataset and jobs have no records.
+  // The problems that a repair acts on; the ledger's dataset and jobs have no records here.
   static std::vector<Problem> ToRepair(const Findings& found) {
     std::vector<Problem> problems = found.problems;
     std::erase_if(problems, [](const Problem& problem) { return problem.remedy == Remedy::kNone; });

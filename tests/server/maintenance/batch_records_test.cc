@@ -1,4 +1,4 @@
-// The check of a relay's batches, where they wait and where they are counted.
+// The check of a relay's batches, both waiting and counted ones.
 
 #include <optional>
 #include <string>
@@ -86,7 +86,7 @@ TEST_F(BatchRecordsTest, CountsThatAreNotThoseOfTheBatchesAreFound) {
   ExpectProblem("do not reconcile");
 }
 
-// Then nothing of the study can be trusted.
+// Nothing of the study can then be trusted.
 TEST_F(BatchRecordsTest, ADamagedBatchPutsTheStudyAside) {
   Put(curator::BatchKey("one", Sha256({begun_.header_bytes})), "no record");
   const Findings findings = Check();

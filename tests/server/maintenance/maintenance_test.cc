@@ -32,7 +32,7 @@
 namespace coppice::maintenance {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixtures are all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixtures'.
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -76,7 +76,7 @@ void Fill(storage::Store& store) {
   ASSERT_EQ(AwaitEnd(*central.jobs, "j").state, central::JobState::kDone);
 }
 
-// What the daemon does when it starts.
+// Starts as the daemon does.
 absl::Status Start(storage::Store& store) {
   std::optional<models::Models> models;
   const auto studies = OpenStudies(store, models);
@@ -145,7 +145,7 @@ TEST(CheckTest, EveryProblemIsToldNotOnlyTheFirst) {
   }
 }
 
-// Whatever the daemon would not start on, the check finds. What it starts on all the same is either
+// The check finds whatever keeps the daemon from starting. A damage that it starts on is either
 // found, or reads as it was written.
 TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
   MemoryStore sound;
@@ -168,7 +168,7 @@ TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
       const bool may_be_lost = key.rfind("gone/", 0) == 0 || key.rfind("model/", 0) == 0 ||
                                key.rfind("trained/", 0) == 0 || key.rfind("endpoint/", 0) == 0 ||
                                key == curator::kManifestKeyKey;
-      // Half a count is one of an older version, which says the same of a study without rejections.
+      // Half a count is one of an older version; it says the same about a study without rejections.
       const bool says_the_same = key.rfind("count/", 0) == 0 && damage == "cut";
       EXPECT_TRUE(found || says_the_same || (damage == "lost" && may_be_lost))
           << key << " " << damage;
@@ -182,7 +182,7 @@ TEST(RepairTest, AfterAnyDamageTheDaemonStartsAndNoBudgetIsGained) {
   const std::map<std::string, std::string> records = All(sound);
   const uint64_t left_before = LeftOfDataset(sound, "d");
   for (const auto& [key, value] : records) {
-    if (key == storage::kFormatKey) continue;  // nothing can be told of a store without one
+    if (key == storage::kFormatKey) continue;  // without a format nothing is known of a store
     for (const bool lost : {false, true}) {
       SCOPED_TRACE(absl::StrCat(key, lost ? " lost" : " damaged"));
       MemoryStore store;
@@ -193,7 +193,7 @@ TEST(RepairTest, AfterAnyDamageTheDaemonStartsAndNoBudgetIsGained) {
       if (lost) Remove(store, key);
       std::vector<RepairStep> done;
       ASSERT_OK(RepairRecords(store, Checked(store), kNow, done));
-      // Some of what is left cannot be mended; none of it asks for another repair.
+      // Some of the rest cannot be mended, but no problem asks for another repair.
       for (const Problem& problem : Checked(store).problems) {
         EXPECT_EQ(problem.remedy, Remedy::kNone) << problem.key << " " << problem.what;
       }
@@ -232,7 +232,7 @@ TEST(RepairTest, AStudyThatDoesNotAddUpIsPutAsideAndItsIdStaysTaken) {
   EXPECT_TRUE(store.Get("quarantine/" + curator::CountsKey("one"))->has_value());
 }
 
-// Of the study "one", which has 30 reports, as after a repair that lost others.
+// Makes the model of "one", which has 30 reports, rest on `reports`, as if a repair had lost some.
 void SayThatTheModelRestsOn(storage::Store& store, uint64_t reports) {
   const std::string key = models::ModelKey("studies/one", "model");
   v1::Model model;
@@ -377,7 +377,7 @@ class UpkeepTest : public ::testing::Test {
     EXPECT_OK(findings);
     return *findings;
   }
-  // The last of them is the one with the largest number.
+  // The database's tables; the last has the largest number.
   std::vector<fs::path> Tables() {
     std::vector<fs::path> tables;
     for (const auto& entry : fs::directory_iterator(data_dir_ + "/rocksdb")) {
@@ -514,9 +514,9 @@ TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
     ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
     ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Get("one"));
     ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 25)));
-    ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table: of the reports
+    ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table of the reports
     ASSERT_OK(studies->BuildModel("one", "late", {}));
-    ASSERT_OK(store->Backup({.folder = backups_}));  // another: of the model
+    ASSERT_OK(store->Backup({.folder = backups_}));  // writes one of the model
   }
   ASSERT_THAT(Tables(), SizeIs(3));
   Damage(Tables()[1]);
@@ -532,7 +532,7 @@ TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
   EXPECT_OK(studies->Reconcile());
   EXPECT_OK(models->Get("late"));
-  // And on: what comes now is counted, and makes a final model that reconciles too.
+  // New reports are counted, and give a final model that reconciles too.
   ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Get("one"));
   ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 3)));
   ASSERT_OK(studies->Seal("one"));

@@ -1,4 +1,4 @@
-// The check, the repair and the restoring of a sealed store.
+// Checking, repairing and restoring a sealed store.
 
 #include <algorithm>
 #include <memory>
@@ -52,7 +52,7 @@ class SealedRecordsTest : public ::testing::Test {
   absl::StatusOr<vault::KeyedStore> Open() {
     return vault::OpenKeyedStore(data_dir_, {.keys = keys_});
   }
-  // As the daemon does.
+  // Starts as the daemon does.
   absl::Status Start() {
     COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, Open());
     std::optional<models::Models> models;
@@ -60,7 +60,7 @@ class SealedRecordsTest : public ::testing::Test {
     testing::FakeTrainer trainer;
     return testing::OpenCentral(*store, {&trainer}).status();
   }
-  // Another hand in the files.
+  // Changes the files under the store.
   void Damage(const std::string& key) {
     ASSERT_OK_AND_ASSIGN(const auto disk, storage::OpenRocksDbStore(data_dir_));
     std::string bytes = disk->Get(key)->value();

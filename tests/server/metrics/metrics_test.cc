@@ -17,7 +17,7 @@
 namespace coppice::metrics {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: fixtures of two kinds are this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixtures'.
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -88,7 +88,7 @@ TEST(CallMetricsTest, AWatchThatEndsWithItsJobIsNotSeenToEnd) {
   EXPECT_THAT(TextOf(registry), HasSubstr("PERMISSION_DENIED"));
 }
 
-// One a block: their number would tell how many rows a dataset has.
+// There is one call per block, so their number would tell how many rows a dataset has.
 TEST(CallMetricsTest, BlocksOfRowsThatAreStoredAreNotCounted) {
   prometheus::Registry registry;
   const std::string append = "coppice.v1.DatasetService/AppendRows";
@@ -155,7 +155,7 @@ TEST(StudyReadingsTest, ReportsToStudiesThatThereAreNotAreOneLine) {
               HasSubstr("coppice_reports_total{study=\"_unknown\",outcome=\"unknown_study\"} 3"));
 }
 
-// Of "a", of the last that has lines of its own, and of two that are added up.
+// Alarms of "a", of the last study with lines of its own, and of two that are summed.
 TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
   FakeStudies studies;
   curator::Alarm tree;
@@ -199,7 +199,7 @@ TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 530"));
 }
 
-// When a job ends follows from its rows.
+// The time of a job's end follows from its rows.
 TEST(CuratorReadingsTest, AJobIsSeenToHaveEndedFromTheNextDayOn) {
   MemoryStore store;
   FakeTrainer trainer;
@@ -216,7 +216,7 @@ TEST(CuratorReadingsTest, AJobIsSeenToHaveEndedFromTheNextDayOn) {
   const std::string while_it_runs = TextOf(readings);
   EXPECT_THAT(while_it_runs, HasSubstr("coppice_jobs{state=\"open\"} 2"));
   trainer.Let();
-  for (const char* id : {"one", "two"}) AwaitEnd(*central.jobs, id);  // at 1000
+  for (const char* id : {"one", "two"}) AwaitEnd(*central.jobs, id);  // at second 1000
   EXPECT_EQ(TextOf(readings), while_it_runs);
   now = 86399;
   EXPECT_EQ(TextOf(readings), while_it_runs);

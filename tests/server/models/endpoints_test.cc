@@ -46,7 +46,7 @@ class EndpointsTest : public ::testing::Test {
   absl::Status RollBack(uint64_t to = 0, const ChangeOptions& options = {}) {
     return endpoints_->RollBack("e", to, options).status();
   }
-  // "3 a(1)": version 3 serves model a, which a rollback brought back from version 1.
+  // "3 a(1)": version 3 serves model a, which a rollback restored from version 1.
   std::string Serving() const { return Text(endpoints_->Get("e")->versions.back()); }
   static std::string Text(const EndpointVersion& v) {
     return absl::StrCat(v.number, " ", v.model,
@@ -64,7 +64,7 @@ TEST_F(EndpointsTest, EachSwitchIsAVersionAndTheLastIsServed) {
   ASSERT_OK(Set("a"));
   ASSERT_OK_AND_ASSIGN(const auto before, endpoints_->Serving("e"));
   ASSERT_OK(Set("b"));
-  EXPECT_EQ(before->model.id, "a");  // whoever began with it ends with it
+  EXPECT_EQ(before->model.id, "a");  // a call that began with it ends with it
   ASSERT_OK_AND_ASSIGN(const auto after, endpoints_->Serving("e"));
   EXPECT_EQ(after->model.id, "b");
   EXPECT_EQ(after->version, 2u);
@@ -86,7 +86,7 @@ TEST_F(EndpointsTest, ARollbackBringsTheVersionBeforeBackAsANewOne) {
   for (const char* id : {"a", "b", "c"}) ASSERT_OK(Set(id));
   ASSERT_OK(RollBack());
   EXPECT_EQ(Serving(), "4 b(2)");
-  // Not to c, which was left, but on to what was before b.
+  // A second rollback does not return to c, but goes on to the version before b.
   ASSERT_OK(RollBack());
   EXPECT_EQ(Serving(), "5 a(1)");
   EXPECT_THAT(RollBack(), StatusIs(kRefused, HasSubstr("no version before 1")));
@@ -108,7 +108,7 @@ TEST_F(EndpointsTest, AnotherVersionThanWasExpectedIsRefused) {
   ASSERT_OK(Set("a", {.expected_version = 0}));
   EXPECT_THAT(Set("b", {.expected_version = 0}), StatusIs(kRefused, HasSubstr("serves version 1")));
   ASSERT_OK(Set("b", {.expected_version = 1}));
-  ASSERT_OK(Set("b", {.expected_version = 1}));  // the answer was lost, the call is repeated
+  ASSERT_OK(Set("b", {.expected_version = 1}));  // the answer was lost and the call repeated
   EXPECT_EQ(Serving(), "2 b");
   EXPECT_THAT(RollBack(0, {.expected_version = 1}), StatusIs(kRefused, HasSubstr("version 2")));
   ASSERT_OK(RollBack(0, {.expected_version = 2}));
@@ -136,7 +136,7 @@ TEST_F(EndpointsTest, WhatIsServedIsNotDeletedAndWhatIsNotServedIs) {
   EXPECT_THAT(models_.ClaimRemovalOf("studies/sa").status(),
               StatusIs(kRefused, AllOf(HasSubstr("endpoints/e"), HasSubstr("model a"))));
   ASSERT_OK(models_.ClaimRemovalOf("studies/sb").status());
-  // From version to version, and back.
+  // Rolls back between given versions.
   ASSERT_OK(Set("b"));
   ASSERT_OK(models_.ClaimRemovalOf("studies/sa").status());
   ASSERT_OK(RollBack());
@@ -167,7 +167,7 @@ TEST_F(EndpointsTest, ADeletedModelOfAnEarlierVersionIsNotTakenForItsNamesake) {
   ASSERT_OK(models_.Save(store_, namesake));
   EXPECT_THAT(RollBack(), StatusIs(kNotFound, AllOf(HasSubstr("version 1"), HasSubstr("another"))));
   EXPECT_EQ(Serving(), "2 b");
-  ASSERT_OK(Set("a"));  // if it is meant
+  ASSERT_OK(Set("a"));  // explicitly
   ASSERT_OK(Set("b"));
   ASSERT_OK(RollBack());
   EXPECT_EQ(Serving(), "5 a(3)");

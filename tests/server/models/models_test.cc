@@ -78,8 +78,8 @@ TEST_F(ModelsTest, ASignatureStaysWithItsModel) {
               StatusIs(absl::StatusCode::kDataLoss, _));
 }
 
-// When the key is changed: the next one signs what the key so far had signed, and vouches for
-// nothing that it had not.
+// When the key changes, the next key signs what the former key had signed, and vouches for nothing
+// else.
 TEST_F(ModelsTest, TheNextKeySignsWhatTheKeyBeforeHadSigned) {
   const SigningKey before = *SigningKey::FromSeed({1}), next = *SigningKey::FromSeed({2}),
                    stranger = *SigningKey::FromSeed({3});

@@ -21,7 +21,7 @@ struct ResearchOutcome {
   std::string out;
 };
 
-// Runs `line`, whose first word is a program of ours; it may redirect.
+// Runs `line`, whose first word is one of our programs; it may redirect.
 ResearchOutcome RunLine(const std::string& line) {
   const char* folder = std::getenv("COPPICE_BIN_DIR");
   ResearchOutcome outcome;
@@ -60,7 +60,7 @@ TEST(ResearchCommandTest, EveryMethodSaysWhatItProtectsAndThatItIsNoRelease) {
   }
 }
 
-// The share of the majority among the test rows tells that they are the same in each repetition.
+// Equal shares of the majority among the test rows show that each repetition has the same split.
 TEST(ResearchCommandTest, HasTheSplitsOfTheLab) {
   for (const std::string seed : {"1", "4"}) {
     const std::string rows = std::string(kSyntheticRows) + "--epsilon 2 --seed " + seed;

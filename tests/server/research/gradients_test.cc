@@ -1,4 +1,4 @@
-// The noise of gradients, and the two methods that are no trees.
+// The noise of gradients, and the two methods without trees.
 
 #include <array>
 #include <cmath>
@@ -37,7 +37,7 @@ TEST(GaussianTailTest, QuantileIsItsInverse) {
   }
 }
 
-// The densities inside and outside of the cap are p / q and (1 - p) / (1 - q) times the Gaussian's.
+// The density in the cap is p / q times the Gaussian's, and outside (1 - p) / (1 - q) times.
 TEST(PrivUnitGTest, DensitiesDifferByExpEpsilon) {
   for (const double epsilon : {0.1, 1.0, 4.0, 12.0}) {
     const PrivUnitG noise(epsilon, 9);
@@ -48,7 +48,7 @@ TEST(PrivUnitGTest, DensitiesDifferByExpEpsilon) {
   }
 }
 
-// The share of reports in the cap, which is what tells two gradients apart, is p.
+// p is the share of reports in the cap, which tells two gradients apart.
 TEST(PrivUnitGTest, ReportsAreInTheCapWithTheCoinsProbability) {
   const PrivUnitG noise(2, 3);
   OpenSslRandom random;
@@ -63,7 +63,7 @@ TEST(PrivUnitGTest, ReportsAreInTheCapWithTheCoinsProbability) {
   EXPECT_NEAR(static_cast<double>(inside) / kReports, p, 5.5 * error);
 }
 
-// The mean of reports is the gradient: of length 1, shorter, and longer, which is clipped.
+// The mean of reports is the gradient, whether of length 1, shorter, or longer and so clipped.
 TEST(PrivUnitGTest, IsUnbiased) {
   const PrivUnitG noise(3, 2);
   OpenSslRandom random;
@@ -98,8 +98,8 @@ TEST(PrivUnitGTest, ReportsNothingOfAZeroGradient) {
   EXPECT_NEAR(sum / kReports, 0, 5 * std::sqrt(squares) / kReports);
 }
 
-// Whatever the gradient, its integers are within kGradientSteps of 0 in L1 norm, so that two are
-// within twice that; and the noise has the variance of that sensitivity.
+// Any gradient's integers are within kGradientSteps of 0 in L1 norm, so two are within twice that;
+// and the noise has the variance for that sensitivity.
 TEST(LaplaceGradientTest, ClipsToItsSensitivity) {
   ASSERT_OK_AND_ASSIGN(const Budget huge, Budget::Parse("1000000"));
   const LaplaceGradient noise(huge);  // its noise is below 2e-5 of a unit
@@ -131,8 +131,8 @@ TEST(LaplaceGradientTest, HasTheNoiseOfItsSensitivity) {
   EXPECT_NEAR(squares / kReports, 2, 5 * std::sqrt(20.0 / kReports));
 }
 
-// A grid of 40 by 40 points, of class 1 right of x = .5, or left of it if `opposite`: every method
-// here finds that with hardly any noise.
+// A grid of 40 by 40 points, of class 1 right of x = .5, or left of it if `opposite`. Every method
+// finds that with little noise.
 std::shared_ptr<const Table> GridOfHalves(bool opposite) {
   std::vector<std::array<double, 2>> points;
   std::vector<uint32_t> labels;
@@ -162,7 +162,7 @@ TEST(PrivateGlmTest, FindsAHalfSpaceWithoutNoise) {
   EXPECT_GT(ShareRight(answers), 0.9);
 }
 
-// It uses the features of the public rows only.
+// It uses only the features of the public rows.
 TEST(PrivateGlmTest, UsesPublicFeaturesOnly) {
   ASSERT_OK_AND_ASSIGN(const Answers answers, FitOnce(Pglm(), Halves(true, false), "1000", 0));
   EXPECT_GT(ShareRight(answers), 0.9);
@@ -175,9 +175,9 @@ TEST(PrivateGradientsTest, StartFromThePublicMinimizer) {
   }
 }
 
-// Private rows of the opposite classes turn the model round, if there is hardly any noise. A model
-// that does not follow them keeps more than 95 % right, as the test before; how far PrivUnitG's own
-// randomness lets one turn differs from run to run.
+// Private rows of the opposite classes reverse the model if there is little noise. A model that
+// ignores them keeps more than 95 % right, as in the test before; how far PrivUnitG's own
+// randomness lets a model turn varies between runs.
 TEST(PrivateGradientsTest, FollowPrivateGradients) {
   for (const Method* method : {&PsgdL(), &PsgdLaplace()}) {
     ASSERT_OK_AND_ASSIGN(const Answers answers, FitOnce(*method, Halves(false, true), "1000", 1));

@@ -26,7 +26,7 @@ TEST(FindNearestTest, FindsNeighboursAndCountsHowOftenOneIs) {
   EXPECT_THAT(near.nearest[0], UnorderedElementsAre(0, 1));
   EXPECT_THAT(near.nearest[2], UnorderedElementsAre(1, 2));
   EXPECT_THAT(near.nearest[3], UnorderedElementsAre(0, 1));
-  EXPECT_EQ(near.most_neighboured, 4u);  // row 1, of all four points
+  EXPECT_EQ(near.most_neighboured, 4u);  // row 1, for all four points
   EXPECT_EQ(FindNearest(OnLine({0, 2}), OnLine({1}), 1).nearest[0], std::vector<uint32_t>{0});
 }
 
@@ -55,7 +55,7 @@ TEST(LabelPrivacyTest, LabelsComeFromThePrivateRows) {
   }
 }
 
-// Nothing is read of them: labels that nobody knows will do.
+// The method does not read labels of public rows, so missing ones suffice.
 TEST(LabelPrivacyTest, LabelsOfPublicRowsAreNotRead) {
   for (const Method* method : {&Ssrdt(), &Top()}) {
     EXPECT_OK(FitOnce(*method, LineOfHalves(0, 1, kUnlabelled), "1000", 5));
@@ -63,8 +63,8 @@ TEST(LabelPrivacyTest, LabelsOfPublicRowsAreNotRead) {
 }
 
 // A tree of depth 0 is one leaf with all 2000 labels. Each of its 10 trees has a tenth of epsilon
-// and two counts that move, so noise of scale 20 / epsilon: of 1010 and 990 labels a single tree's
-// majority turns round if the noise of one count less that of the other is above 20.
+// and two counts that change, so noise of scale 20 / epsilon: with 1010 and 990 labels, a tree's
+// majority turns if one count's noise exceeds the other's by more than 20.
 TEST(SemiSupervisedTreesTest, LeavesHaveTheNoiseOfALabelAndATenthOfEpsilon) {
   std::vector<uint32_t> labels(2000, 0);
   for (size_t i = 0; i < 990; ++i) labels[i] = 1;
@@ -102,8 +102,8 @@ TEST(SemiSupervisedTreesTest, CutsCategoriesOneFromTheRest) {
   EXPECT_THAT(LabelsOf(answers), ElementsAre(0, 1));
 }
 
-// Three points, one far away: with one neighbour each, and one row that is the neighbour of all
-// 300 public rows, noise must hide them all; with as many neighbours as points far less.
+// Each point has one neighbour. If one labelled row is that of all 300 public rows, noise must hide
+// them all; if each point has a row of its own, far less noise does.
 TEST(OutputPerturbationTest, NoiseGrowsWithTheMostNeighbouredRow) {
   // Public rows in [0, .5]; labelled rows at their places, or all but one far from them.
   std::vector<std::array<double, 2>> points, spread, lonely;

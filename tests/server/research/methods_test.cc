@@ -1,4 +1,4 @@
-// Each method on rows small enough to know the answer, and what its noise is.
+// Each method on rows small enough to know the answer, and the size of its noise.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ TEST(MethodsTest, NamesAreDistinctAndFound) {
   EXPECT_THAT(FindMethod("nothing"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("ct_w, ")));
 }
 
-// Whoever reads a result must be told what it protects.
+// A reader of a result must be told what it protects.
 TEST(MethodsTest, EveryPrivateMethodNamesItsNeighboursAndItsSampler) {
   for (const Method* method : AllMethods()) {
     const MethodInfo& info = method->info();
@@ -40,12 +40,12 @@ TEST(MethodsTest, EveryPrivateMethodNamesItsNeighboursAndItsSampler) {
   }
 }
 
-// x = 0, .1, ..., .9; class 1 from .5 on in the private rows, from .3 on in the public ones.
+// x = 0, .1, ..., .9; class 1 begins at .5 in the private rows, and at .3 in the public ones.
 TEST(ClassificationTreesTest, SeeTheRowsTheyAreFor) {
   const lab::LabRows rows = {.public_rows = Line({0, 0, 0, 1, 1, 1, 1, 1, 1, 1}),
                              .private_rows = Line({0, 0, 0, 0, 0, 1, 1, 1, 1, 1}),
                              .test_rows = Line({0, 0, 0, 0, 0, 1, 1, 1, 1, 1})};
-  // Alone the public rows are cut below .3; with the private ones x = .3 is of both classes.
+  // Public rows alone are cut below .3; with the private rows x = .3 has both classes.
   ASSERT_OK_AND_ASSIGN(const Answers by_public, FitOnce(CtQ(), rows, "", 3));
   EXPECT_THAT(LabelsOf(by_public), ElementsAre(0, 0, 0, 1, 1, 1, 1, 1, 1, 1));
   ASSERT_OK_AND_ASSIGN(const Answers by_all, FitOnce(CtW(), rows, "", 9));
@@ -80,8 +80,8 @@ TEST(ScalingTest, GivesEveryCategoryADimensionOrAPlace) {
               ElementsAre(0, 0.5, 1, 1));
 }
 
-// With hardly any noise the answers are the cells' shares: of the four rows below .5 one is of
-// class 1, of the six above it four are.
+// With little noise the answers are the cells' shares: of the four rows below .5 one is of class 1,
+// of the six above it four are.
 TEST(PrivateHistogramTest, AnswersWithTheSharesOfACell) {
   const lab::LabRows rows = {.public_rows = Line({0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
                              .private_rows = Line({0, 1, 0, 0, 0, 1, 0, 1, 1, 1}),

@@ -16,7 +16,7 @@
 
 namespace coppice::research {
 
-// One row at each of x = 0, 1/n, 2/n, ..., the second feature being 1/2.
+// One row at each of x = 0, 1/n, 2/n, ...; the second feature is 1/2.
 inline std::shared_ptr<const Table> Line(const std::vector<uint32_t>& labels) {
   Table table(lab::SyntheticSchema());
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -26,7 +26,7 @@ inline std::shared_ptr<const Table> Line(const std::vector<uint32_t>& labels) {
   return std::make_shared<const Table>(std::move(table));
 }
 
-// Rows of class 0, or of the classes given.
+// Rows of class 0, or of the given classes.
 inline std::shared_ptr<const Table> Points2D(const std::vector<std::array<double, 2>>& points,
                                              const std::vector<uint32_t>& labels = {}) {
   Table table(lab::SyntheticSchema());

@@ -1,4 +1,4 @@
-// SealedReportService over gRPC, in front of studies that answer what a test wants.
+// SealedReportService over gRPC, before studies that answer what a test wants.
 
 #include "tests/server/service/service_fixture.h"
 
@@ -42,7 +42,7 @@ TEST_F(BatchServiceTest, WhatStudiesSayIsAnswered) {
   EXPECT_THAT(Deliver(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("another batch")));
 }
 
-// So that a relay comes again, and not at once.
+// A relay must come again, and not at once.
 TEST_F(BatchServiceTest, LoadAsksToWait) {
   studies_.Fail(absl::ResourceExhaustedError("the disk is full"));
   EXPECT_THAT(Deliver(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("the disk is full")));

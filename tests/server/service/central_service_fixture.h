@@ -54,7 +54,7 @@ class CentralServiceTest : public ::testing::Test {
     server_->Shutdown();
   }
 
-  // Whose calls come from now on.
+  // Sets the caller of later calls.
   void CallAs(owners::Caller caller) {
     const std::lock_guard lock(caller_mutex_);
     caller_ = std::move(caller);
@@ -86,7 +86,7 @@ class CentralServiceTest : public ::testing::Test {
     dataset_ = response.dataset();
     return status;
   }
-  // In one stream. A write that fails is not an error: the status says why.
+  // Uploads in one stream. A failed write is not an error: the status says why.
   grpc::Status Upload(const std::vector<v1::UploadRowsRequest>& messages) {
     grpc::ClientContext context;
     v1::UploadRowsResponse response;
@@ -110,7 +110,7 @@ class CentralServiceTest : public ::testing::Test {
   }
 
   std::mutex caller_mutex_;
-  owners::Caller caller_ = owners::Caller::Operator();  // by caller_mutex_
+  owners::Caller caller_ = owners::Caller::Operator();  // guarded by caller_mutex_
   FakeTrainer trainer_;
   MemoryStore store_;
   Central central_;
@@ -129,7 +129,7 @@ class CentralServiceTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::DatasetService::Stub> datasets_;
   std::unique_ptr<v1::TrainingService::Stub> training_;
-  v1::Dataset dataset_;  // of the last answer
+  v1::Dataset dataset_;  // from the last answer
 };
 
 }  // namespace coppice::testing

@@ -1,4 +1,4 @@
-// MeasureCurve: bounds, progress, the result, and what becomes of a curve that nobody waits for.
+// MeasureCurve: bounds, progress, the result, and what becomes of a curve whose caller is gone.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ class CurveTest : public CentralServiceTest {
     request_.set_repeats(3);
   }
 
-  // Every third says yes.
+  // Every third row says yes.
   void SetRows(int count) {
     *request_.mutable_rows() = Block(count);
     for (int i = 0; i < count; ++i) request_.mutable_rows()->set_labels(i, i % 3 == 0 ? 1 : 0);
@@ -62,7 +62,7 @@ TEST_F(CurveTest, TheLastMessageHasThePointsAndThePage) {
        {std::pair(0, 1'000'000'000u), std::pair(1, 2'000'000'000u), std::pair(2, 0u)}) {
     EXPECT_EQ(last.points(point).algorithm(), "fake");
     EXPECT_EQ(last.points(point).epsilon_nanos(), epsilon);
-    EXPECT_GT(last.points(point).mean(), 0.4);  // the fake always says no
+    EXPECT_GT(last.points(point).mean(), 0.4);  // the fake trainer always says no
     EXPECT_LT(last.points(point).mean(), 0.95);
   }
   EXPECT_THAT(last.page(), HasSubstr("What ε buys"));
@@ -112,7 +112,7 @@ TEST_F(CurveTest, AlgorithmsAreThoseThatJobsHaveEachOnce) {
   request_.set_algorithms(1, "<b>");
   ExpectRefused("algorithms[1]: there is no \"<b>\"; there are fake");
   request_.clear_algorithms();
-  ExpectRefused("there is no \"auto\"");  // here; the daemon has one
+  ExpectRefused("there is no \"auto\"");  // the daemon has one
   for (int i = 0; i < 5; ++i) request_.add_algorithms("fake");
   ExpectRefused("algorithms: must be at most 4, are 5");
   trainer_.info().is_private = false;
@@ -133,7 +133,7 @@ TEST_F(CurveTest, RowsThatDoNotFitAreNamed) {
   ExpectRefused("schema");
 }
 
-// Or it would keep those who preview waiting.
+// Otherwise it would keep previews waiting.
 TEST_F(CurveTest, ACurveThatNobodyWaitsForStops) {
   trainer_.Hold();
   {

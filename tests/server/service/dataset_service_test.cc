@@ -5,7 +5,7 @@
 namespace coppice::service {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -100,7 +100,7 @@ TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {
   EXPECT_EQ(central_.datasets->Get("d")->rows, 3u);
 }
 
-// The block of an UploadRows message, in a call of its own.
+// The block of an UploadRows message as a call of its own.
 v1::AppendRowsRequest AppendOf(const v1::UploadRowsRequest& message) {
   v1::AppendRowsRequest request;
   request.set_dataset(message.dataset());
@@ -123,7 +123,7 @@ TEST_F(DatasetServiceTest, AppendStoresABlockACallAndGoesOnWhereItWas) {
   EXPECT_EQ(dataset_.rows(), 20u);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
   EXPECT_EQ(dataset_.schema().label(), "label");
-  // A block that comes twice, as after an answer that was lost, is not stored twice.
+  // A block that is sent again, as after a lost answer, is not stored twice.
   EXPECT_THAT(append(Rows("datasets/d", 0, 20)),
               GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("has 20 rows")));
   v1::UploadRowsRequest bad = Rows("datasets/d", 20, 3);
@@ -133,11 +133,11 @@ TEST_F(DatasetServiceTest, AppendStoresABlockACallAndGoesOnWhereItWas) {
   EXPECT_THAT(append(Rows("", 20, 3)), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
   EXPECT_THAT(append(Rows("datasets/e", 0, 3)),
               GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
-  // Streams and calls take turns.
+  // Streams and calls may take turns.
   ASSERT_THAT(Upload({Rows("datasets/d", 20, 30)}), IsGrpcOk());
   ASSERT_THAT(append(Rows("datasets/d", 50, 5, true)), IsGrpcOk());
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
-  ASSERT_THAT(append(Rows("datasets/d", 55, 0, true)), IsGrpcOk());  // completing again
+  ASSERT_THAT(append(Rows("datasets/d", 55, 0, true)), IsGrpcOk());  // completes it again
   EXPECT_THAT(append(Rows("datasets/d", 55, 1)),
               GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("takes no more rows")));
   EXPECT_EQ((*central_.datasets->Load("d"))->num_rows(), 55u);
@@ -204,7 +204,7 @@ TEST_F(DatasetServiceTest, ToOtherTrainersADatasetIsNotThereInTheSameWords) {
   ASSERT_THAT(datasets_->ListDatasets(&list_context, {}, &listed), IsGrpcOk());
   EXPECT_THAT(listed.datasets(), SizeIs(0));
 
-  // Request ids are each owner's own. That a name which nobody keeps is taken can be found out.
+  // Request ids are per owner. If no policy reserves a name, callers can learn that it is taken.
   v1::CreateDatasetRequest taken = CreateRequest("mine");
   EXPECT_THAT(Create(taken), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("dataset_id")));
 

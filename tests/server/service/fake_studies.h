@@ -1,4 +1,4 @@
-// Studies as a test wants them: it answers what it was told to, and remembers what it was asked.
+// Studies that answer what a test told them to, and remember what they were asked.
 //
 // Batches are answered from a thread of its own, in order, unless the test holds them back.
 
@@ -41,12 +41,12 @@ class FakeStudies final : public curator::Studies {
     answering_.join();
   }
 
-  // What every call returns from now on; OK is to work.
+  // Sets what every call returns from now on; with OK calls work.
   void Fail(absl::Status status) {
     const std::lock_guard lock(mutex_);
     status_ = std::move(status);
   }
-  // Batches wait for an answer until LetBatches().
+  // Lets batches wait for their answers until LetBatches().
   void HoldBatches() {
     const std::lock_guard lock(mutex_);
     held_ = true;
@@ -68,12 +68,12 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     return batches_.size();
   }
-  // Waits until Sweep() was called `count` times more.
+  // Waits until Sweep() was called `count` more times.
   void AwaitSweeps(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&, enough = sweeps_ + count] { return sweeps_ >= enough; });
   }
-  // Waits until every batch is answered and what answered it is gone.
+  // Waits until every batch is answered and the answering call has returned.
   void AwaitAnswers() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return unanswered_ == 0; });
@@ -83,7 +83,7 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     studies_[info.id] = std::move(info);
   }
-  // What BuildModel() makes under its id.
+  // Sets what BuildModel() makes under the model's id.
   void AddModel(models::ModelInfo info) {
     const std::lock_guard lock(mutex_);
     models_[info.id] = std::move(info);
@@ -111,7 +111,7 @@ class FakeStudies final : public curator::Studies {
     return Find(studies_, id);
   }
 
-  // A step of the study's counts, at its time of creation.
+  // Returns one step of the study's counts, at its time of creation.
   absl::StatusOr<curator::ReportSteps> ReportsOverTime(absl::string_view id) const override {
     const std::lock_guard lock(mutex_);
     COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, Find(studies_, id));
@@ -139,7 +139,7 @@ class FakeStudies final : public curator::Studies {
     if (info.ok()) info->relay = curator::StudyRelayInfo{.sealing_key = current, .earlier_keys = 1};
     return info;
   }
-  // A batch of which everything has come.
+  // Answers as for a batch that has come whole.
   absl::StatusOr<curator::BatchProgress> DeliverBatch(absl::string_view id,
                                                       const curator::BatchPart& part) override {
     const std::lock_guard lock(mutex_);
@@ -209,7 +209,7 @@ class FakeStudies final : public curator::Studies {
     if (!status_.ok()) return status_;
     return std::vector<std::string>(count, std::string(32, 't'));
   }
-  // What the last offer was asked for with.
+  // The tokens that the last offer was asked for with.
   std::vector<std::string> shown_tokens() const {
     const std::lock_guard lock(mutex_);
     return shown_tokens_;
@@ -239,7 +239,7 @@ class FakeStudies final : public curator::Studies {
     return Find(models_, id);
   }
 
-  // The counts that GetCounts() returns, and what it was asked for last.
+  // Sets the counts that GetCounts() returns; counted() is its last request.
   void SetCounts(curator::StudyCounts counts) {
     const std::lock_guard lock(mutex_);
     counts_ = std::move(counts);
@@ -306,7 +306,7 @@ class FakeStudies final : public curator::Studies {
     return infos;
   }
 
-  // A ticket that starts with a number from 1 to 8 meets that outcome, any other is accepted.
+  // A ticket that starts with a number from 1 to 8 gets that outcome, any other is accepted.
   static std::vector<curator::ReportOutcome> Judge(const std::vector<std::string>& tickets) {
     std::vector<curator::ReportOutcome> outcomes;
     for (const std::string& ticket : tickets) {

@@ -1,4 +1,4 @@
-// What a study is expected to come to: before it is made (PreviewStudy) and after (ForecastStudy).
+// What a study is expected to achieve: before it is made (PreviewStudy) and after (ForecastStudy).
 
 #include <string>
 
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Who is older than 50 says yes, with few exceptions.
+// Rows older than 50 say yes, with few exceptions.
 Table Ages(std::shared_ptr<const Schema> schema, size_t count) {
   Table table(std::move(schema));
   curator::PublicRandom random(7);
@@ -147,7 +147,7 @@ TEST_F(ForecastTest, APreviewSaysWhatABatchOfARelayIsPromised) {
   ASSERT_EQ(response.outlooks_size(), 2);
   EXPECT_EQ(response.outlooks(0).relay_epsilon_nanos(), 0u) << "no batch comes of so few";
   EXPECT_EQ(response.outlooks(0).relay_delta_atto(), 0u);
-  // Of 1,800 honest reports, however many answer; that of any mechanism is no smaller.
+  // A batch has 1,800 honest reports, however many answer; no mechanism's bound is above this one.
   const Budget one = *Budget::FromEpsilon(1);
   const Budget most = *EpsilonBound({1800, one, MaxTwoSidedMass(one)}, 10'000'000'000);
   EXPECT_LE(response.outlooks(1).relay_epsilon_nanos(), most.nanos());

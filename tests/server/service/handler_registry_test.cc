@@ -61,7 +61,7 @@ TEST_F(HandlerRegistryTest, AHandlerRunsWithoutATransport) {
 }
 
 TEST_F(HandlerRegistryTest, LongWorkThatNobodyWaitsForIsNotBegun) {
-  const v1::CreateStudyRequest request;  // which would be refused as invalid
+  const v1::CreateStudyRequest request;  // would be refused as invalid
   v1::CreateStudyResponse response;
   const auto& create = std::get<WholeHandler>(Find("/coppice.v1.StudyService/CreateStudy").handler);
   EXPECT_THAT(create(Caller::Operator(), request, &response,

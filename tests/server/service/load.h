@@ -1,4 +1,4 @@
-// A service that is too busy, and what a client is told then.
+// A service that is too busy, and what it then tells a client.
 
 #ifndef COPPICE_TESTS_SERVER_SERVICE_LOAD_H_
 #define COPPICE_TESTS_SERVER_SERVICE_LOAD_H_
@@ -16,20 +16,20 @@
 
 namespace coppice::testing {
 
-// When to come again, in milliseconds, as a call that has ended was told; empty if it was not.
+// How many milliseconds an ended call was told to wait; empty if it was told nothing.
 inline std::string PushbackOf(const grpc::ClientContext& context) {
   const auto found = context.GetServerTrailingMetadata().find("grpc-retry-pushback-ms");
   if (found == context.GetServerTrailingMetadata().end()) return "";
   return {found->second.data(), found->second.size()};
 }
 
-// While it lives `pool`, of so many threads, has all the work that it takes, and ends none.
+// While it lives, `pool`, which has `threads` threads, is full of work and finishes none.
 class FullPool {
  public:
   explicit FullPool(service::WorkerPool& pool, size_t threads = 2) {
     const auto work = [gate = gate_] { gate->Wait(); };
     for (size_t i = 0; i < threads; ++i) EXPECT_TRUE(pool.Run(work).ok());
-    gate_->Await(threads);  // from now on what is waiting stays so
+    gate_->Await(threads);  // from now on waiting work stays so
     while (pool.Run(work).ok()) {
     }
   }

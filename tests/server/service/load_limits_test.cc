@@ -1,4 +1,4 @@
-// Too many streams, too many bytes, too much at once: refused with a hint, and nobody else suffers.
+// Too many streams, bytes or calls at once are refused with a hint, and no other client suffers.
 
 #include "server/service/reports/load_limits.h"
 
@@ -22,7 +22,7 @@ using ::coppice::testing::PushbackOf;
 using ::coppice::testing::ServiceTest;
 using ::testing::HasSubstr;
 
-// A stream of its own context, cancelled when it goes.
+// A stream with its own context; destroying it cancels the stream.
 class OpenStream {
  public:
   explicit OpenStream(v1::ReportService::Stub& stub) : stream_(stub.StreamReports(&context_)) {}
@@ -64,7 +64,7 @@ class LoadLimitsTest : public ServiceTest {
     while (report_service_.load().streams() != count) absl::SleepFor(absl::Milliseconds(1));
   }
 
-  // The end of a single call whose reports meet `status`.
+  // The pushback of a single call whose reports meet `status`.
   std::string PushbackAfter(const absl::Status& status) {
     studies_.Fail(status);
     v1::SubmitReportsRequest request;
@@ -118,7 +118,7 @@ TEST_F(LoadLimitsTest, WhatIsNoRequestEndsTheStream) {
   queue.Shutdown();
 }
 
-// What requests were read into is the heap's again while the streams stay open.
+// The memory that requests were read into is freed while the streams stay open.
 TEST_F(LoadLimitsTest, IdleStreamKeepsNoMemoryOfItsLargestRequest) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer keeps what is freed";

@@ -44,7 +44,7 @@ Certificate OneRelease() {
   return certificate;
 }
 
-// One split, on age.
+// A model of one split, on age.
 models::ModelInfo SplitModel(const std::string& id, const Certificate& certificate) {
   const Tree tree = FullTree(1, *MakeServiceSchema());
   models::ModelInfo info{

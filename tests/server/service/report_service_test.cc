@@ -50,7 +50,7 @@ TEST_F(SubmitReportsTest, StudyAndFingerprintAreThoseOfTheBatch) {
   EXPECT_THAT(batches[0].tickets, ElementsAre("1"));
 }
 
-// Neither what was done meanwhile nor an error of the request leaves.
+// Neither outcomes nor an error of the request may leave.
 TEST_F(SubmitReportsTest, NoAnswerLeavesOnceTheCuratorMayNotAnswer) {
   studies_.HoldBatches();
   std::thread meanwhile([&] {

@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 
 class ReportStreamTest : public ServiceTest {
  protected:
-  // The server waits for a stream that is still open.
+  // Cancels an open stream, since the server waits for it.
   ~ReportStreamTest() override { context_.TryCancel(); }
 
   static v1::StreamReportsRequest First(const char* ticket) {
@@ -34,11 +34,11 @@ class ReportStreamTest : public ServiceTest {
     return stream_->Read(&response) && response.outcomes_size() == 1 ? response.outcomes(0) : 0;
   }
 
-  // One request more waits until those before it are answered.
+  // Expects that one more request waits until those before it are answered.
   void ExpectNoMoreIsReadThan(size_t requests) {
     studies_.AwaitBatches(requests);
     ASSERT_TRUE(stream_->Write(Next("2")));
-    // A whole other call goes by; the request had its chance to be read.
+    // During a whole other call the request could have been read.
     v1::SubmitReportsRequest request;
     v1::SubmitReportsResponse response;
     grpc::ClientContext context;
@@ -66,7 +66,7 @@ TEST_F(ReportStreamTest, AnswersComeInTheOrderOfTheRequests) {
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
-// Short answers and long ones are handed to gRPC in different ways.
+// Short and long answers are handed to gRPC in different ways.
 TEST_F(ReportStreamTest, FullBatchesAreAnsweredOneAfterTheOther) {
   v1::StreamReportsRequest full = First("1");
   for (int i = 1; i < 1000; ++i) full.add_reports()->set_ticket("1");
@@ -177,7 +177,7 @@ TEST_F(ReportStreamTest, AClientThatVanishesLeavesItsBatchesToTheCurator) {
   studies_.AwaitBatches(2);
   context_.TryCancel();
   EXPECT_THAT(stream_->Finish(), GrpcStatusIs(grpc::CANCELLED, HasSubstr("")));
-  // The server is through with the call before the curator answers it.
+  // The server ends the call before the curator answers it.
   server_->Shutdown();
   studies_.LetBatches();
   studies_.AwaitAnswers();

@@ -1,4 +1,4 @@
-// The three services over FakeStudies, in one process, over a real socket on the loopback.
+// The three services over FakeStudies, in one process, over a real loopback socket.
 
 #ifndef COPPICE_TESTS_SERVER_SERVICE_SERVICE_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_SERVICE_SERVICE_FIXTURE_H_
@@ -109,7 +109,7 @@ class ServiceTest : public ::testing::Test {
   service::WorkerPool pool_{2, 16};
   service::WorkerPool builds_{1, 16};
   service::WorkerPool previews_{1, 16};
-  // Five tickets a study, and one more a second; the time stands still.
+  // A study has five tickets, and one more per second; time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   RateLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   const service::ResourceGuard guard_{

@@ -1,5 +1,5 @@
-// Endpoints and streams of predictions over a real socket: switches while predictions go on, what a
-// stream is answered by, how it ends, and what an explanation says.
+// Endpoints and streams of predictions over a real socket: switches during predictions, which
+// version answers a stream, how a stream ends, and what an explanation says.
 
 #include <atomic>
 #include <chrono>
@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// A tree of one split, age < `cut`: probability `p` of "yes" on its left, 1 - p on its right.
+// A tree with one split, age < `cut`: "yes" has probability `p` on its left, 1 - p on its right.
 models::ModelInfo Stump(const std::string& id, double p, double cut = 50, size_t trees = 1) {
   const Tree tree = *Tree::Create({{.kind = SplitKind::kNumeric,
                                     .missing_left = true,
@@ -164,7 +164,7 @@ TEST_F(ServingTest, NamesThatAreNoneAreRefused) {
   }
 }
 
-// Every answer is whole, and that of the version it names, whatever is switched meanwhile.
+// Every answer is whole and from the version it names, whatever is switched meanwhile.
 TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
   constexpr int kModels = 4;
   const auto p_of = [](int model) { return 0.5 + 0.0625 * (model + 1); };
@@ -175,7 +175,7 @@ TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
   const auto predict = [&](bool many) {
     const auto stub = v1::ModelService::NewStub(channel_);
     v1::PredictRequest request = Ask("endpoints/e", {1, 99});
-    // Enough for the pool.
+    // Enough rows for the pool.
     if (many) {
       for (int i = 0; i < 1500; ++i) request.add_rows()->add_values(1);
     }
@@ -195,7 +195,7 @@ TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
     }
   };
   std::thread few(predict, false), many(predict, true);
-  std::thread builder([&] {  // models are made meanwhile
+  std::thread builder([&] {  // makes models meanwhile
     for (int i = 0; !done; ++i) {
       ASSERT_OK(models_.Save(store_, Stump(absl::StrCat("other", i % 50), 0.75)));
     }
@@ -239,7 +239,7 @@ TEST_F(ServingTest, AStreamAnswersEachBatchInOrderByOneModel) {
     EXPECT_EQ(response.version(), batch == 0 ? 1u : 0u);
     EXPECT_THAT(response.classes(), SizeIs(batch == 0 ? 2 : 0));
     if (batch == 5) {
-      ASSERT_THAT(Set("m2"), IsGrpcOk());  // is not for this stream
+      ASSERT_THAT(Set("m2"), IsGrpcOk());  // does not apply to this stream
     }
   }
   stream->WritesDone();
@@ -292,7 +292,7 @@ TEST_F(ServingTest, AStreamWithoutAModelOrWithoutAMessageEnds) {
   EXPECT_THAT(stream->Finish(), IsGrpcOk());
 }
 
-// A client that sends without reading is not read from: the curator holds one answer of its.
+// The curator does not read from a client that does not read: it holds one answer for it.
 TEST_F(ServingTest, AStreamWhoseAnswersAreNotReadIsNotReadFrom) {
   grpc::ClientContext context;
   const std::unique_ptr<Stream> stream = stub_->StreamPredictions(&context);

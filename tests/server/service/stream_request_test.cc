@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What protobuf makes of the same bytes must be what we make of them.
+// Our reading of the bytes must equal protobuf's.
 void ExpectReadAsByProtobuf(const std::string& bytes) {
   SCOPED_TRACE(::testing::PrintToString(bytes));
   v1::StreamReportsRequest proto;
@@ -42,9 +42,9 @@ v1::StreamReportsRequest Example() {
   return request;
 }
 
-// A field of no message of ours, of each wire type.
+// Unknown fields, one of each wire type.
 std::string UnknownFields() {
-  using namespace std::string_literals;  // NOLINT: the zeros in them count
+  using namespace std::string_literals;  // NOLINT: embedded zeros count
   return "\x98\x06\x96\x01"s             // 99: varint
          "\x99\x06"s
          "12345678"s  // 99: eight bytes
@@ -87,7 +87,7 @@ TEST(StreamRequestTest, EveryBeginningOfAMessageIsReadAsByProtobuf) {
 
 TEST(StreamRequestTest, EveryChangedByteIsReadAsByProtobuf) {
   const std::string whole = Example().SerializeAsString() + UnknownFields();
-  for (size_t at = 11; at < whole.size(); ++at) {  // not within the study's name: UTF-8
+  for (size_t at = 11; at < whole.size(); ++at) {  // after the study's name, which is UTF-8
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
       changed[at] = static_cast<char>(value);

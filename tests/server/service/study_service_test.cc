@@ -78,7 +78,7 @@ TEST_F(StudyServiceTest, ExpiryBeforeTheEpochIsRefused) {
   ExpectRefused("settings.expires_unix_seconds");
 }
 
-// A client of 0.1 put them beside the rest of the request.
+// A client of 0.1 sends the settings as fields of the request itself.
 TEST_F(StudyServiceTest, SettingsWhereTheyWereAreRefusedAndNotIgnored) {
   for (const int number : {11, 12, 13, 14}) {
     google::protobuf::UnknownFieldSet& unknown =
@@ -331,7 +331,7 @@ TEST_F(StudyServiceTest, GetPassesOnTheAlarms) {
   EXPECT_FALSE(response.study().alarms(1).raised());
 }
 
-// What GetCounts() passes on, of a study with one cut at age 40.
+// What GetCounts() passes on, for a study with one cut at age 40.
 class GetCountsTest : public StudyServiceTest {
  protected:
   GetCountsTest() {
@@ -489,7 +489,7 @@ TEST_F(StudyServiceTest, ARelayedStudySaysWhichBatchesHaveCome) {
   curator::BatchInfo counted{.id = {1}, .state = curator::BatchState::kCounted, .reports = 1000};
   counted.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 998;
   counted.outcomes[static_cast<size_t>(curator::ReportOutcome::kBadSeal)] = 2;
-  // What was judged of a batch so far is not told.
+  // What was judged so far of a batch that is not counted is not told.
   curator::BatchInfo stored{.id = {2}, .state = curator::BatchState::kStored, .reports = 2000};
   stored.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 1000;
   info.relay->batches = {.waiting = 1000,
@@ -533,7 +533,7 @@ TEST_F(StudyServiceTest, ARotationNamesTheKeyThatItReplaces) {
   EXPECT_EQ(response.study().relay().sealing_key_id(), std::string(16, 'k'));
 }
 
-// A device would spend its epsilon on a report that the curator does not take.
+// A device would spend its epsilon on a report that the curator refuses.
 TEST_F(StudyServiceTest, TicketsOfARelayedStudyAreForRelaysAndAdmins) {
   studies_.AddStudy(RelayedStudy("r1"));
   RateLimiter limiter({.rate = 100, .burst = 100}, [] { return absl::Now(); });

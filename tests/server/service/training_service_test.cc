@@ -4,7 +4,7 @@
 namespace coppice::service {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -43,7 +43,7 @@ class TrainingServiceTest : public CentralServiceTest {
     return reader->Finish();
   }
 
-  v1::Job job_;  // of the last answer
+  v1::Job job_;  // from the last answer
 };
 
 TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
@@ -118,7 +118,7 @@ TEST_F(TrainingServiceTest, JobsAndTheLedgerTellWhoSubmittedThem) {
   ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
   EXPECT_EQ(job_.submitter(), "lab");
   CallAs({.name = "other", .is_operator = true, .sees_all = true});
-  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());  // the same request: the job it made before
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());  // a repeated request returns the same job
   EXPECT_EQ(job_.submitter(), "lab");
   CallAs(owners::Caller::Operator());
   ASSERT_THAT(Submit("k", Spec()), IsGrpcOk());
@@ -254,7 +254,7 @@ TEST_F(TrainingServiceTest, ToOtherTrainersADatasetsJobsAreNotThere) {
   EXPECT_THAT(preview("datasets/d"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
   EXPECT_THAT(preview("datasets/none"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset none"));
   EXPECT_THAT(Submit("k", Spec()), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
-  // Also with the request that made it.
+  // Repeating the request that made the job does not show it either.
   EXPECT_THAT(Submit("j", Spec()), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
   std::vector<v1::Job> told;
   EXPECT_THAT(Watch("jobs/j", told), GrpcStatusIs(grpc::NOT_FOUND, "there is no job j"));

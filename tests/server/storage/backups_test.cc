@@ -48,7 +48,7 @@ class BackupsTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(store_, OpenRocksDbStore(data_dir_)); }
 
-  // The store that a backup comes to.
+  // The store that the backup restores to.
   std::unique_ptr<Store> Restored(uint32_t id) {
     const std::string data_dir = absl::StrCat(dir_.path(), "/restored", id);
     fs::create_directory(data_dir);
@@ -139,7 +139,7 @@ TEST_F(BackupsTest, NothingAcknowledgedBeforeABackupIsMissingThoughWritingGoesOn
   for (const auto& [id, before] : backups) {
     const auto restored = Restored(id);
     int there = 0;
-    // Without a gap: a batch is never there without those before it.
+    // There must be no gap: no batch is there without those before it.
     while (restored->Get(absl::StrCat("key/", there))->has_value()) ++there;
     EXPECT_GE(there, before);
     EXPECT_EQ(*restored->Get(absl::StrCat("key/", there + 1)), std::nullopt);

@@ -1,4 +1,4 @@
-// Every byte of a store's tables and logs is flipped, and every log cut: what is wrong is found.
+// Every byte of a store's tables and logs is changed, and every log cut: the damage is found.
 
 #include "server/storage/rocksdb/database_files.h"
 
@@ -57,7 +57,7 @@ class DatabaseFilesTest : public ::testing::Test {
     ASSERT_OK(store.Apply(batch));
   }
 
-  // Some of it in a table, some in a log.
+  // Puts some records into a table and some into a log.
   void MakeStore() {
     ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path()));
     for (int i = 0; i < 9; ++i) Put(*store, absl::StrCat("table/", i), 60);
@@ -148,9 +148,9 @@ TEST_F(DatabaseFilesTest, ALengthThatHidesTheRestOfALogIsTold) {
   MakeStore();
   const fs::path log = FileWith(".log");
   std::string bytes = ReadFile(log);
-  bytes[5] = '\x7f';  // the first record seems to have 32 kilobytes
+  bytes[5] = '\x7f';  // the first record claims 32 kilobytes
   WriteFile(log, bytes);
-  // RocksDB takes it for a crash, and forgets nine batches that were acknowledged.
+  // RocksDB takes this for a crash and forgets nine acknowledged batches.
   EXPECT_THAT(*PairsIn(dir_.path()), SizeIs(9));
   ASSERT_THAT(Problems(), SizeIs(1));
   EXPECT_THAT(Problems()[0].what, HasSubstr("the record at byte 0 is longer than what is left"));

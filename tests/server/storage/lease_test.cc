@@ -46,7 +46,7 @@ using ::testing::Optional;
 constexpr absl::Duration kLength = absl::Seconds(1);
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
-// Looks again and again for `patience`. Errors are those of a database that is away.
+// Tries again and again for `patience`. Errors mean that the database is away.
 std::unique_ptr<Lease> TakeWithin(LeaseCandidate& candidate, absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   while (absl::Now() < deadline) {
@@ -95,7 +95,7 @@ class LeaseTest : public ::testing::Test {
     EXPECT_OK(session);
     return *std::move(session);
   }
-  // Of the sessions whose last statement is like `query`; not the one of a test that ends others.
+  // Ends the sessions whose last statement is like `query`, except a test's own that ends others.
   void EndSessions(const std::string& query) const {
     Execute(absl::StrCat(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '", query,
@@ -133,7 +133,7 @@ TEST_F(LeaseTest, IsKeptByRenewing) {
   EXPECT_EQ(lost, 0);
 }
 
-// One that waits for less than the leader has would lead beside it.
+// A candidate that waits for less than the leader's length would lead beside it.
 TEST_F(LeaseTest, ACandidateOfAnotherLengthDoesNotLead) {
   const auto leader = Lead("leader");
   ASSERT_THAT(leader, NotNull());
@@ -163,7 +163,7 @@ TEST_F(LeaseTest, IsTakenAtOnceWhenReleased) {
   EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
 }
 
-// A released row may be an old one, of a database that a failover has set back.
+// The released row may be an old one, if a failover has set the database back.
 TEST_F(LeaseTest, IsNotTakenAtOnceInANewSession) {
   ASSERT_OK(Lead("a:1")->Release());
   const auto other = Join("b:1");
@@ -171,12 +171,12 @@ TEST_F(LeaseTest, IsNotTakenAtOnceInANewSession) {
   EXPECT_THAT(TakeWithin(*other, 20 * kLength), NotNull());
 }
 
-// The former leader's machine is gone without a word: the server still has its session.
+// The former leader's machine is gone without a word, but the server still has its session.
 TEST_F(LeaseTest, IsTakenFromADeadLeaderWhoseSessionStands) {
   auto first = Lead("a:1");
   const auto dead = Session();
   ASSERT_OK(LockDatabase(*dead, absl::ZeroDuration()));
-  // In the middle of a batch, even: a candidate that waited for it would wait for ever.
+  // The session is even within a batch: a candidate that waited for it would wait for ever.
   ASSERT_OK(dead->RunScript("BEGIN; SELECT epoch FROM coppice.coppice_owner FOR KEY SHARE"));
   const auto other = Join("b:1");
   ASSERT_THAT(TakeWithin(*other, 1.5 * kLength), IsNull());
@@ -232,7 +232,7 @@ TEST_F(LeaseTest, AStoreReadsAndWritesNothingWhileItsLeaseIsNotProven) {
   EXPECT_OK(Put(*store, "key", "third"));
 }
 
-// The lease is still proven when another has taken the store: batches have a check of their own.
+// The lease is still proven when another curator has taken the store, so batches check too.
 TEST_F(LeaseTest, AFormerLeadersBatchIsRefusedWhateverItsLeaseSays) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
@@ -260,7 +260,7 @@ TEST_F(LeaseTest, AStoreThatLostABatchGivesItsLeaseUp) {
   EXPECT_EQ(lost, 1);
 }
 
-// As after a failover to a replica that lacks the taking of the lease.
+// The state after a failover to a replica that lacks the taking of the lease.
 TEST_F(LeaseTest, IsLostIfItsEpochIsGone) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
@@ -279,7 +279,7 @@ TEST_F(LeaseTest, IsLostIfAnOperatorReleasesIt) {
   EXPECT_TRUE(Within(5 * kLength, [&] { return lost == 1; }));
 }
 
-// Two curators that take over from the same one, each in a history that lacks the other.
+// Two curators take over from the same leader, each in a history that lacks the other.
 TEST_F(LeaseTest, EpochsOfTwoHistoriesDiffer) {
   ASSERT_THAT(Join("a:1"), NotNull());
   const auto session = Session();
@@ -296,7 +296,7 @@ TEST_F(LeaseTest, EpochsOfTwoHistoriesDiffer) {
   EXPECT_FALSE(late.has_value()) << "what it saw is no more";
 }
 
-// After a failover the database may lack the lease of another, whose proof must end first.
+// After a failover the database may lack another curator's lease, whose proof must end first.
 TEST_F(LeaseTest, ALapsedLeaseCountsOneLengthAfterAnotherServerAnswers) {
   std::atomic<int> lost = 0;
   const auto lease = Lead("a:1", [&] { ++lost; });
@@ -322,13 +322,13 @@ TEST_F(LeaseTest, IsNotProvenByAPrimaryWithoutItsReplica) {
   EXPECT_EQ(lost, 0);
 }
 
-// While a replica is away nobody can commit: no reason to end what the leader is at.
+// While a replica is away nobody can commit, which is no reason to end the leader's batch.
 TEST_F(LeaseTest, ABatchThatWaitsForAReplicaIsLeftAlone) {
   const auto lease = Lead("a:1");
   ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *lease));
   const auto other = Join("b:1");
   server_->Set("SET synchronous_standby_names = 'absent'");
-  // The server takes the setting over some time after it was told.
+  // The server applies the setting some time after it was told.
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     while (!stop) EXPECT_OK(Put(*store, "key", "value"));
@@ -364,7 +364,7 @@ TEST_F(LeaseTest, ASingleDaemonAndAFleetKeepApart) {
   EXPECT_OK(OpenPostgresStore(uri_));
 }
 
-// A check or a copy of the store of a fleet that has ended, which a curator then begins anew.
+// A check or a copy reads the store of a fleet that had ended, and then a curator starts again.
 TEST_F(LeaseTest, ReadingAloneIsAnErrorOnceACuratorLeads) {
   Lead("a:1").reset();
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenPostgresStoreForReading(uri_));
@@ -376,7 +376,7 @@ TEST_F(LeaseTest, ReadingAloneIsAnErrorOnceACuratorLeads) {
   EXPECT_THAT(reader->Scan("", [](auto, auto) { return absl::OkStatus(); }), kUnproven);
 }
 
-// What version 1 made.
+// The tables that version 1 made.
 constexpr char kFormerTables[] =
     "CREATE SCHEMA coppice;"
     "CREATE TABLE coppice.coppice_records (key bytea PRIMARY KEY, value bytea NOT NULL);"
@@ -417,7 +417,7 @@ TEST_F(LeaseTest, NeedsAnAddress) {
               StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
 
-// Renewals, which update the owner's row, and batches, which lock it, do not wait for each other.
+// Renewals update the owner's row, and batches lock it; they must not wait for each other.
 TEST_F(LeaseTest, ABatchUnderWayKeepsNoRenewalWaiting) {
   const auto lease = Lead("a:1");
   const auto batch = Session();
@@ -426,8 +426,8 @@ TEST_F(LeaseTest, ABatchUnderWayKeepsNoRenewalWaiting) {
   EXPECT_TRUE(ProvenWithin(*lease, 0.5 * kLength));
 }
 
-// Several candidates for a while, whose leases end or are released, who lose their sessions or are
-// cut off from the database: never are two proven at once.
+// Several candidates lead for a while; their leases end or are released, they lose their sessions
+// or are cut off from the database. Never are two leases proven at once.
 class Contest {
  public:
   explicit Contest(int curators) : leases_(curators) {}
@@ -441,7 +441,7 @@ class Contest {
     const MutexLock lock(mutex_);
     return std::move(leases_[curator]);
   }
-  // The first is asked before and after the second, so that it leads when the second does.
+  // Asks the first before and after the second, so that it led when the second did.
   void ExpectAtMostOneLeads() {
     std::vector<std::shared_ptr<Lease>> leases;
     {
@@ -467,7 +467,7 @@ class Contest {
   int led_ = 0;
 };
 
-// A role of its own, which can be kept from the database.
+// A database role that can be cut off.
 class Contender {
  public:
   Contender(const std::string& uri, int number)
@@ -543,7 +543,7 @@ TEST(LeaseSourceTest, ReadsNoWallClock) {
                             Not(HasSubstr("system_clock"))));
 }
 
-// A process of its own: it leads, reads and writes in a loop, and says what came of it.
+// A child process that leads, reads and writes in a loop, and prints the results.
 constexpr char kChildUri[] = "COPPICE_TEST_LEASE_URI";
 
 TEST(LeaseChild, DISABLED_LeadsReadsAndWrites) {
@@ -589,7 +589,7 @@ TEST_F(LeaseTest, APausedLeaderReadsAndWritesNothingOverItsSuccessor) {
   const int wrote = lines("wrote");
   child.Signal(SIGCONT);
   EXPECT_EQ(child.Wait(), 75) << child.out();
-  // A line that it was about to print when it was stopped.
+  // It may have been about to print a line when it was stopped.
   EXPECT_LE(lines("read child"), read + 1);
   EXPECT_LE(lines("wrote"), wrote + 1);
   EXPECT_EQ(lines("read successor"), 0);

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Optional;
 
-// Every session of a store, but not the test's own.
+// Ends every session of a store, but not the test's own.
 constexpr char kEndStores[] =
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
     "  WHERE pid <> pg_backend_pid() AND application_name = 'coppiced'"
@@ -48,7 +48,7 @@ class PostgresStoreTest : public ::testing::Test {
   int64_t Count(const std::string& what) const {
     return PostgresServer::Number(uri_, "SELECT count(*) FROM " + what);
   }
-  // Waits until `sql` counts at least one; fails after a while.
+  // Waits until `what` counts at least one; fails after a while.
   void WaitFor(const std::string& what) const {
     for (int i = 0; i < 1000 && Count(what) < 1; ++i) absl::SleepFor(absl::Milliseconds(20));
     ASSERT_GE(Count(what), 1) << what;
@@ -94,7 +94,7 @@ TEST_F(PostgresStoreTest, TablesOfANewerVersionAreRefused) {
                                         HasSubstr("made by a newer version of Coppice")));
 }
 
-// As if a successor had opened the store while the daemon stood still, whatever became of the lock.
+// A successor has opened the store while the daemon stood still, whatever became of the lock.
 TEST_F(PostgresStoreTest, NothingIsWrittenForAFormerOwner) {
   ASSERT_OK_AND_ASSIGN(const auto store, Open());
   ASSERT_OK(Put(*store, "key", "first"));
@@ -119,7 +119,7 @@ TEST_F(PostgresStoreTest, WhoLosesItsSessionLosesTheStoreToASuccessor) {
   EXPECT_EQ(Count("coppice.coppice_records WHERE value = 'successor'"), 1);
 }
 
-// As after a failover, or a base backup that was restored, while no daemon had the store.
+// The state after a failover, or after restoring a base backup, while no daemon had the store.
 TEST_F(PostgresStoreTest, AHistoryThatNobodyVouchesForIsMarkedOnce) {
   const auto come_from_another = [this] {
     PostgresServer::Execute(uri_, "UPDATE coppice.coppice_owner SET history = 'another'");
@@ -153,7 +153,7 @@ TEST_F(PostgresStoreTest, GoesOnInANewSessionIfNobodyTookOver) {
   EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
-// As after a failover to a replica that was behind.
+// The state after a failover to a lagging replica.
 TEST_F(PostgresStoreTest, ADatabaseThatLostABatchIsWorkedOnNoMore) {
   ASSERT_OK_AND_ASSIGN(const auto store, Open());
   ASSERT_OK(Put(*store, "key", "first"));
@@ -161,14 +161,14 @@ TEST_F(PostgresStoreTest, ADatabaseThatLostABatchIsWorkedOnNoMore) {
   PostgresServer::Execute(uri_, kEndStores);
   const auto lost = StatusIs(absl::StatusCode::kFailedPrecondition,
                              HasSubstr("lacks a batch that it had acknowledged"));
-  // Whether it notices the end of its session before or in the middle of the batch.
+  // It may notice the end of its session before the batch or within it.
   EXPECT_FALSE(Put(*store, "key", "second").ok());
   EXPECT_THAT(Put(*store, "key", "third"), lost);
   EXPECT_THAT(store->Get("key").status(), lost);
   EXPECT_EQ(Count("coppice.coppice_records WHERE value = 'first'"), 1);
 }
 
-// Batches of three keys while `disturb` runs again and again: what Apply() told is what is there.
+// Applies batches of three keys while `disturb` runs again and again: what Apply() said must hold.
 void ExpectToldIsFound(Store& store, int batches, const std::function<void()>& disturb) {
   std::atomic<bool> done = false;
   std::thread disturber([&] {
@@ -252,7 +252,7 @@ TEST_F(PostgresStoreTest, ACancelledWaitForAReplicaIsNoAcknowledgement) {
   server_->Set("SET synchronous_standby_names = 'absent'");
   const std::string waiting =
       "pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
-  // The server takes the setting over some time after it was told.
+  // The server applies the setting some time after it was told.
   std::atomic<int> written = 0;
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -262,7 +262,7 @@ TEST_F(PostgresStoreTest, ACancelledWaitForAReplicaIsNoAcknowledgement) {
   const int before = written;
   PostgresServer::Execute(uri_, "SELECT pg_cancel_backend(pid) FROM " + waiting);
   absl::SleepFor(absl::Milliseconds(300));
-  WaitFor(waiting);  // the look-up, which waits for the replica in its turn
+  WaitFor(waiting);  // the look-up, which waits for the replica too
   EXPECT_EQ(written, before);
   stop = true;
   server_->Set("RESET synchronous_standby_names");

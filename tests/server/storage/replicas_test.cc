@@ -91,7 +91,7 @@ class ReplicasTest : public ::testing::Test {
 
   std::unique_ptr<PostgresServer> primary_, replica_;
   std::string uri_;   // of the primary alone
-  std::string both_;  // of whichever is the primary
+  std::string both_;  // of whichever server is primary
 };
 
 TEST_F(ReplicasTest, AcknowledgedBatchesSurviveTheLossOfThePrimary) {
@@ -116,7 +116,7 @@ TEST_F(ReplicasTest, AcknowledgedBatchesSurviveTheLossOfThePrimary) {
   for (const std::string& key : told) EXPECT_THAT(*store->Get(key), Optional(Eq("value"))) << key;
 }
 
-// The replica stood still while batches were acknowledged.
+// The replica is down while batches are acknowledged.
 TEST_F(ReplicasTest, ALostBatchIsNoticed) {
   std::atomic<int> lost = 0;
   const auto lease = Lead(both_, "a:1", [&] { ++lost; });
@@ -141,7 +141,7 @@ TEST_F(ReplicasTest, ALostBatchIsNoticed) {
   EXPECT_THAT(*left->Get("key"), Optional(Eq("kept")));
 }
 
-// So is the taking of the lease itself.
+// The taking of the lease itself is lost in the same way.
 TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
   Lead(both_, "a:1").reset();
   ASSERT_TRUE(Becomes(absl::Seconds(20), [&] { return Senders("replay_lsn = sent_lsn") == 1; }));
@@ -168,8 +168,8 @@ TEST_F(ReplicasTest, ALeaderGoesOnAfterAFailover) {
   EXPECT_EQ(lost, 0);
 }
 
-// The former primary stands still, and comes back when its replica has taken its place: it has no
-// proof for the leader that is still with it.
+// The former primary is paused, and resumed after its replica has taken its place. It must prove
+// nothing to the leader that is still connected to it.
 TEST_F(ReplicasTest, APrimaryThatWasPausedProvesNothing) {
   MakeSynchronous();
   const auto former = Lead(uri_, "a:1");
@@ -190,8 +190,8 @@ TEST_F(ReplicasTest, APrimaryThatWasPausedProvesNothing) {
   EXPECT_OK(successor->Check());
 }
 
-// What is acknowledged while no daemon has the store open may be lost with the primary, for all
-// that the next one can tell.
+// A batch that is acknowledged while no daemon has the store open may be lost with the primary, and
+// the next daemon cannot tell.
 TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
   MakeSynchronous();
   const auto mark = [&]() -> std::optional<std::string> {
@@ -213,7 +213,7 @@ TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
   EXPECT_THAT(mark(), Optional(ContainsRegex("from history ([0-9]+)/00000002 to [0-9]+/00000003")));
 }
 
-// It stands still in the middle of the leader's work, and no connection is closed.
+// The primary stands still during the leader's work, and closes no connection.
 TEST_F(ReplicasTest, ALeaderLeavesAPrimaryThatStandsStill) {
   MakeSynchronous();
   const auto lease = Lead(both_, "a:1");

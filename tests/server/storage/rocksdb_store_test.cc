@@ -132,7 +132,7 @@ bool AnyFileHas(const TempDir& dir, const std::string& bytes) {
 TEST(RocksDbStoreTest, PurgedBytesAreInNoFileAnyMore) {
   const TempDir dir;
   ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
-  // Some of it in sorted files, some in the log; neighbours in the same files.
+  // Some keys are in sorted files, some in the log, and neighbours in the same files.
   for (int i = 0; i < 40; ++i) {
     ASSERT_OK(Put(*store, absl::StrCat("row/one/", i), "secret one" + std::string(1 << 20, 'x')));
     ASSERT_OK(Put(*store, absl::StrCat("row/two/", i), "secret two"));
@@ -152,7 +152,7 @@ TEST(RocksDbStoreTest, PurgedBytesAreInNoFileAnyMore) {
   EXPECT_THAT(kept, Optional(Eq("secret two")));
 }
 
-// A file system of its own, so that a test can fill it.
+// A file system of its own that a test can fill.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& path) : path_(path) {
@@ -206,7 +206,7 @@ TEST(RocksDbStoreTest, WritesAgainOnceAFullDiskHasSpace) {
   EXPECT_EQ(*store->Get("during"), std::nullopt);
 }
 
-// Lets this process write no file beyond `bytes`.
+// Limits this process's files to `bytes`.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

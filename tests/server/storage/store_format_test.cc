@@ -26,8 +26,8 @@ void MustPut(Store& store, const std::string& key, const std::string& value) {
   ASSERT_OK(store.Apply(batch));
 }
 
-// From 1 to 2 every "old/X" becomes "new/X"; from 2 to 3 every value of "new/" gets a mark, so that
-// a step that was done twice shows.
+// From 1 to 2 "old/X" becomes "new/X"; from 2 to 3 each value of "new/" gets a mark, so a step that
+// ran twice shows.
 absl::Status Move(const Store& store, StoreBatch& batch) {
   batch.DeletePrefix("old/");
   return store.Scan("old/", [&](absl::string_view key, absl::string_view value) {
@@ -123,8 +123,8 @@ TEST(StoreFormatTest, RecordsWithoutAVersionAreDataLoss) {
   }
 }
 
-// StudyRecords, as format 4 wrote them and as format 5 does: with every field set, and with as few
-// as can be, where the minimum of reports was 0 for being absent and now says so.
+// StudyRecords in formats 4 and 5: with every field set, and with as few as possible. There an
+// absent minimum of reports meant 0 in format 4, and format 5 writes the 0.
 struct StudyRecords {
   absl::string_view format_4;
   absl::string_view format_5;
@@ -148,7 +148,7 @@ TEST(StoreFormatTest, TheSettingsOfAStudyBecomeOneMessage) {
   }
 }
 
-// A repair brings a store to this version before it puts such a record aside.
+// A repair brings the store to this version first, and then puts such a record aside.
 TEST(StoreFormatTest, AStudyThatDoesNotParseStaysAsItIs) {
   MemoryStore store;
   MustPut(store, "meta/format", "4");

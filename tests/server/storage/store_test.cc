@@ -1,4 +1,4 @@
-// What every Store does, held against each engine.
+// What every Store does, tested with each engine.
 
 #include "server/storage/store.h"
 

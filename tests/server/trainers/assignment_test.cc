@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
 TEST(GeometricOddsTest, FallByTheRatioAndNeverToZero) {
@@ -52,7 +52,7 @@ TEST(AssignRowsTest, ARowIsInAPartWithExactlyItsOdds) {
   EXPECT_NEAR(total, 1, 1e-12);
 }
 
-// The proof needs that a row's part tells nothing of another's: the law of two is the product.
+// The proof needs that rows' parts are independent: the law of two is the product of both.
 TEST(AssignRowsTest, RowsAreDrawnIndependently) {
   const std::vector<uint64_t> odds = {2, 1, 1};
   const Law<std::string> law = LawOf(2, odds);

@@ -1,4 +1,4 @@
-// What auto decides, of released and public numbers that a test chooses, and what that costs.
+// What auto decides, given the released and public numbers of a test, and what that costs.
 
 #include "server/trainers/boosting/auto_plan.h"
 
@@ -14,7 +14,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 
 constexpr uint64_t kSmallDelta = 1'000'000'000'000;  // 1e-6
 
-// Answers with sums of the test's own, and notes what was asked for.
+// Answers with the test's sums, and records what was asked for.
 class AnswersReleaser final : public PrivateReleaser {
  public:
   AnswersReleaser(std::vector<std::vector<int64_t>> answers, PrivateRandom& random)
@@ -69,7 +69,7 @@ AutoBudgets BudgetsOf(const Schema& schema, const char* epsilon, uint64_t delta_
       {.epsilon = *Budget::Parse(epsilon), .delta_atto = delta_atto, .concentrated = concentrated});
 }
 
-// Counted with the noise that its share pays for.
+// A count with the noise that its share pays for.
 RowEstimate Counted(double rows, const AutoBudgets& budgets) {
   const double scale = *NoiseScale({.l1 = 1, .l2_squared = 1}, budgets.count);
   RowEstimate estimate;
@@ -77,7 +77,7 @@ RowEstimate Counted(double rows, const AutoBudgets& budgets) {
   return estimate;
 }
 
-// The start of `labels` of two classes, where counts come out as `answers`.
+// The start of `labels` when the released counts are `answers`.
 struct Started {
   AutoBudgets budgets;
   ClassStart start;
@@ -106,7 +106,7 @@ AutoChoice ChoiceFor(const ClassStart& start, const AutoBudgets& budgets, const 
   return *ChooseForClasses(start, budgets, schema, columns, lines);
 }
 
-// What levels of all trees, and what comes before and after them, cost together.
+// The joint cost of all trees' levels, and of what comes before and after them.
 uint64_t CostOf(const AutoChoice& choice, const Schema& schema) {
   const BudgetShare& trees = choice.passes  ? choice.passes->trees
                              : choice.lines ? choice.lines->trees
@@ -170,7 +170,7 @@ TEST(ClassStartTest, ManyRowsBuyTheirOddsAlone) {
   EXPECT_NEAR(even.start.odds[1], 0.6, 0.02);
   EXPECT_THAT(even.start.scores, IsEmpty()) << "neither class is rare";
   EXPECT_NEAR(even.start.rows, 10'000, 100);
-  // Fewer rows pay a larger part.
+  // Fewer rows pay a larger part of the budget.
   const Started fewer = StartFor(2, 600, budgets, {{300, 300}});
   EXPECT_NEAR(static_cast<double>(fewer.spent) / budgets.forest.amount(), 28.0 / (600 * 0.99),
               1e-3);
@@ -181,12 +181,12 @@ TEST(ClassStartTest, RareClassesBeginAtTheirOdds) {
   const AutoBudgets budgets = BudgetsOf(*schema, "1");
   const Started rare = StartFor(2, 11'000, budgets, {{10'670, 330}});
   ASSERT_THAT(rare.start.scores, SizeIs(1));
-  // A deviation of the counts' noise, 71 rows, is added to both.
+  // One deviation of the counts' noise, 71 rows, is added to both.
   EXPECT_NEAR(rare.start.scores[0], std::log((330 + 71.4) / (10'670 + 71.4)), 0.01);
   EXPECT_GT(rare.start.noise[0].variance, 0);
   const Started other = StartFor(2, 11'000, budgets, {{330, 10'670}});
   EXPECT_NEAR(other.start.scores[0], -rare.start.scores[0], 1e-9);
-  // Rounds are as many as if both classes were as rare.
+  // There are as many rounds as if both classes were as rare.
   EXPECT_LT(
       ChoiceFor(rare.start, budgets, *schema).rounds,
       0.5 *
@@ -241,7 +241,7 @@ TEST(ClassStartTest, InRhoAllOfItIsOfTheRhoThatIsStated) {
   for (const BudgetShare& share : both.shares) EXPECT_TRUE(share.is_concentrated());
 }
 
-// Whatever comes out of noise, plans are of a size, and scores finite.
+// Whatever noise gives, plans have a bounded size and scores are finite.
 TEST(ClassStartTest, NoReleasedCountMakesAPlanWithoutBounds) {
   constexpr int64_t kHuge = int64_t{1} << 60;
   for (const int64_t count : {-kHuge, int64_t{-5}, int64_t{0}, int64_t{400}, kHuge}) {
@@ -255,7 +255,7 @@ TEST(ClassStartTest, NoReleasedCountMakesAPlanWithoutBounds) {
           counts[0] = -count;
           const RowEstimate counted = Counted(static_cast<double>(first), budgets);
           std::vector<std::vector<int64_t>> answers = {counts};
-          if (first <= 0) answers.insert(answers.begin(), {count});  // another number of rows
+          if (first <= 0) answers.insert(answers.begin(), {count});  // a second number of rows
           AnswersReleaser releaser(answers, random);
           ASSERT_OK_AND_ASSIGN(const ClassStart start,
                                ReleaseClassStart({}, classes, counted, budgets, releaser));
@@ -271,7 +271,7 @@ TEST(ClassStartTest, NoReleasedCountMakesAPlanWithoutBounds) {
   }
 }
 
-// Classes of so many rows as released, of which half are of the first.
+// A start with this many released rows, half of them of the first class.
 ClassStart EvenStart(double rows, const BudgetShare& left) {
   return {.rows = rows, .left = left, .odds = {0.5, 0.5}};
 }
@@ -308,7 +308,7 @@ TEST(ChooseForClassesTest, PassesComeWithADeltaAndCategoriesAndRowsEnough) {
   EXPECT_THAT(choice.InWords(), HasSubstr("then 4 passes over all columns, with Gaussian noise"));
   EXPECT_FALSE(ChoiceFor(EvenStart(20'000, delta.forest), delta, *schema).passes.has_value())
       << "so many trees see all of it";
-  // In tables that are mostly numeric oblique columns take their place.
+  // Mostly numeric tables have oblique columns in place of passes.
   const Schema numeric = *Schema::Create(NumericFeatures(3), "label", {"no", "yes"});
   const AutoBudgets budgets = BudgetsOf(numeric, "1", kSmallDelta);
   const AutoChoice lines = ChoiceFor(EvenStart(20'000, budgets.forest), budgets, numeric);

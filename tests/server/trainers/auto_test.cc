@@ -16,7 +16,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -28,7 +28,7 @@ Model Trained(const Table& table, const char* epsilon, uint64_t delta_atto = 0) 
                        random, [](double) { return absl::OkStatus(); });
 }
 
-// "yes" above the diagonal of the first two features: one oblique split.
+// "yes" above the diagonal of the first two features, which one oblique split tells.
 Table Diagonal(size_t rows) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create(NumericFeatures(4), "label", {"no", "yes"}));
@@ -62,8 +62,8 @@ TEST(AutoTest, SaysWhatItChoseFromTheNumberOfRowsAsReleased) {
   EXPECT_THAT(Trained(Diagonal(100), "0.5").certificate().diagnosis, HasSubstr("1 trees of 1 lev"));
 }
 
-// Every level of numbers is split in two, whatever rows there are or are not, and measured in four
-// runs a side or leaning by as many: each level's tree has eight leaves a node.
+// Every level of numbers is split in two, whatever the rows are, and measured in four runs a side,
+// or leaning by as many: each level's tree has eight leaves per node.
 TEST(AutoTest, TheShapeOfAModelIsWhatItSaysAndNoMore) {
   const Table full = Diagonal(5'000);
   Table one_class(full.shared_schema()), one_point(full.shared_schema());
@@ -77,7 +77,7 @@ TEST(AutoTest, TheShapeOfAModelIsWhatItSaysAndNoMore) {
     const std::string diagnosis = model.certificate().diagnosis;
     ASSERT_TRUE(std::regex_search(diagnosis, said, std::regex("(\\d+) trees of (\\d+) levels")));
     const size_t trees = std::stoul(said[1]), depth = std::stoul(said[2]);
-    // A start at the odds, which has no question, may come before.
+    // A start at the odds, a tree without a question, may come before.
     const bool has_start = model.forest()[0].num_leaves() == 1;
     ASSERT_EQ(model.forest().size(), trees * depth + (has_start ? 1 : 0));
     for (size_t tree = has_start ? 1 : 0; tree < model.forest().size(); ++tree) {
@@ -88,7 +88,7 @@ TEST(AutoTest, TheShapeOfAModelIsWhatItSaysAndNoMore) {
   }
 }
 
-// "yes" with odds that follow from the sum of all of twelve features, none of which says much.
+// "yes" depends on the sum of twelve features, each of which says little.
 Table ManyTogether(size_t rows, const std::vector<std::string>& classes) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create(NumericFeatures(12), "label", classes));
@@ -123,7 +123,7 @@ TEST(AutoTest, HasNoLinesWithFewRowsOrManyClassesOrMostlyCategories) {
               Not(HasSubstr("lines")));
 }
 
-// As are amounts that eight steps of lines could not be paid from.
+// A cut is the next double above a whole number, so rows with that number go left.
 TEST(AutoTest, TreesCutWholeNumbersAtMostAtOne) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Whole("x", 0, 9), Whole("z", -5, 5)}, "label", {"no", "yes"}));
@@ -148,8 +148,8 @@ TEST(AutoTest, TreesCutWholeNumbersAtMostAtOne) {
   EXPECT_GT(Accuracy(model, table), 0.99);
 }
 
-// With ten rows noise decides whether the rows as released are enough for the finest cuts. Where
-// they are not, none is between two of the coarser ones, as half of the finest are.
+// With ten rows noise decides whether the released number is enough for the finest cuts. If it is
+// not, no cut lies between two of the coarser ones, as half of the finest do.
 TEST(AutoTest, FewRowsOfAClassHaveFewerCuts) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create(NumericFeatures(2), "label", {"no", "yes"}));
@@ -189,7 +189,7 @@ TEST(AutoTest, UsesADeltaOnlyWhereItHelps) {
               HasSubstr("with Laplace noise"));
 }
 
-// Of which a split into all at once would be a tree too deep to be stored.
+// Splitting all of them at once would need a tree too deep to be stored.
 TEST(AutoTest, ThousandsOfCategoriesAreSplitOneByOne) {
   std::vector<std::string> values;
   for (int v = 0; v < 3000; ++v) values.push_back(absl::StrCat("v", v));
@@ -220,7 +220,7 @@ TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
   EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
 }
 
-// 80 where the first feature is low, 30 elsewhere.
+// The target is 80 if the first feature is low, else 30.
 Table TwoHeights(size_t rows, double share_of_high) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::CreateRegression(NumericFeatures(2), "height", Target{.min = 0, .max = 100}));

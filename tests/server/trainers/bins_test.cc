@@ -10,7 +10,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -67,7 +67,7 @@ TEST(PublicBinsTest, WholeNumbersAreCutOnceBetweenNeighboursAndEachBinHasOne) {
       if (max - min <= most * 7 / 8) {
         EXPECT_EQ(bins.cuts.size(), max - min);
       }
-      double least = min;  // whole number of the bin
+      double least = min;  // the bin's lowest whole number
       for (const double cut : bins.cuts) {
         EXPECT_LT(least, cut) << "a bin between whole numbers";
         least = std::ceil(cut);
@@ -155,7 +155,7 @@ TEST(BinnedRowsTest, MissingAndOtherHaveBinsOfTheirOwn) {
 }
 
 TEST(BinnedRowsTest, TargetsAreTheNearestStepOfTheirRange) {
-  const auto schema = MixedRegression();  // -2 to 6
+  const auto schema = MixedRegression();  // from -2 to 6
   Table table(schema);
   const Row row(schema->num_features(), kMissingValue);
   const double step = 8.0 / kTargetSteps;

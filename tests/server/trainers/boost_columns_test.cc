@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -47,7 +47,7 @@ TEST(PublicBoostColumnsTest, WholeNumbersAreCutOnceBetweenNeighbours) {
   }
 }
 
-// The even bins of each of `numbers` columns, with this many classes, 0 for a number to predict.
+// The number of even bins per column, with `numbers` columns and `classes` classes (0: a number).
 size_t EvenBins(size_t numbers, int classes, double information = kAllInformation) {
   std::vector<std::string> names;
   for (int c = 0; c < classes; ++c) names.push_back(absl::StrCat("c", c));
@@ -55,7 +55,7 @@ size_t EvenBins(size_t numbers, int classes, double information = kAllInformatio
                                                                  {.min = 0, .max = 1})
                                      : *Schema::Create(NumericFeatures(numbers), "label", names);
   const BoostColumns columns = *PublicBoostColumns(schema, information);
-  // Beside a power of two of even bins there are a few, down to the 2^-8th part of the range.
+  // Besides a power of two of even bins there are a few more, down to the 2^-8th part of the range.
   return std::bit_floor(columns.bins[0].cuts.size());
 }
 

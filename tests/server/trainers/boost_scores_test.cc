@@ -12,14 +12,14 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 uint32_t ChildOf(const SplitCandidate& candidate, const FeatureBins& bins, uint32_t bin) {
   if (candidate.multiway) return std::min(bin, bins.known);
   return candidate.kind == SplitKind::kNumeric ? bin > candidate.bin : bin != candidate.bin;
 }
 
-// As the header says it, row by row.
+// Computes the score row by row, as the header defines it.
 int64_t NaiveScore(const BinnedRows& rows, const Residuals& residuals,
                    absl::Span<const uint32_t> node_of, uint32_t node,
                    const SplitCandidate& candidate) {
@@ -110,7 +110,7 @@ TEST(SplitCandidatesTest, SplitsIntoAllCategoriesAreOfferedWhileFewNodesComeOfTh
   };
   EXPECT_EQ(offers({thirty}, 16), 1u);
   EXPECT_EQ(offers({thirty}, 17), 0u);
-  // Where there are very many categories besides, sums of fewer nodes fit.
+  // With very many other categories the sums of fewer nodes fit.
   const FeatureBins wide{.type = FeatureType::kCategorical, .known = 1'000'000};
   EXPECT_EQ(offers({thirty, wide}, 1), 1u);
   EXPECT_EQ(offers({thirty, wide}, 2), 0u);

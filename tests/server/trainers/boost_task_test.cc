@@ -25,7 +25,7 @@ Residuals Filled(const BoostTask& task, size_t rows) {
   return residuals;
 }
 
-// Scores of every size, the largest beyond what lines and trees can sum to.
+// Scores of every size, the largest beyond any sum of lines and trees.
 std::vector<double> ManyScores() {
   std::vector<double> scores = {0, 1e-9, -1e-9, 1e3, -1e3, 2000, -2000, 1.6e7, -1.6e7};
   std::mt19937_64 engine(3);
@@ -54,8 +54,8 @@ TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
 }
 
-// Compilers work on several rows at once, and on what is left one by one: both must come to the
-// same, or a row more would move others.
+// Compilers work on several rows at once, and on the rest one by one. Both must give the same, or
+// one more row would move others.
 TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   const std::vector<double> scores = ManyScores();
   const std::vector<uint32_t> labels(scores.size(), 1);
@@ -141,7 +141,7 @@ TEST(ClassTaskTest, UnlabelledRowsAskForNothing) {
   }
 }
 
-// Noise scale 2: its 1.5 deviations are 1.5 sqrt(2) * 2 on either side.
+// At noise scale 2 the smoothing is 1.5 deviations, 1.5 sqrt(2) * 2, on either side.
 TEST(ClassTaskTest, ANodesValueIsTheSmoothedLogRatioOfWhatWasMeasured) {
   const std::vector<uint32_t> labels = {0};
   const double smoothing = 1.5 * std::sqrt(2.0) * 2;
@@ -182,7 +182,7 @@ struct PartSums {
   }
 };
 
-// Parts are drawn to h, the share of positive sums in all of the child, with eight deviations.
+// With eight deviations parts are drawn towards h, the share of positive sums in the whole child.
 TEST(ClassTaskTest, PartsAreDrawnToWhatTheChildSays) {
   const PartSums sums{.positive = {900, -40, 50}, .negative = {100, 60, 200}, .scale = 10};
   const double deviation = std::sqrt(2.0) * 10;
@@ -215,13 +215,13 @@ TEST(ClassTaskTest, PartsOfExtremeSumsHaveBounds) {
   }
 }
 
-// What noise is said to have added is what it adds on average, and varies as much as is said.
+// Noise adds on average what it is said to add, and varies as much as is said.
 TEST(ClassTaskTest, NoiseOfPartsIsWhatDrawsOfItShow) {
   const PartSums exact{.positive = {9000, 2500, 700, 4000}, .negative = {1000, 3000, 2100, 4000}};
   constexpr int kDraws = 20'000;
   for (const bool is_gaussian : {false, true}) {
     constexpr double kScale = 150;
-    PartSums smooth = exact;  // the same function of sums, of which noise is part of the law
+    PartSums smooth = exact;  // the same function, smoothed by noise
     smooth.scale = kScale;
     const std::vector<double> before = smooth.Values();
     std::mt19937_64 engine(5);
@@ -256,10 +256,10 @@ TEST(ClassTaskTest, NoiseOfPartsIsWhatDrawsOfItShow) {
 }
 
 TEST(NumberTaskTest, RowsAskForWhatTheirScoreLacksWithinTheReach) {
-  // 100 steps around 1000 are a score of 1.
+  // 100 steps away from 1000 are a score of 1.
   const std::vector<uint32_t> targets = {1000, 1020, 980, 1100, 60'000, 0};
   const auto task = NumberTask(targets, 1000, 100);
-  // A step of 0.4 reaches is asked for in full.
+  // The largest residual stands for a step of 0.4 of the reach.
   EXPECT_THAT(Filled(*task, 6)[0],
               ElementsAre(0, kHalf, -kHalf, kResidualUnit, kResidualUnit, -kResidualUnit));
   ASSERT_OK(task->Add(std::vector<uint32_t>(6, 0), {{0.9}}));

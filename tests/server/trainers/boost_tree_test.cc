@@ -13,7 +13,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 const LevelShares kExact = {.select = BudgetShare::WithoutPrivacy(),
                             .measure = BudgetShare::WithoutPrivacy()};
@@ -23,7 +23,7 @@ LevelShares Level(const char* epsilon) {
           .measure = BudgetShare(*Budget::Parse(epsilon))};
 }
 
-// Whole children only.
+// Grows a tree of whole children only.
 absl::StatusOr<BoostTree> GrowWhole(const Schema& schema, const BinnedRows& rows,
                                     const std::vector<LevelShares>& levels, BoostTask& task,
                                     PrivateReleaser& releaser) {
@@ -54,12 +54,12 @@ TEST(GrowBoostTreeTest, WithoutNoiseTheBestSplitIsTakenAndItsSidesGetTheirAnswer
   ASSERT_EQ(tree.tree.num_leaves(), 2u);
   EXPECT_EQ(tree.tree.nodes()[0].feature, 0u);
   EXPECT_DOUBLE_EQ(tree.tree.nodes()[0].threshold, 0.5);
-  // 32 halves against none, and half a unit on both sides.
+  // 32 halves against none, with half a unit added to both.
   EXPECT_NEAR(tree.scores[0][0], -std::log(33.0), 1e-9);
   EXPECT_NEAR(tree.scores[1][0], std::log(33.0), 1e-9);
 }
 
-// What predictions add up is what training went on with, whatever the splits were.
+// Predictions add up the scores that training went on with, whatever the splits were.
 TEST(GrowBoostTreeTest, LeavesHoldTheScoresThatTheirRowsHave) {
   for (const uint32_t classes : {2u, 3u}) {
     const Table table = RandomTable(MixedClasses(classes), {.rows = 300}, 4);
@@ -84,7 +84,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("colour", {"red", "green", "blue"})}, "label", {"no", "yes"}));
   Table table(schema);
-  // Every category against its neighbour: no split in two parts them all. Other and missing values
+  // Neighbouring categories differ, so no split in two separates them all. Other and missing values
   // are one child.
   const uint32_t labels[] = {0, 1, 0, 1};
   for (int i = 0; i < 80; ++i) {
@@ -104,7 +104,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   }
 }
 
-// Likewise where a level has a tree of its own: over all of them.
+// If a level has a tree of its own, the sum over these trees is the rows' score.
 TEST(GrowBoostTreeTest, TreesOfPartsAddUpToTheScoresThatRowsHave) {
   const Table table = RandomTable(MixedClasses(2), {.rows = 400}, 4);
   const BinnedRows rows = Binned(table, 15);
@@ -138,14 +138,14 @@ TEST(GrowBoostTreeTest, OtherCategoriesAreMeasuredOneByOne) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("colour", {"red", "green", "blue"})}, "label", {"no", "yes"}));
   Table table(schema);
-  // Red is the one to split off; of green and blue the others say how much they are.
+  // Red is split off; the other rows tell how much green and blue are.
   for (int i = 0; i < 90; ++i) table.Append(Row{0.0}, 1);
   for (int i = 0; i < 60; ++i) table.Append(Row{1.0}, i < 6 ? 1 : 0);
   for (int i = 0; i < 60; ++i) table.Append(Row{2.0}, i < 24 ? 1 : 0);
   const BinnedRows rows = Binned(table, 7);
   const LevelShares level = {.select = BudgetShare::WithoutPrivacy(),
                              .measure = BudgetShare(*Budget::Parse("20"))};
-  // A split into all colours at once scores no better, and less for its noise.
+  // A split into all colours at once scores no better, and loses to its noise.
   const auto grown = [&](const ChildDetail& detail) {
     const auto task = ClassTask(rows.labels(), 2);
     SeededRandom random(1);
@@ -168,7 +168,7 @@ TEST(GrowBoostTreeTest, OtherCategoriesAreMeasuredOneByOne) {
   EXPECT_EQ(score(parts, 3), score(parts, kMissingValue));
 }
 
-// Scores rise from run to run towards those of the other child, and keep their mean.
+// Scores rise from run to run towards the other child's, and keep their mean.
 TEST(GrowBoostTreeTest, ATiltKeepsTheMeanOfAChild) {
   const Table table = Halves();
   const BinnedRows rows = Binned(table, 15);
@@ -212,7 +212,7 @@ TEST(ReleaseConstantTest, IsTheMeasurementOfAllRowsAsOneLeaf) {
     table.AppendTarget(Row(table.schema().num_features(), kMissingValue), 2);
   }
   const BinnedRows rows = Binned(table, 7);
-  // All rows are a quarter of the reach above the middle: 0.625 of a step.
+  // All rows are a quarter of the reach above the middle, which is 0.625 of a step.
   const auto task = NumberTask(rows.targets(), kTargetSteps * 0.25, kTargetSteps);
   ScriptedRandom nothing({});
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, nothing);

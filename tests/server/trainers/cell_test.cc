@@ -11,7 +11,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 using Split = std::tuple<SplitKind, uint32_t, uint32_t>;
 
@@ -23,7 +23,7 @@ std::vector<Split> SplitsOf(const Cell& cell, uint32_t feature) {
   return splits;
 }
 
-// The bins of a feature that can come, one by one: what a cell stands for.
+// The bins of a feature that are possible, one by one: what a cell stands for.
 using Possible = std::set<uint32_t>;
 
 std::vector<Split> SplitsOf(const FeatureBins& bins, uint32_t feature, const Possible& possible) {
@@ -67,7 +67,7 @@ TEST(CellTest, TheWholeDomainHasEverySplit) {
   EXPECT_THAT(whole.SplittableFeatures(), ::testing::ElementsAre(0, 1, 2, 3, 6));
 }
 
-// Down random paths, each cell has the splits of what it stands for, and its children stand for
+// Along random paths each cell has the splits of what it stands for, and its children stand for
 // what goes left and right.
 TEST(CellTest, EveryCellHasTheSplitsOfItsPartOfTheDomain) {
   const std::vector<FeatureBins> bins = Bins(5);

@@ -9,7 +9,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
 FeatureBins SomeNumbers(uint32_t bins) {
@@ -55,7 +55,7 @@ TEST(ColumnFitTest, WhereNoiseHidesABinItsNeighboursSpeak) {
   const auto weights =
       WeightsOf({.sums = {90'000, 10'000, 0, 0, 0, 0}, .scale = 100}, groups, 1, 1);
   EXPECT_GT(weights[0][0], 2);
-  EXPECT_GT(weights[1][0], 1);  // nothing is known of it but of the column
+  EXPECT_GT(weights[1][0], 1);  // only the column tells of it
   EXPECT_EQ(weights[2][0], 0);
 }
 

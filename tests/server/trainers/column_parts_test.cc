@@ -9,7 +9,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
 FeatureBins BinsOf(std::vector<double> cuts) {
@@ -37,7 +37,7 @@ TEST(EvenRunsTest, FewerBinsThanRunsAreARunEach) {
               ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
 }
 
-// By width, not by number: bins that crowd at one end are one run, and no run is empty.
+// Runs are even in width, not in number: bins crowded at one end are one run, and no run is empty.
 TEST(EvenRunsTest, CrowdedBinsAreOneRun) {
   const FeatureBins bins = BinsOf({0.25, 0.5, 1, 2, 4});
   EXPECT_THAT(EvenRuns(bins, Numeric("x", 0, 8), 0, 6, 4), ElementsAre(0, 0, 0, 0, 1, 2));
@@ -47,7 +47,7 @@ TEST(EvenRunsTest, AColumnOfOneValueIsOneRun) {
   EXPECT_THAT(EvenRuns(BinsOf({}), Numeric("x", 7, 7), 0, 1, 4), ElementsAre(0));
 }
 
-// The widest bounds that a schema takes, and bounds far from 0: edges are the schema's numbers.
+// The widest bounds that a schema takes, and bounds far from 0; edges are the schema's numbers.
 TEST(EvenRunsTest, ExtremeBoundsHaveRunsToo) {
   for (const auto& [low, high] : {std::pair(-8e307, 8e307), {0.0, 1.7e308}, {1e300, 1.1e300}}) {
     const Schema schema = *Schema::Create({Numeric("x", low, high), Categorical("c", {"v", "w"})},

@@ -1,4 +1,4 @@
-// Passes over all columns: what a visit measures, what it makes of it, and in which order.
+// Passes over all columns: what a visit measures, what it makes of that, and the order of visits.
 
 #include <cmath>
 #include <numeric>
@@ -13,10 +13,10 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
-// Measures exactly, and says that there was noise of this deviation, in rows.
+// Measures exactly, and claims noise of this deviation, in rows.
 class SaysNoise final : public PrivateReleaser {
  public:
   SaysNoise(double deviation, PrivateRandom& random)
@@ -30,7 +30,7 @@ class SaysNoise final : public PrivateReleaser {
                        .is_gaussian = true};
   }
 
-  std::vector<size_t> cells;  // of every visit
+  std::vector<size_t> cells;  // per visit
 
  private:
   double deviation_;
@@ -57,9 +57,9 @@ TEST(PassBinsTest, NumbersHaveFourRunsAndCategoriesThemselves) {
   EXPECT_DOUBLE_EQ(PassSignal(cells, -100, 0.25), 0);
 }
 
-// 30 rows of the first of two categories, all of the second class. Cells are three, with that of
-// other values, so a cell grows by 0.25 * 30 / 3 = 2.5 for each unit of its weight; its weight is
-// the posterior mean of one with a deviation of 0.3.
+// 30 rows are of the first of two categories, all of the second class. With other values there are
+// three cells, so a cell grows by 0.25 * 30 / 3 = 2.5 per unit of its weight, which is a posterior
+// mean with a prior deviation of 0.3.
 TEST(ColumnPassesTest, AWeightIsTheMeanOfWhatItMayBe) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("c", {"a", "b"})}, "label", {"no", "yes"}));
@@ -83,10 +83,10 @@ TEST(ColumnPassesTest, AWeightIsTheMeanOfWhatItMayBe) {
     EXPECT_NEAR(task->scores(0)[0], expected, 2e-3 * expected + 1e-9) << deviation;
     const LeafPrediction& leaf = trees[0].leaves[trees[0].tree.FindLeaf(Row{0.0})];
     EXPECT_DOUBLE_EQ(leaf.probabilities[1], task->scores(0)[0] / 2);
-    // Outputs are half of a score, on either side.
+    // Outputs are half of a score on either side.
     const double variance = kColumnPasses * std::pow(deviation * factor, 2) / 4;
     EXPECT_NEAR(leaf.noise[1].variance, variance, 1e-6 * variance);
-    // No row is missing: nothing was seen of it.
+    // No row is missing, so nothing is known of missing values.
     EXPECT_EQ(trees[0].leaves[trees[0].tree.FindLeaf(Row{kMissingValue})].probabilities[1], 0);
   }
 }
@@ -98,7 +98,7 @@ TEST(ColumnPassesTest, NoVisitMovesAWeightWithoutBounds) {
   for (int i = 0; i < 5000; ++i) table.Append(Row{0.0}, 1);
   const BinnedRows rows = Binned(table, 7);
   SeededRandom random(1);
-  // As if there were a row alone, and none.
+  // Passes as for one row, and for none.
   for (const double few : {1.0, 0.0, -1e18}) {
     const auto task = ClassTask(rows.labels(), 2);
     PrivateReleaser releaser(random);
@@ -145,8 +145,8 @@ TEST(ColumnPassesTest, RowsHaveTheScoresThatTheirTreesGive) {
   }
 }
 
-// A visit's cells tell which column it is of. Each pass shuffles the order that the one before it
-// had, and visits every column once.
+// A visit's number of cells tells its column. Each pass shuffles the order of the one before it,
+// and visits every column once.
 TEST(ColumnPassesTest, TheOrderIsDrawnAnewForEveryPass) {
   const auto schema = std::make_shared<const Schema>(*Schema::Create(
       {Categorical("a", {"v"}), Categorical("b", {"v", "w"}), Categorical("c", {"u", "v", "w"})},
@@ -154,7 +154,7 @@ TEST(ColumnPassesTest, TheOrderIsDrawnAnewForEveryPass) {
   const Table table = RandomTable(schema, {.rows = 20}, 1);
   const BinnedRows rows = Binned(table, 7);
   const auto task = ClassTask(rows.labels(), 2);
-  // Below 3, then below 2: the same order; the last to the front; again; the same.
+  // Draws below 3, then below 2: the same order; the last first; that again; the same order.
   ScriptedRandom random({2, 1, 0, 1, 0, 1, 2, 1});
   SaysNoise releaser(1, random);
   std::vector<TrainedTree> trees;

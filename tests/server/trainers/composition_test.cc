@@ -9,13 +9,13 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 
 constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
 
-// The delta of independent randomized responses, result by result: everyone who answers either lies
-// or not. No lattice, no order, no bound.
+// The exact delta of independent randomized responses: sums over all ways in which respondents tell
+// the truth or lie, without a lattice, an order or a bound.
 long double DeltaOfAllResults(const std::vector<long double>& sizes, long double epsilon) {
   long double delta = 0;
   for (uint32_t liars = 0; liars < 1u << sizes.size(); ++liars) {
@@ -71,8 +71,8 @@ TEST(ComposedDeltaTest, IsThatOfAllResultsOfRandomizedResponsesAndNeverLess) {
   EXPECT_GT(above, 100);
 }
 
-// 27 times .0482 at (1, 1e-6), against .0370 by adding up: Kairouz, Oh, Viswanath's sum for equal
-// releases, by logarithms of binomials.
+// Kairouz, Oh and Viswanath's sum for equal releases, by logarithms of binomials. At (1, 1e-6) it
+// allows 27 releases of .0482 each, where adding up allows .0370.
 TEST(ComposedDeltaTest, OfEqualReleasesIsTheBinomialSum) {
   for (const int count : {27, 99, 400}) {
     const double size = 0.25 / std::sqrt(count);
@@ -113,7 +113,7 @@ TEST(ComposedDeltaTest, HugeEpsilonsAreNoMoreThanAll) {
   EXPECT_NEAR(delta, 1, 1e-9);
 }
 
-// Wrapped around, releases without any privacy would look as if they had lost nothing.
+// If the sum wrapped around, releases without any privacy would seem to lose nothing.
 TEST(ComposedDeltaTest, LossesThatDoNotFit64BitsAreAll) {
   const Budget one = *Budget::Parse("1");
   EXPECT_EQ(ComposedDelta({uint64_t{1} << 40}, uint64_t{1} << 24, one), 1);
@@ -163,7 +163,7 @@ TEST(PureSharesTest, MoreDeltaIsNeverLessAndNoneIsLost) {
       EXPECT_GE(shares[0].amount() + 1, least) << count;
       least = shares[0].amount();
     }
-    // Too many are not composed.
+    // Beyond kMaxComposed releases nothing is composed.
     EXPECT_EQ(least > 1'100'000'000 / count, count <= kMaxComposed) << count;
   }
 }
@@ -187,7 +187,7 @@ TEST(SelectionSharesTest, AFewRoundsAreOfEpsilonAndManyOfRho) {
   };
   EXPECT_FALSE(concentrated(5, kMillionth, 1));
   EXPECT_TRUE(concentrated(20, kMillionth, 1));
-  EXPECT_TRUE(concentrated(5, kMillionth, 4));  // twenty selections
+  EXPECT_TRUE(concentrated(5, kMillionth, 4));  // of twenty selections
   EXPECT_FALSE(concentrated(1000, 0, 1));
   EXPECT_FALSE(concentrated(20, 1, 1));
 }

@@ -1,5 +1,5 @@
-// What is dpboost's own: what each scheme costs, which rows a tree may see, and what it predicts.
-// What holds for every algorithm is in trainers_test.cc.
+// What is special to dpboost: what each scheme costs, which rows a tree may see, and what it
+// predicts. trainers_test.cc has what holds for every algorithm.
 
 #include <cmath>
 
@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -76,7 +76,7 @@ TEST(DpBoostTest, TreesThatShareEpsilonAreWarnedOfEarlier) {
   EXPECT_THAT(warnings({{"trees", "1000"}, {"ensembles", "1000"}}), SizeIs(1));
 }
 
-// Each way of dividing rows and epsilon learns what is plain, without noise and with little.
+// Each way to divide rows and epsilon learns what is plain, without noise and with little.
 TEST(DpBoostTest, EverySchemeLearnsWhatIsPlain) {
   for (const uint32_t classes : {2u, 3u}) {
     const auto schema = std::make_shared<const Schema>(
@@ -122,7 +122,7 @@ TEST(DpBoostTest, NumbersStartInTheMiddleOfTheirRangeAndGoWhereTheyAre) {
   EXPECT_NEAR(model.Predict(row).value, 5, 1e-3);
 }
 
-// Half of what is asked for is added, and the next tree sees what is left.
+// Half of what rows ask for is added, and the next tree sees the rest.
 TEST(DpBoostTest, EveryTreeAddsItsShareOfWhatIsLeft) {
   const auto schema = MixedRegression();
   const Row row(schema->num_features(), kMissingValue);
@@ -137,8 +137,8 @@ TEST(DpBoostTest, EveryTreeAddsItsShareOfWhatIsLeft) {
   }
 }
 
-// Without privacy and without bounds this is gradient boosting as it is elsewhere, which ends where
-// the loss is least: at the classes' frequencies. Held to g*, the rarer class asks for too little.
+// Without privacy and bounds this is ordinary gradient boosting, which ends at the least loss: at
+// the classes' frequencies. With residuals held to g* the rarer class asks for too little.
 TEST(DpBoostTest, WithoutBoundsProbabilitiesGoToTheFrequencies) {
   for (const uint32_t classes : {2u, 3u}) {
     const auto schema = MixedClasses(classes);
@@ -159,7 +159,7 @@ TEST(DpBoostTest, WithoutBoundsProbabilitiesGoToTheFrequencies) {
   }
 }
 
-// Later values are cut to a public schedule, whatever noise would make of them.
+// Later values are clipped to a public schedule, whatever the noise.
 TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
   const Table table = RandomTable(MixedClasses(2), {.rows = 300}, 3);
   const auto largest = [&](const Settings& more, size_t tree) {
@@ -173,7 +173,7 @@ TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
     return most;
   };
   for (size_t tree = 0; tree < 6; ++tree) {
-    // Half of a log-odds of 0.3 * 2 at most, and then less and less.
+    // At first half of a log-odds of 0.3 * 2 at most, then less and less.
     const double schedule = 0.3 * std::pow(0.7, tree);
     EXPECT_NEAR(largest({}, tree), schedule, 1e-9);
     EXPECT_NEAR(largest({{"clipping", "none"}}, tree), 0.3, 1e-9);

@@ -1,4 +1,4 @@
-// What trainers share: who sees which rows, what each tree may spend, and what is written down.
+// What trainers share: which rows each tree sees, what it may spend, and what is recorded.
 
 #include "server/trainers/core/ensemble.h"
 
@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using Groups = std::vector<std::vector<uint32_t>>;
 
 constexpr EnsembleOptions kThreeGroups{.trees = 3, .groups = true};

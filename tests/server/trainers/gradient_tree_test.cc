@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
 constexpr Lambda kLambda{.numerator = 1, .denominator = 10};
@@ -79,7 +79,7 @@ TEST(GradientTreeTest, RowsAreInTheLeavesThatTheirValuesLeadToWithTheirResiduals
   }
 }
 
-// The gain of a split, row by row.
+// The gain of a split, computed row by row.
 double GainOf(const BinnedRows& binned, const RowResiduals& seen, const BinSplit& split,
               uint32_t squared_norm) {
   double gain = 0;
@@ -109,8 +109,8 @@ RowResiduals RowsOf(const Tree& tree, uint32_t node, const Table& table, const R
   return inside;
 }
 
-// Without noise every node has the best split of its cell by gains that are summed row by row, also
-// where its histogram is what its sibling left of its parent's.
+// Without noise every node has the best split of its cell, by gains summed row by row; also if its
+// histogram is its parent's less its sibling's.
 TEST(GradientTreeTest, WithoutPrivacyEveryNodeHasTheBestSplitOfItsRows) {
   for (uint64_t seed = 0; seed < 15; ++seed) {
     const Table table = RandomTable(MixedClasses(), {.rows = 150, .missing = 0.15}, seed);
@@ -174,7 +174,7 @@ TEST(GradientLeavesTest, APairIsCountAndSumTogetherAndApart) {
               ElementsAre(ElementsAre(5 * kWhole - 7, kWhole + 7), ElementsAre(0, 2 * kWhole)));
 }
 
-// Every record on a coarse grid, added to every leaf of every table of two others.
+// Adds every record of a coarse grid to every leaf of every table of two others.
 TEST(GradientLeavesTest, OneRecordMovesAPairByExactlyTheSensitivity) {
   const std::vector<int32_t> grid = {-kWhole, -kWhole / 2, -1, 0, 3, kWhole};
   for (const int32_t one : grid) {
@@ -219,13 +219,13 @@ TEST(GradientLeavesTest, NoiseHasTheStatedDeviation) {
   GradientTree tree{.grown = {.tree = Tree::SingleLeaf(), .rows = {}, .begin = {}},
                     .residuals = {{}}};
   tree.grown.begin.assign(kLeaves + 1, 0);
-  // A lambda that outweighs all noise: the value is the noisy sum over it.
+  // Lambda outweighs all noise, so the value is the noisy sum divided by it.
   const auto values = ValuesOf(tree, {.share = BudgetShare(*Budget::Parse("0.5")),
                                       .lambda = {.numerator = 1'000'000, .denominator = 1},
                                       .clip = 1});
   double squares = 0;
   for (const auto& value : values) squares += value[0] * value[0] * 1e12 / kLeaves;
-  // Two over epsilon, as a pair of half sums has it.
+  // The scale is two over epsilon, as for a pair of half sums.
   EXPECT_NEAR(std::sqrt(squares), 4, 0.3);
 }
 

@@ -10,7 +10,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -44,9 +44,9 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const BinnedRows rows = Classes(2, {0, 1, kUnlabelled, 1});
   Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kClamp);
   const RowResiduals start = gradients.Of({0, 1, 2, 3});
-  EXPECT_THAT(start.rows, ElementsAre(0, 1, 3));  // without a label there is nothing to ask for
+  EXPECT_THAT(start.rows, ElementsAre(0, 1, 3));  // a row without a label asks for nothing
   EXPECT_THAT(start.values, ElementsAre(ElementsAre(-kUnit, kUnit, kUnit)));
-  ASSERT_OK(gradients.Add({0, 1}, {0.3}));  // twice that in log-odds
+  ASSERT_OK(gradients.Add({0, 1}, {0.3}));  // in log-odds, twice that
   const double p = 1 / (1 + std::exp(-0.6));
   const RowResiduals then = gradients.Of({0, 1, 3});
   EXPECT_EQ(then.values[0][0], -kUnit) << "wrong by more than at the start, and cut to that";
@@ -58,7 +58,7 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
 TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
   const BinnedRows rows = Classes(2, {0, 1});
   Gradients logistic(rows, GradientLoss::kLogistic, Filtering::kNone);
-  ASSERT_OK(logistic.Add({0, 1}, {0.15}));  // four times that in log-odds
+  ASSERT_OK(logistic.Add({0, 1}, {0.15}));  // in log-odds, four times that
   const double p = 1 / (1 + std::exp(-0.6));
   EXPECT_NEAR(logistic.Of({0}).values[0][0], -kUnit * p, 1);
   EXPECT_NEAR(logistic.Of({1}).values[0][0], kUnit * (1 - p), 1);
@@ -103,7 +103,7 @@ TEST(GradientsTest, ScoresThatWouldHaveNoBoundsAreRefused) {
   }
 }
 
-// What the sensitivities rest on, in whole numbers, at scores of every size.
+// The sensitivities rest on these bounds, which hold in whole numbers at scores of every size.
 TEST(GradientsTest, ResidualsKeepTheirBoundsWhateverTheScores) {
   std::mt19937_64 engine(1);
   for (const uint32_t classes : {2u, 3u, 7u}) {
@@ -149,7 +149,7 @@ TEST(GradientsTest, SeveralClassesStartEvenly) {
   EXPECT_NEAR(seen.values[2][0], -kUnit / 2, 1);
 }
 
-// Two of several classes move as two alone do.
+// Two of several classes move apart as far as two alone do.
 TEST(GradientsTest, AStepOfSeveralClassesIsAsLongAsOneOfTwo) {
   const BinnedRows two = Classes(2, {0});
   const BinnedRows seven = Classes(7, {0});
@@ -159,7 +159,7 @@ TEST(GradientsTest, AStepOfSeveralClassesIsAsLongAsOneOfTwo) {
     const std::vector<double> outputs = gradients.ToOutputs(value);
     return outputs.back() - outputs.front();
   };
-  // Four times the mean residual; of one of several classes by (K - 1) / K of that.
+  // A step is four times the mean residual, and with K classes (K - 1) / K of that.
   EXPECT_DOUBLE_EQ(log_odds({two, GradientLoss::kLogistic, Filtering::kClamp}, 1), 4 * 0.5);
   EXPECT_DOUBLE_EQ(log_odds({seven, GradientLoss::kLogistic, Filtering::kClamp}, 1),
                    4 * (6.0 / 7) * (6.0 / 7));

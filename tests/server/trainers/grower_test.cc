@@ -11,7 +11,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 std::vector<uint32_t> All(const Table& table) {
   std::vector<uint32_t> rows(table.num_rows());
@@ -27,7 +27,7 @@ GrownTree GrowAtRandom(const Table& table, const BinnedRows& binned, uint32_t de
   return *GrowTree(table.schema(), binned, All(table), depth, chooser);
 }
 
-// Each of `rows` is in the leaf that the tree finds for its raw values, once, and nothing else is.
+// Expects each of `rows` once, in the leaf that the tree finds for its raw values, and no others.
 void ExpectRowsInTheirLeaves(const GrownTree& grown, const Table& table,
                              std::vector<uint32_t> rows) {
   std::vector<uint32_t> seen;
@@ -63,7 +63,7 @@ TEST(GrowTreeTest, ATreeDoesNotDependOnWhichRowsAreThere) {
   }
 }
 
-// Says what it was asked, and splits the first feature at its first cut.
+// Records what it was asked, and splits the first feature at its first cut.
 class Recorder final : public SplitChooser {
  public:
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override {
@@ -85,7 +85,7 @@ TEST(GrowTreeTest, EmptyNodesAreAskedAboutLikeAllOthers) {
   Recorder recorder;
   ASSERT_OK_AND_ASSIGN(const GrownTree grown,
                        GrowTree(*schema, Binned(empty, 255), {}, 3, recorder));
-  // The first cut leaves one bin on its left, so the left one is split by the other feature.
+  // The first cut leaves one bin on its left, so the left child is split by the other feature.
   EXPECT_EQ(grown.tree.num_leaves(), 7u);
   ASSERT_EQ(recorder.asked.size(), 7u);
   EXPECT_THAT(recorder.asked,

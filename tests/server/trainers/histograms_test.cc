@@ -10,7 +10,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 std::vector<std::vector<int32_t>> RandomResiduals(size_t rows, size_t outputs, uint64_t seed) {
   std::mt19937_64 engine(seed);
@@ -28,7 +28,7 @@ ResidualSpans SpansOf(const std::vector<std::vector<int32_t>>& residuals) {
   return {residuals.begin(), residuals.end()};
 }
 
-// Bin after bin, row after row.
+// Counts bin by bin and row by row.
 Histogram CountOneByOne(const BinnedRows& binned, const std::vector<uint32_t>& rows,
                         const std::vector<std::vector<int32_t>>& residuals) {
   Histogram naive{.counts = {}, .sums = std::vector<std::vector<int64_t>>(residuals.size())};
@@ -64,7 +64,7 @@ TEST(HistogramTest, IsWhatCountingOneByOneGives) {
     HistogramBuilder builder(binned);
     const Histogram histogram = builder.Build(rows, SpansOf(residuals));
     ExpectEqual(histogram, CountOneByOne(binned, rows, residuals));
-    // And again: nothing is left of the first.
+    // Builds it again: nothing of the first must be left.
     ExpectEqual(builder.Build(rows, SpansOf(residuals)), histogram);
   }
 }
@@ -100,7 +100,7 @@ TEST(HistogramTest, AChildIsItsParentLessItsSibling) {
   }
 }
 
-// More rows than a packed word has room for, all in one bin and with the largest residual.
+// There are more rows than a packed word holds, all in one bin and with the largest residual.
 TEST(HistogramTest, ManyRowsOfTheLargestResidualAreSummedExactly) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create(NumericFeatures(1), "label", {"no", "yes"}));

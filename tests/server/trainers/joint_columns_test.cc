@@ -8,7 +8,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 TEST(JointColumnsTest, EveryColumnIsAMemberOfOneAndCanBeReadFromIt) {
   const Table table = RandomTable(MixedClasses(), {.rows = 500}, 5);

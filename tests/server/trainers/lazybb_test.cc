@@ -16,7 +16,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 
 constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
@@ -50,7 +50,7 @@ TEST(LazyBbTest, AVoteIsOneOrMinusOneAndTheModelIsATableOfVotes) {
   }
 }
 
-// With three classes each has its own votes.
+// With three classes each class has its own votes.
 TEST(LazyBbTest, SeveralClassesAreEachVotedOnAgainstTheRest) {
   const Table table = RandomTable(MixedClasses(3), {.rows = 2000, .missing = 0}, 1);
   ASSERT_OK_AND_ASSIGN(const Model model, Train(table, nullptr, {{"rounds", "5"}}));
@@ -63,7 +63,7 @@ TEST(LazyBbTest, SeveralClassesAreEachVotedOnAgainstTheRest) {
   EXPECT_EQ(shared.certificate().epsilon_nanos, 3'000'000'000u);
 }
 
-// Four features that are each right about four fifths, independently: the vote of all is better.
+// Four features are each right for about four fifths of rows, independently; their vote is better.
 TEST(LazyBbTest, BoostingIsBetterThanOneRule) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create(NumericFeatures(5), "label", {"no", "yes"}));
@@ -93,7 +93,7 @@ TEST(LazyBbTest, BoostingIsBetterThanOneRule) {
   }
 }
 
-// Follows from the noisy number of rows, and is odd.
+// The number of rounds follows from the noisy number of rows, and is odd.
 TEST(LazyBbTest, MoreRowsAndMoreEpsilonMakeMoreRounds) {
   const Table few = RandomTable(MixedClasses(2), {.rows = 50}, 1);
   const Table many = RandomTable(MixedClasses(2), {.rows = 5000}, 1);
@@ -141,7 +141,7 @@ TEST(LazyBbTest, TheCertificateHasTheRoundsThatThereWere) {
               HasSubstr(std::to_string(model.forest().size()) + " rounds"));
 }
 
-// A delta pays for less noise in many rounds, so there are more of them; a few are as without one.
+// A delta means less noise over many rounds, so there are more of them; a few stay as they are.
 TEST(LazyBbTest, ADeltaMakesMoreRoundsWhereThereAreMany) {
   const auto rounds = [](const Table& table, uint64_t delta_atto, const char* learner) {
     const absl::StatusOr<Model> model =
@@ -171,7 +171,7 @@ TEST(LazyBbTest, AFewRoundsWithADeltaAreThoseWithoutOne) {
   EXPECT_EQ(without.certificate().releases[0].mechanism, "permute_and_flip");
 }
 
-// Its noise is less, so fewer rows are too few.
+// A delta means less noise, so fewer rows are enough.
 TEST(LazyBbTest, WarnsLessWithADelta) {
   const auto warnings = [](uint64_t delta_atto) {
     return (*FindTrainer("lazybb"))
@@ -184,7 +184,7 @@ TEST(LazyBbTest, WarnsLessWithADelta) {
   EXPECT_EQ(warnings(kMillionth), 0u);
 }
 
-// Rows without a label count nowhere: neither in the measure nor in a rule.
+// Rows without a label count neither in the measure nor in a rule.
 TEST(LazyBbTest, RowsWithoutALabelDoNotCount) {
   Table with = RandomTable(MixedClasses(2), {.rows = 200}, 1);
   Table without = with;

@@ -11,7 +11,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 constexpr Neighbours kLabel = Neighbours::kChangeLabel;
@@ -43,7 +43,7 @@ TEST(SumLeavesTest, ClassesAreCountedWithoutRowsThatHaveNone) {
 }
 
 TEST(SumLeavesTest, NumbersAreSummedByTheirDistancesFromBothEnds) {
-  const auto schema = MixedRegression();  // -2 to 6
+  const auto schema = MixedRegression();  // from -2 to 6
   Table table(schema);
   for (const double target : {-2.0, 6.0, 0.0, 6.0}) {
     table.AppendTarget(Row(schema->num_features(), kMissingValue), target);
@@ -56,7 +56,7 @@ TEST(SumLeavesTest, NumbersAreSummedByTheirDistancesFromBothEnds) {
             (LeafSums{{unit + 0 + unit * 3 / 4, unit + unit / 4}, {0, unit}}));
 }
 
-// How often output `output` of a leaf is released without a change, by seeded noise.
+// How often seeded noise leaves output `output` of a released leaf unchanged.
 uint64_t Unchanged(const std::vector<int64_t>& sums, size_t output, int64_t unit,
                    Neighbours neighbours) {
   SeededRandom random(3);
@@ -70,7 +70,7 @@ uint64_t Unchanged(const std::vector<int64_t>& sums, size_t output, int64_t unit
   return unchanged;
 }
 
-// P(0) of discrete Laplace noise that covers `sensitivity` at epsilon 1.
+// P(0) of discrete Laplace noise for `sensitivity` at epsilon 1.
 BinomialPlan NoNoise(double sensitivity) {
   const double ratio = std::exp(-1 / sensitivity);
   return {(1 - ratio) / (1 + ratio), kTrials};
@@ -124,7 +124,7 @@ TEST(ReleaseLeavesTest, WithoutPrivacySumsAreExact) {
   EXPECT_EQ(random.drawn(), 0u);
 }
 
-// The sum over all values of discrete Laplace noise, as its law says: P(x) ~ exp(-|x| rate).
+// Sums over all values of discrete Laplace noise by its law, P(x) ~ exp(-|x| rate).
 double StandardErrorBySumming(double rate) {
   double total = 0, squares = 0;
   const auto last = static_cast<int64_t>(60 / rate) + 10;

@@ -12,7 +12,7 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 
 constexpr uint32_t kFineCuts = 1023;  // so fine that the outer bins are at the bounds
@@ -37,7 +37,7 @@ Norms NormsOf(const std::vector<int64_t>& sums) {
   return norms;
 }
 
-// Tables of one row: with every pair of some bins of the two columns.
+// Tables of one row, one for each pair of some bins of the two columns.
 std::vector<Table> OneRowTables(const std::shared_ptr<const Schema>& schema, uint32_t label) {
   std::vector<double> xs, zs;
   for (int i = 0; i <= 40; ++i) {
@@ -114,7 +114,7 @@ TEST(LineFitTest, RowsWithoutALabelCountNothing) {
 }
 
 TEST(LineFitTest, SlopesTakeTheSumsAwayThatTheyWereSolvedFor) {
-  // Moments of 1000 rows, whose line is at -64 and 64 in turn: 1000 and 250 rows.
+  // Moments of 1000 rows whose line alternates between -64 and 64: 1000 and 250 rows.
   const int64_t unit = int64_t{kLineUnit} * kLineUnit;
   const Curvature curvature({.sums = {1000 * unit, 0, 250 * unit}, .scale = 0}, 2);
   const std::vector<double> slopes = curvature.Solve({100, -50});
@@ -128,8 +128,8 @@ TEST(LineFitTest, MomentsThatNoiseMadeImpossibleAreMadePossible) {
   for (const double slope : curvature.Solve({1, 1})) EXPECT_TRUE(std::isfinite(slope));
 }
 
-// Moments whose triangular factor has ones on its diagonal and `below` under it, but for the ridge,
-// which is 1 without noise: what is solved with them grows by that factor from term to term.
+// Moments whose triangular factor has ones on its diagonal and `below` under it, except for the
+// ridge, which is 1 without noise. Solutions grow by that factor from term to term.
 Measurement SteepMoments(size_t terms, int64_t below) {
   Measurement moments;
   for (size_t i = 0; i < terms; ++i) {
@@ -149,7 +149,7 @@ TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
   sums[0] = 1e12;
   double steepest = 0;
   for (const double slope : curvature.Solve(sums)) {
-    EXPECT_LE(std::abs(slope), kMaxSlope);  // not of a slope that is no number
+    EXPECT_LE(std::abs(slope), kMaxSlope);  // false for a slope that is not a number
     steepest = std::max(steepest, std::abs(slope));
   }
   EXPECT_EQ(steepest, kMaxSlope);

@@ -1,9 +1,9 @@
-// Whether the intervals of scores hold what they say they do: the score with every released sum
-// replaced by the exact one along the same path. Tables are known here, so it can be computed.
+// Whether the intervals of scores hold the true ones as often as they say. The true score has every
+// released sum replaced by the exact one along the same path; the tables are known here.
 //
 // A model is trained twice from the same random numbers. The second time the releaser, which knows
-// the sums, says what noise really added. Votes of lazybb are counted again round by round. Rows
-// that are asked about are not those of the training.
+// the sums, tells what noise really added. Votes of lazybb are counted again round by round. The
+// rows asked about are not those of the training.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ using coppice::testing::SeededRandom;
 
 constexpr double kNormal90 = 1.644854;
 constexpr int kModels = 40;
-// What so many models leave open of a share: a model's own varies by about a tenth.
+// This many models leave this much of a share open: one model's share varies by about a tenth.
 constexpr double kSampling = 0.02;
 constexpr size_t kRowsAsked = 300;
 
@@ -77,7 +77,7 @@ void PrintTo(const Case& c, std::ostream* out) {
        << (c.delta_atto > 0 ? " with a delta" : "");
 }
 
-// Every other row for training, the others to ask about.
+// Even rows are for training, and the others are asked about.
 struct Halves {
   Table training, asked;
 };
@@ -93,10 +93,10 @@ absl::StatusOr<Halves> ReadHalves(const std::string& folder, const std::string& 
   return Halves{.training = file.table.Select(even), .asked = file.table.Select(odd)};
 }
 
-// How often the 90 % intervals of a model's scores hold the true ones.
+// How often the 90 % intervals of a model's scores hold the true scores.
 class Coverage {
  public:
-  // `truth` is of a row, for the class that is predicted.
+  // `truth` gives a row's true score for the predicted class.
   void Ask(const Model& model, const Table& rows,
            const std::function<double(RowView, const Prediction&)>& truth) {
     const size_t step = std::max<size_t>(1, rows.num_rows() / kRowsAsked);
@@ -154,9 +154,9 @@ TEST_P(NoiseCoverage, IsWhatIntervalsSay) {
   EXPECT_LE(coverage.share(), 0.95 + kSampling);
 }
 
-// Two classes with numbers, four classes, categories alone, and a number to predict. With
-// COPPICE_ALL_SETS=1 the sets that they were chosen from too: docs/research/mechanisms.md has what
-// comes of it.
+// Two classes with numbers, four classes, categories alone, and a number to predict.
+// COPPICE_ALL_SETS=1 adds the sets that these were chosen from; docs/research/mechanisms.md has the
+// results.
 std::vector<Case> Cases() {
   constexpr uint64_t kDelta = 1'000'000'000'000;  // 1e-6
   const bool all = std::getenv("COPPICE_ALL_SETS") != nullptr;
@@ -186,8 +186,8 @@ std::vector<Case> Cases() {
 INSTANTIATE_TEST_SUITE_P(Sets, NoiseCoverage, ::testing::ValuesIn(Cases()),
                          [](const auto& one) { return absl::StrCat("case_", one.index); });
 
-// The votes of lazybb's model as they would be if noise had turned none around, and the same rules
-// asked in the same rounds.
+// The votes of lazybb's model if noise had turned none around, with the same rules in the same
+// rounds.
 class ExactVotes {
  public:
   // `density` is kappa in thousandths.
@@ -235,7 +235,7 @@ class ExactVotes {
     return masses;
   }
 
-  // Finds out which votes of a tree noise turned around, and adds those that were released.
+  // Finds which votes of a tree noise turned around, and adds the released votes.
   void Correct(size_t tree, const std::vector<int64_t>& masses, uint32_t about, bool by_leaf,
                std::vector<int64_t>& sums) {
     std::vector<double> margin(model_.forest()[tree].num_leaves());
@@ -266,8 +266,7 @@ double LogOdds(const std::vector<double>& sums, uint32_t label) {
 
 class VoteCoverage : public ::testing::TestWithParam<Case> {};
 
-// Votes are few and whole: an interval of them holds more than it says where noise turns hardly any
-// around.
+// Votes are few and whole, so intervals hold more than they say if noise turns hardly any around.
 TEST_P(VoteCoverage, IsNotBelowWhatIntervalsSay) {
   const Case& c = GetParam();
   COPPICE_NEEDS_DATA_SET(folder, c.set);

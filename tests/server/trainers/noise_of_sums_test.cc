@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::DoubleNear;
 
-constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // scales, as boosting has it
+constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // in scales, as in boosting
 
 // The mean of f(sum + noise) over Laplace noise of scale 1, by the trapezoidal rule.
 double MeanOverNoise(double sum, const std::function<double(double)>& f) {

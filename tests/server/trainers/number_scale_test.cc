@@ -36,7 +36,7 @@ TEST(DivideForNumbersTest, PartsAddUpToTheWholeNearly) {
   EXPECT_NEAR(static_cast<double>(shares.first.amount()), 0.01 * 0.87 * 2e9, 5e3);
 }
 
-// 2.33 spreads from the middle are 98 % of a bell.
+// Within 2.33 spreads of the middle lie 98 % of a bell.
 TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
   const auto targets = Bell(5000, 20'000, 2'000);
   SeededRandom random(4);
@@ -50,7 +50,7 @@ TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
   }
 }
 
-// All reaches from 2,000 to the whole range hold everything.
+// Every reach from 2,000 to the whole range holds everything.
 TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
   std::vector<uint32_t> targets(10'000, 20'000);
   for (size_t i = 0; i < targets.size(); i += 2) targets[i] = 22'000;
@@ -116,14 +116,14 @@ TEST(NumberCentreTest, FindsTheMeanAndCountsRowsBetterThanBefore) {
   PrivateReleaser releaser(random);
   const BudgetShare in_rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));
   for (const BudgetShare& share : {Of("1"), in_rho}) {
-    // The number of rows at hand is off by 140, by noise as large.
+    // The number of rows at hand is off by 140, and its noise is as large.
     const NumberCentre centre = CentreOf(targets, 2140, "0.01", {share, share}, releaser);
     EXPECT_NEAR(centre.rows(), 2000, 15);
     EXPECT_NEAR(centre.middle(), 20'000, 400);
   }
 }
 
-// Two parts of noise for one of numbers: half a mean is no better than none.
+// There is twice as much noise as numbers, so half a mean is no better than none.
 TEST(NumberCentreTest, NoiseDrawsTheMeanToTheMiddleOfTheRange) {
   const std::vector<uint32_t> few(20, kTargetSteps), many(20'000, kTargetSteps);
   constexpr double kHalf = kTargetSteps / 2.0;
@@ -152,7 +152,7 @@ TEST(NumberCentreTest, NoRowsAndNoiseBelowNothingHaveAMiddleToo) {
   }
 }
 
-// 400 means, and how far noise is said to have moved each.
+// Compares 400 means with how far noise is said to have moved each.
 TEST(NumberCentreTest, KnowsHowFarNoiseMovesTheMean) {
   const auto targets = Bell(1000, 20'000, 2'000);
   SeededRandom random(4);

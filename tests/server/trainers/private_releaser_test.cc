@@ -34,8 +34,8 @@ TEST(PrivateReleaserTest, WithoutPrivacyTheFirstOfTheBestIsTaken) {
   }
 }
 
-// Two candidates one apart, with epsilon 1 and range 2: exp(-1/2) = 0.6065 is the odds of the
-// second in the exponential mechanism, and what its coin shows when permute and flip asks it first.
+// Two candidates differ by one, with epsilon 1 and range 2. exp(-1/2) = 0.6065 gives the odds of
+// the second in the exponential mechanism, and its coin in permute and flip if it is asked first.
 TEST(PrivateReleaserTest, EachRuleHasItsLaw) {
   const BudgetShare share(*Budget::Parse("1"));
   const double coin = std::exp(-0.5);
@@ -44,7 +44,7 @@ TEST(PrivateReleaserTest, EachRuleHasItsLaw) {
   const BinomialPlan flips{coin / 2, kDraws}, weighs{coin / (1 + coin), kDraws};
   EXPECT_TRUE(flips.Accepts(flipped.at(1)));
   EXPECT_TRUE(weighs.Accepts(exponential.at(1)));
-  // And the plans tell the rules apart.
+  // The plans tell the rules apart.
   EXPECT_FALSE(flips.Accepts(exponential.at(1)));
   EXPECT_FALSE(weighs.Accepts(flipped.at(1)));
 }
@@ -79,7 +79,7 @@ TEST(PrivateReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
   EXPECT_THAT(releaser.Select({}, BudgetShare::WithoutPrivacy(), 2), invalid);
 }
 
-// rho = 1/8 is the exponential mechanism at epsilon 1, by either rule.
+// By either rule rho = 1/8 is the exponential mechanism at epsilon 1.
 TEST(PrivateReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
   const BudgetShare share(*Rho::FromPicos(Rho::kPicosPerRho / 8));
   const double coin = std::exp(-0.5);
@@ -93,7 +93,7 @@ TEST(PrivateReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
   SeededRandom random(9);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const Sensitivity sensitivity = {.l1 = 6, .l2_squared = 16};
-  // Epsilon 2: a scale of 3. Rho 1/8: a variance of 16 / (2/8) = 64, as of a scale of 8 / sqrt(2).
+  // Epsilon 2 gives scale 3; rho 1/8 gives variance 16 / (2/8) = 64, as of a scale of 8 / sqrt(2).
   const auto laplace = *releaser.Measure({1000}, sensitivity, BudgetShare(*Budget::Parse("2")));
   EXPECT_DOUBLE_EQ(laplace.scale, 3);
   const BudgetShare rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));

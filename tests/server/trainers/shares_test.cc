@@ -151,7 +151,7 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
   EXPECT_FALSE(without[0].is_private());
 }
 
-// A sum that wrapped around would make each share larger than the whole.
+// If the sum wrapped around, each share would exceed the whole.
 TEST(ProportionalSharesTest, WeightsThatDoNotFit64BitsTogetherAreRefused) {
   constexpr uint64_t kHalf = uint64_t{1} << 63;
   const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^64"));

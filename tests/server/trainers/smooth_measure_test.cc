@@ -1,4 +1,4 @@
-// The measure on every table of a few rows: it is smooth, and no row moves it by more than it says.
+// The measure on every table of a few rows: it is smooth, and no row moves it more than it says.
 
 #include "server/trainers/lazybb/smooth_measure.h"
 
@@ -27,7 +27,7 @@ uint64_t RowsOf(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
 }
 
-// Every table of up to `rows` rows with margins up to `done`, of a measure for `rounds`.
+// Visits every table of up to `rows` rows with margins up to `done`, for a measure of `rounds`.
 void ForEachTable(uint32_t rounds, uint32_t done, uint64_t rows,
                   const std::function<void(const Counts&)>& visit) {
   Counts counts(2 * rounds + 1);
@@ -50,7 +50,7 @@ Counts WithRow(Counts counts, size_t margin) {
   return counts;
 }
 
-// In L1, over rows: the row that is more counts with all of its mass.
+// How far one more row moves masses in L1, over rows; the added row counts with all of its mass.
 uint64_t MovedBy(const SmoothMeasure& measure, const Counts& counts, size_t margin) {
   const std::vector<int64_t> before = measure.MassByMargin(counts);
   const std::vector<int64_t> after = measure.MassByMargin(WithRow(counts, margin));
@@ -83,7 +83,7 @@ TEST(SmoothMeasureTest, IsSmoothAndAddsUpToKappaOfTheRows) {
   }
 }
 
-// c by bisection, in doubles.
+// Computes c by bisection, in doubles.
 TEST(SmoothMeasureTest, IsTheBregmanProjection) {
   const uint32_t rounds = 5;
   for (const auto& [rate, density] : kSettings) {
@@ -113,7 +113,7 @@ TEST(SmoothMeasureTest, IsTheBregmanProjection) {
   }
 }
 
-// For every number of rounds voted in, every table and every row that is added.
+// Tries every number of rounds voted in, every table and every added row.
 TEST(SmoothMeasureTest, NoRowMovesItByMoreThanItSays) {
   for (const auto& [rate, density] : kSettings) {
     const SmoothMeasure measure(rate, density, 3);
@@ -121,7 +121,7 @@ TEST(SmoothMeasureTest, NoRowMovesItByMoreThanItSays) {
       const uint64_t bound = measure.MassChange(done);
       ForEachTable(3, done, done == 3 ? 4 : 6, [&](const Counts& counts) {
         for (size_t m = 3 - done; m <= 3 + done; ++m) {
-          // Without the allowance for rounding, which is for many rows.
+          // Leaves out the allowance for rounding, which is for many rows.
           EXPECT_LE(MovedBy(measure, counts, m), bound - kMaxRows + RowsOf(counts) + 1);
         }
       });
@@ -148,7 +148,7 @@ TEST(SmoothMeasureTest, AllOtherRowsMoveOneWay) {
   }
 }
 
-// The bound is reached: a row that is wrong so far, among a million that are right.
+// A row that is wrong so far, among a million that are right, reaches the bound.
 TEST(SmoothMeasureTest, TheBoundIsReached) {
   for (const auto& [rate, density] : kSettings) {
     const uint32_t rounds = 40;
@@ -175,8 +175,8 @@ TEST(SmoothMeasureTest, TheFirstRoundMovesByKappaAndNoneByMoreThanTwoLessKappa) 
   }
 }
 
-// F12: thesis Observation 2.7.1 measures by index: with all masses as they are, one changed label
-// moves a rule's error all the same. Over rows it moves by at most 2, as Lemma B says.
+// The thesis (Observation 2.7.1) measures by index: relabelling a row keeps all masses and still
+// moves a rule's error. Over rows, masses move by at most 2, as Lemma B says.
 TEST(SmoothMeasureTest, AChangedLabelMovesMassesByAtMostTwoOverRowsButByNoneOverPlaces) {
   for (const auto& [rate, density] : kSettings) {
     const SmoothMeasure measure(rate, density, 1);

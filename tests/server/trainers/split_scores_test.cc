@@ -16,12 +16,12 @@ TEST(SplitScoresTest, GainIsSquaredSumOverCountAndLambda) {
   EXPECT_EQ(GainTerm(3, -3 * kResidualSteps, {1, 1}), 9 * kScoreUnit / 4);
   EXPECT_EQ(GainTerm(1, kResidualSteps, {1, 10}), kScoreUnit * 10 / 11);
   EXPECT_EQ(GainTerm(5, 0, {0, 1}), 0);
-  // 2^39 rows of the largest gradient: far past 64 bits on the way.
+  // 2^39 rows of the largest gradient exceed 64 bits by far in between.
   const int64_t many = int64_t{1} << 39;
   EXPECT_EQ(GainTerm(many, many * kResidualSteps, {0, 1}), many * kScoreUnit);
 }
 
-// Guessed and put right, or by a long division where guesses are too far off.
+// Gains are guessed and corrected, or divided exactly if guesses are too far off.
 TEST(SplitScoresTest, GainsAreFloorsOfTheExactValue) {
   std::mt19937_64 engine(1);
   const auto up_to = [&](int64_t most) {
@@ -41,7 +41,7 @@ TEST(SplitScoresTest, GainsAreFloorsOfTheExactValue) {
   }
 }
 
-// All children of up to twelve records, and each record that one can gain, on a grid of halves.
+// All children of up to twelve records, and each record that may be added, on a grid of halves.
 struct Moved {
   int64_t least = 0, most = 0;
 };
@@ -68,7 +68,7 @@ TEST(SplitScoresTest, OneRecordMovesAGainWithinItsRangeAndPastThePapers) {
     EXPECT_LE(moved.most, kScoreUnit);
     EXPECT_LE(static_cast<uint64_t>(moved.most - moved.least), kGainRange);
   }
-  // DPBoost's Lemma 1 at lambda = 0.1: a change of at most (3 lambda + 2)/((lambda + 1)(lambda +
+  // DPBoost's Lemma 1 at lambda = 0.1 bounds the change by (3 lambda + 2) / ((lambda + 1)(lambda +
   // 2)).
   const double paper = 2.3 / (1.1 * 2.1) * kScoreUnit;
   const Moved moved = MovesOfGain({1, 10});
@@ -104,8 +104,8 @@ TEST(SplitScoresTest, WeightedGiniIsMinusTheHarmonicMeanTwice) {
   EXPECT_EQ(WeightedGiniTerm(large, large), -2 * large);
 }
 
-// The counterexamples to the thesis on smooth re-weighting, in units of a row's mass: a relabelled
-// row moves masses by two in L1, zeta is one.
+// The counterexamples to the thesis on smooth re-weighting, in units of a row's mass. Relabelling a
+// row moves masses by two in L1; zeta is one.
 constexpr int64_t kRow = kScoreUnit;
 int64_t Impurity(int64_t of_0, int64_t of_1) { return -WeightedGiniTerm(of_0 * kRow, of_1 * kRow); }
 
@@ -124,7 +124,7 @@ TEST(SplitScoresTest, ALabelMovesADropByEightAndNotByTheFourOfLemma424) {
   const int64_t moved = drop(kSome + 1, 0) - drop(kSome, 1);
   EXPECT_GT(moved, 799 * kRow / 100);
   EXPECT_GT(moved, 4 * kRow);
-  // As a range, which is what a selection pays for, it is what the thesis pays: 4 a unit of L1.
+  // As the range that a selection pays for, it is the thesis's: 4 per unit of L1.
   EXPECT_LE(moved, static_cast<int64_t>(WeightedGiniRange(2 * kRow)));
 }
 

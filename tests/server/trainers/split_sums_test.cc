@@ -9,9 +9,9 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
-// The rows of one side, as terms of split_scores.h ask for them.
+// The rows of one side, as the terms of split_scores.h take them.
 struct Side {
   int64_t rows = 0;
   std::vector<int64_t> classes;
@@ -46,7 +46,7 @@ void ExpectAsOneByOne(const Table& table, uint32_t cuts, std::vector<SplitScore>
   const BinnedRows binned = Binned(table, cuts);
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < table.num_rows(); row += 2) rows.push_back(row);
-  // The whole domain, and a cell whose first cut is not the feature's first.
+  // The whole domain, and cells whose first cut is not the feature's first.
   const Cell whole(binned.bins());
   const Cell cells[] = {whole, whole.Right({SplitKind::kNumeric, 0, 2}),
                         whole.Right({SplitKind::kCategory, 1, 1})};
@@ -67,7 +67,7 @@ void ExpectAsOneByOne(const Table& table, uint32_t cuts, std::vector<SplitScore>
                     to_left.Term(score) + to_right.Term(score));
         }
       }
-      // Any one alone is the same.
+      // A split scored alone must score the same.
       for (const SplitScore score : scores) {
         const size_t last = splits.size() - 1;
         EXPECT_EQ(ScoreSplits(node, {splits[last]}, score)[0],
@@ -106,8 +106,8 @@ TEST(SplitSumsTest, AnEmptyNodeHasAllItsCandidatesAtZero) {
   EXPECT_TRUE(ScoreSplits(node, {}, SplitScore::kGini).empty());
 }
 
-// What SquaredErrorTerm is given at the most rows that files are read with, half of them at either
-// end: nothing overflows on the way.
+// The largest inputs of SquaredErrorTerm: as many rows as files may have, half of them at either
+// end. Nothing may overflow on the way.
 TEST(SplitSumsTest, AsManyRowsAsAreReadFitSquaredErrors) {
   constexpr int64_t kRows = int64_t{1} << 26, kSteps = kTargetSteps;
   const int64_t sum = kRows / 2 * kSteps, squares = kRows / 2 * kSteps * kSteps;

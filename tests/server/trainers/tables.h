@@ -1,5 +1,5 @@
-// Random tables for the trainers' tests: every kind of feature, missing values, categories outside
-// the vocabulary, values on cuts, rows without labels.
+// Random tables for the trainers' tests, with every kind of feature, missing values, categories
+// outside the vocabulary, values on cuts, and rows without labels.
 
 #ifndef COPPICE_TESTS_SERVER_TRAINERS_TABLES_H_
 #define COPPICE_TESTS_SERVER_TRAINERS_TABLES_H_
@@ -37,7 +37,7 @@ inline std::shared_ptr<const Schema> MixedRegression() {
       *Schema::CreateRegression(MixedFeatures(), "price", {.min = -2, .max = 6}));
 }
 
-// Features that have far more cuts than a tree has levels.
+// Features with far more cuts than a tree has levels.
 inline std::vector<Feature> NumericFeatures(uint32_t count) {
   std::vector<Feature> features;
   for (uint32_t f = 0; f < count; ++f) features.push_back(Numeric(absl::StrCat("x", f), 0, 1));
@@ -50,7 +50,7 @@ inline double RandomValue(const Feature& feature, double missing, std::mt19937_6
     return static_cast<double>(
         std::uniform_int_distribution<size_t>(0, feature.values.size())(engine));
   }
-  // On one of a few even places, where cuts are, or anywhere.
+  // The value is at one of a few even places, where cuts are, or anywhere.
   const double span = feature.max - feature.min;
   const double share = std::uniform_real_distribution<>(0, 1)(engine);
   if (share < 0.5) return feature.min + span * static_cast<int>(share * 18) / 8;
@@ -63,7 +63,7 @@ struct TableShape {
   double unlabelled = 0;
 };
 
-// Labels depend on the features' values a little, so that there is something to find.
+// Labels depend a little on the features, so that there is something to learn.
 inline Table RandomTable(const std::shared_ptr<const Schema>& schema, const TableShape& shape,
                          uint64_t seed) {
   std::mt19937_64 engine(seed);

@@ -1,4 +1,4 @@
-// What holds for every algorithm: what it costs, what it refuses, and that no table breaks it.
+// What holds for every algorithm: what it costs, what it refuses, and that it works on any table.
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,12 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Without the words: a plan may say "at most" of what a certificate has the number of.
+// Releases without their text: a plan may say "at most" where a certificate has the number.
 std::vector<Release> Priced(std::vector<Release> releases) {
   for (Release& release : releases) release.what.clear();
   return releases;
@@ -43,7 +43,7 @@ class TrainerTest : public ::testing::TestWithParam<const Trainer*> {
                        [&](const Parameter& p) { return p.name == parameter; });
   }
 
-  // Without epsilon where the algorithm takes none. Settings that it does not have are left out.
+  // Leaves out epsilon if the algorithm takes none, and settings that it does not have.
   TrainOptions Options(const char* epsilon, const Settings& settings = {}) const {
     TrainOptions options;
     if (info().is_private && epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
@@ -59,7 +59,7 @@ class TrainerTest : public ::testing::TestWithParam<const Trainer*> {
     return trainer().Train(table, options, random, GoOn);
   }
 
-  // Trains, and looks at every row's prediction.
+  // Trains, and checks every row's prediction.
   void ExpectAModel(const Table& table, const TrainOptions& options) const {
     const absl::StatusOr<Model> model = Train(table, options);
     ASSERT_OK(model);
@@ -134,10 +134,10 @@ TEST_P(TrainerTest, TheCertificateListsThePlan) {
     EXPECT_EQ(certificate.epsilon_nanos, *TotalCost(plan));
     EXPECT_EQ(certificate.mechanism, info().name);
     EXPECT_EQ(absl::StrContains(certificate.neighbouring, "none"), !info().is_private);
-    // Which rows there were is told by nothing else in it.
+    // Nothing else in the certificate may tell which rows there were.
     ASSERT_OK_AND_ASSIGN(const Model of_none, Train(Table(MixedClasses()), options));
     Certificate other = of_none.certificate();
-    other.diagnosis = certificate.diagnosis;  // follows from what was released
+    other.diagnosis = certificate.diagnosis;  // follows from released numbers
     EXPECT_EQ(other, certificate);
   }
 }
@@ -330,8 +330,8 @@ TEST_P(TrainerTest, AFailingSourceOfRandomnessIsPassedOn) {
               StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
 }
 
-// With many cuts and few levels no cell runs out of splits: then the shape of a tree is its depth,
-// and a tree whose shape were not would show its rows.
+// With many cuts and few levels no cell runs out of splits, so a tree's depth is its whole shape.
+// Any other shape would show its rows.
 TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
   if (!Takes("depth")) GTEST_SKIP() << "decides by itself how deep to go";
   if (!info().is_private || info().neighbours != Neighbours::kAddOrRemoveRow) {
@@ -370,7 +370,7 @@ TEST_P(TrainerTest, ADeltaIsPlannedAndReleasedAndNeverMore) {
   if (info().regression) ExpectAModel(RandomTable(MixedRegression(), {.rows = 500}, 16), options);
 }
 
-// A node has no more medians than there are features, and more are not paid for.
+// A node has at most as many medians as there are features, and no more are paid for.
 TEST(DiPriMeTest, MediansThatThereCannotBeAreNotPaidFor) {
   const Trainer& diprime = **FindTrainer("diprime");
   const auto plan = [&](uint32_t features, const char* k) {

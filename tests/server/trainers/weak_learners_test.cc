@@ -1,5 +1,5 @@
-// Without privacy a weak learner returns one of its best rules, looked for here row by row; with
-// it, every rule can come.
+// Without privacy a weak learner returns one of its best rules, found here row by row; with privacy
+// every rule is possible.
 
 #include "server/trainers/lazybb/weak_learners.h"
 
@@ -22,12 +22,12 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 using ::testing::HasSubstr;
 
 constexpr uint32_t kRuleCuts = 7;
 
-// A table and made-up masses: some rows count nothing.
+// A table and made-up masses, some of which are 0.
 struct Case {
   explicit Case(uint64_t seed)
       : table(RandomTable(MixedClasses(2), {.rows = 80}, seed)), rows(Binned(table, kRuleCuts)) {
@@ -64,8 +64,8 @@ int64_t WrongMass(const Case& c, const std::vector<int8_t>& votes) {
   return wrong;
 }
 
-// Of every literal, by raw values: below or at least a cut (a missing value is not below), in a
-// bin, a value, missing, or always; either way.
+// The least wrong mass of all literals, by raw values: below or at least a cut (a missing value is
+// not below), in a bin, a value, missing, or always; either way.
 int64_t LeastWrongMass(const Case& c, NumericLiterals literals) {
   int64_t all = 0;
   for (const int64_t mass : c.masses) all += std::abs(mass);
@@ -123,7 +123,7 @@ TEST(OneRuleTest, WithoutPrivacyIsTheRuleWithTheLeastWrongMass) {
   }
 }
 
-// With next to no epsilon each comes about as often; so every one is a tree that says what it is.
+// With almost no epsilon rules are about equally likely, and each is a tree that says what it is.
 TEST(OneRuleTest, EveryRuleCanComeAndItsTreeSaysWhatItIs) {
   const Case c(3);
   const BudgetShare share(*Budget::Parse("0.000001"));
@@ -156,7 +156,7 @@ TEST(OneRuleTest, EveryRuleCanComeAndItsTreeSaysWhatItIs) {
   }
 }
 
-// Of every split of all rows.
+// The least impurity of all splits of all rows.
 int64_t LeastImpurity(const Case& c) {
   int64_t least = INT64_MAX;
   const Cell all(c.rows.bins());
@@ -174,7 +174,7 @@ int64_t LeastImpurity(const Case& c) {
   return least;
 }
 
-// Splits one after the other, each the best of all leaves; then each leaf its larger mass.
+// Splits one after the other, each the best of all leaves; then each leaf takes its larger mass.
 TEST(TopDownTest, WithoutPrivacyIsGrownByTheBestDropAndVotesForTheLargerMass) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Case c(seed);
@@ -224,8 +224,8 @@ TEST(TopDownTest, EndsWhereNoSplitIsLeft) {
   EXPECT_GE(rule.tree.num_leaves(), 2u);
 }
 
-// A leaf votes wrongly with probability exp(-epsilon d / mass_change) / 2, d the masses'
-// difference.
+// A leaf votes wrongly with probability exp(-epsilon d / mass_change) / 2, where d is the
+// difference of its masses.
 TEST(TopDownTest, ALeafVotesAsTheSignOfANoisyDifference) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Numeric("constant", 7, 7)}, "label", {"no", "yes"}));
@@ -250,8 +250,8 @@ TEST(TopDownTest, ALeafVotesAsTheSignOfANoisyDifference) {
   EXPECT_NEAR(static_cast<double>(wrong) / kTrials, expected, 5 * 0.5 / std::sqrt(kTrials));
 }
 
-// The better of two splits is passed over with probability exp(-epsilon d / range) / 2, d the
-// difference of their drops.
+// The better of two splits is passed over with probability exp(-epsilon d / range) / 2, where d is
+// the difference of their drops.
 TEST(TopDownTest, ASplitIsChosenByItsDropInUnitsOfTheRange) {
   const auto schema =
       std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"}));

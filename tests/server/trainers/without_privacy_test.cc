@@ -1,5 +1,5 @@
-// With no epsilon each algorithm is its textbook self: every split of the trees it grows is one of
-// the best by its rule, looked for here row by row, and leaves hold exact sums.
+// Without epsilon each algorithm is its textbook self: every split of its trees is one of the best
+// by its rule, found here row by row, and leaves hold exact sums.
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +16,14 @@
 namespace coppice::trainers {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the suites'.
 
 constexpr uint32_t kCuts = 9;
 
-// A node of a grown tree: the rows that reach it, and the splits that its place leaves it.
+// A node of a grown tree: the rows that reach it, and the splits that its place still allows.
 struct Reached {
   std::vector<uint32_t> rows;
-  std::map<uint32_t, std::vector<Node>> candidates{};  // by feature, those with one at least
+  std::map<uint32_t, std::vector<Node>> candidates{};  // by feature, if it has any
   uint32_t depth = 0;
 };
 
@@ -62,7 +62,7 @@ class TreeWalk {
  private:
   using Possible = std::vector<std::set<uint32_t>>;
 
-  // The bin of a feature as the value that stands for it in a raw row.
+  // A raw value that falls into the feature's bin.
   double ValueOf(size_t feature, uint32_t bin) const {
     const FeatureBins& bins = bins_[feature];
     if (bin == bins.missing()) return kMissingValue;
@@ -70,8 +70,8 @@ class TreeWalk {
     return bin == 0 ? table_.schema().features()[feature].min : bins.cuts[bin - 1];
   }
 
-  // Those that send some of the bins that can come to either side, of which known ones on both
-  // sides; categories and "missing" need two known values that can come.
+  // The splits that send some of the possible bins to either side, with known ones on both;
+  // categories and "missing" need two possible known values.
   std::vector<Node> CandidatesOf(uint32_t feature, const std::set<uint32_t>& possible) const {
     const FeatureBins& bins = bins_[feature];
     const auto known = std::count_if(possible.begin(), possible.end(),
@@ -133,7 +133,7 @@ double Unevenness(const Table& table, const std::vector<uint32_t>& rows, const N
 
 enum class Impurity { kGini, kMiscount, kSquaredError };
 
-// Of both sides of a split, in real numbers; lower is better.
+// The impurity of both sides of a split, in real numbers; lower is better.
 double ImpurityOf(const Table& table, const std::vector<uint32_t>& rows, const Node& split,
                   Impurity kind) {
   double total = 0;
@@ -195,7 +195,7 @@ void ExpectAMedian(const Table& table, const Node& node, const Reached& reached)
   EXPECT_TRUE(IsAmong(node, MediansOf(table, reached.rows, reached.candidates.at(node.feature))));
 }
 
-// No split of all candidates is better.
+// No candidate split may be better.
 void ExpectTheBest(const Table& table, const Node& node, const Reached& reached, Impurity kind) {
   const double chosen = ImpurityOf(table, reached.rows, node, kind);
   for (const auto& [feature, candidates] : reached.candidates) {
@@ -205,7 +205,7 @@ void ExpectTheBest(const Table& table, const Node& node, const Reached& reached,
   }
 }
 
-// Its feature's median, and no feature has only medians that are better.
+// The node splits at its feature's median, and no feature has only medians that are better.
 void ExpectTheBestMedian(const Table& table, const Node& node, const Reached& reached,
                          Impurity kind) {
   ExpectAMedian(table, node, reached);
@@ -258,7 +258,7 @@ void ExpectLeaves(const Model& model, size_t tree, const std::vector<std::vector
   }
 }
 
-// A leaf has as many levels above it as there may be, or no split left.
+// A leaf is at the greatest depth, or has no split left.
 void ExpectALeafOnlyAtTheEnd(const Reached& reached, uint32_t depth) {
   EXPECT_TRUE(reached.depth == depth || reached.candidates.empty());
 }
@@ -281,7 +281,7 @@ TEST(WithoutPrivacyTest, SpeSplitsEveryNodeAtAMedian) {
         if (node.kind == SplitKind::kLeaf) return ExpectALeafOnlyAtTheEnd(reached, 5);
         ExpectAMedian(table, node, reached);
       }).From(AllOf(table));
-      // Each of at most 150 targets is off by half a step of 2^-16 at most.
+      // Each of at most 150 targets is off by at most half a step of 2^-16.
       ExpectLeaves(model, 0, SumsOf(table, tree, AllOf(table)), schema->target() ? 2e-3 : 0);
     }
   }
@@ -321,7 +321,7 @@ TEST(WithoutPrivacyTest, DiPriMeTakesTheBestOfAllMedians) {
   }
 }
 
-// The mean over trees, as the paper's forests predict numbers.
+// Predictions are means over trees, as the paper's forests predict numbers.
 TEST(WithoutPrivacyTest, DiPriMePredictsTheMeanOfItsLeavesMeans) {
   const Table table = RandomTable(MixedRegression(), {.rows = 300}, 3);
   const Model model = TrainWithout("diprime", table, {{"trees", "3"}, {"rows", "all"}});
@@ -385,7 +385,7 @@ TEST(WithoutPrivacyTest, Sspe1GrowsOnRowsWithoutLabelsAndCountsTheOthers) {
   }
 }
 
-// Public features: medians of all rows, and nodes of few rows are leaves.
+// Features are public: each has the medians of all rows, and nodes of few rows are leaves.
 void ExpectPublicMedians(const Table& table, const Tree& tree, size_t min_leaf, uint32_t depth) {
   TreeWalk(table, tree, [&](const Node& node, const Reached& reached) {
     if (node.kind == SplitKind::kLeaf) {
@@ -431,7 +431,7 @@ TEST(WithoutPrivacyTest, PtesSecondForestCountsWhatTheFirstPredicts) {
   }
 }
 
-// A step in one of the features: what every forest must learn.
+// A step in one of the features, which every forest must learn.
 Table Step(const std::shared_ptr<const Schema>& schema, size_t rows, uint64_t seed) {
   const Table values = RandomTable(schema, {.rows = rows, .missing = 0}, seed);
   Table table(schema);

@@ -1,4 +1,4 @@
-// A plain store becomes a sealed one, whatever breaks off on the way.
+// A plain store becomes a sealed one, wherever the sealing is interrupted.
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@
 namespace coppice::vault {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -75,7 +75,7 @@ TEST(AdoptionTest, WithoutKeysAPlainStoreStaysAsItIs) {
     EXPECT_EQ(store.sealed(), nullptr);
     ExpectAllReadable(*store);
   }
-  // Neither does reading it with keys.
+  // Reading it with keys does not change it either.
   ASSERT_OK_AND_ASSIGN(
       const KeyedStore store,
       KeyedStore::OpenUnchanged(std::make_unique<DiskRef>(disk), {.keys = KeysOf("1")}));
@@ -83,7 +83,7 @@ TEST(AdoptionTest, WithoutKeysAPlainStoreStaysAsItIs) {
   EXPECT_EQ(disk.pairs(), before);
 }
 
-// With values so large that several batches are needed.
+// Has values so large that several batches are needed.
 absl::Status FillLarge(storage::Store& disk) {
   COPPICE_RETURN_IF_ERROR(FillPlain(disk));
   for (int chunk = 0; chunk < 5; ++chunk) {
@@ -114,7 +114,7 @@ TEST(AdoptionTest, ACrashAtAnyWriteIsFinishedByTheNextOpening) {
       }
       EXPECT_EQ(CheckNotHalfSealed(disk).ok(),
                 !(*ReadVaultState(disk)).has_value() || PhaseOf(disk) == VaultPhase::kSealed);
-      // With another first key too: the sealing goes on under the one that it began with.
+      // With another first key too, sealing goes on under the key that it began with.
       ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk, "21"));
       ExpectAllReadable(*store);
       ASSERT_OK_AND_ASSIGN(const auto large, store->Get(central::ChunkKey("large", 4)));
@@ -147,7 +147,7 @@ TEST(AdoptionTest, NothingIsSealedTwiceThoughTheStateIsAnOlderOne) {
   ASSERT_OK(FillPlain(disk));
   ASSERT_OK(OpenKeyed(disk, "1"));
   const auto sealed = disk.pairs();
-  storage::StoreBatch batch;  // as mended files may leave it
+  storage::StoreBatch batch;  // mended files may leave this
   PutVaultState({.master_id = KeysOf("1").current().id, .phase = VaultPhase::kSealing}, batch);
   ASSERT_OK(disk.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk, "1"));

@@ -91,7 +91,7 @@ TEST(KeyFileTest, AFileThatEverybodyMayReadIsRefused) {
                                               AllOf(HasSubstr(path), HasSubstr("chmod"))));
     EXPECT_FALSE(AddKey(path).ok());
   }
-  // As systemd and others mount secrets.
+  // systemd and others mount secrets with these permissions.
   fs::permissions(path, fs::perms::owner_read | fs::perms::group_read);
   EXPECT_OK(KeyFile::Load(path));
 }

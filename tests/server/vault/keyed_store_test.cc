@@ -1,4 +1,4 @@
-// Sealed stores on a real disk, whose every byte is searched.
+// Sealed stores on a real disk, every byte of which is searched.
 
 #include "server/vault/keyed_store.h"
 
@@ -15,7 +15,7 @@
 namespace coppice::vault {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::HasSubstr;
 
@@ -69,7 +69,7 @@ TEST_F(KeyedStoreTest, APurgedDatasetsWrappedKeyIsInNoFile) {
   ASSERT_OK(PutAll(*store, PrivateRecords()));
   std::string wrapped;
   {
-    // Looked at from below.
+    // Reads below the sealing layer.
     ASSERT_OK(store->Scan("vault/dataset/a", [&](absl::string_view, absl::string_view value) {
       wrapped = std::string(value.substr(kMasterKeyIdChars));
       return absl::OkStatus();

@@ -20,7 +20,7 @@
 namespace coppice::vault {
 namespace {
 
-using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
 using ::testing::_;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -34,7 +34,7 @@ const std::string kWrapped = "vault/dataset/a";
 
 class SealedStoreTest : public ::testing::Test {
  protected:
-  // An empty store that is sealed under key 1, then all records.
+  // Makes an empty store sealed under key 1, then writes all records.
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
     ASSERT_OK(PutAll(*store, PrivateRecords()));
@@ -137,7 +137,7 @@ TEST_F(SealedStoreTest, DeletingADatasetDeletesItsKeyInTheSameBatch) {
   EXPECT_EQ(disk_.writes(), writes + 1);
   EXPECT_EQ(*disk_.Get(kWrapped), std::nullopt);
   EXPECT_THAT(*store->Get(central::DatasetKey("a")), Optional(Eq("deleted")));
-  // What a file system or a copy of the files has kept is of no use, with the key file too.
+  // What a file system or a copy of the files has kept cannot be read, even with the key file.
   ASSERT_OK(Put(disk_, kChunk, sealed));
   EXPECT_THAT(store->Get(kChunk), StatusIs(absl::StatusCode::kDataLoss, _));
   ASSERT_OK_AND_ASSIGN(const KeyedStore again, OpenKeyed(disk_, "1"));
@@ -180,8 +180,8 @@ TEST_F(SealedStoreTest, WhatIsDeletedAndWrittenInOneBatchHasAFreshKey) {
   EXPECT_THAT(*again->Get(kChunk), Optional(Eq("anew")));
 }
 
-// So that what a purge does not reach, such as a snapshot, has the secrets under no key that is
-// left.
+// A snapshot or anything else that a purge does not reach then has the secrets under no remaining
+// key.
 TEST_F(SealedStoreTest, ErasedSealingKeysLeaveTheKeyTheyWereSealedUnder) {
   ASSERT_OK_AND_ASSIGN(const KeyedStore store, OpenKeyed(disk_, "1"));
   storage::StoreBatch made;
@@ -395,7 +395,7 @@ TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   const std::set<std::string> plain = {
       "batch", "count", "endpoint", "erased", "gone", "hold", "labels", "ledger", "model",
       "outlived", "probe", "rows", "spent", "spool", "study", "sums", "trained", "vault",
-      // Of these some are private, and others not.
+      // Some of these kinds are private, and others not.
       "audit/entry/N", "audit/head", "audit/seal", "audit/ledger/DATASET/", "meta/format",
       "meta/failover", "meta/restored", "meta/token_use", "meta/vault"};
   const char* const source = std::getenv("COPPICE_SOURCE_DIR");
@@ -407,7 +407,7 @@ TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
     const std::string key = line.substr(3, line.find('`', 3) - 3);
     const std::string kind = key.substr(0, key.find('/'));
     ++kinds;
-    // What is put aside is what it was.
+    // What is put aside is as private as it was.
     if (kind == "quarantine") continue;
     const bool by_key = kind == "meta" || kind == "audit";
     EXPECT_NE(UnitOf(key).has_value(), plain.contains(by_key ? key : kind)) << key;

@@ -101,7 +101,7 @@ inline size_t ValuesWith(const storage::Store& disk, const std::string& text) {
   return values;
 }
 
-// Stands for a disk that outlives whoever opened it.
+// Stands for a disk that outlives the store opened on it.
 class DiskRef final : public storage::Store {
  public:
   explicit DiskRef(storage::Store& disk) : disk_(disk) {}

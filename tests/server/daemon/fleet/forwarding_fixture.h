@@ -1,4 +1,4 @@
-// Clients, a front, and leaders that do as they are told (scripted_leader.h), over TLS.
+// Clients, a front, and leaders that follow a script (scripted_leader.h), over TLS.
 
 #ifndef COPPICE_TESTS_SERVER_DAEMON_FLEET_FORWARDING_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_DAEMON_FLEET_FORWARDING_FIXTURE_H_
@@ -41,7 +41,7 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     request_ = BytesOf(text);
     return Step(writing_, [this] { StartWrite(&request_); });
   }
-  // Starts, and does not wait.
+  // Starts a write and does not wait for it.
   void BeginWrite(const std::string& text) {
     request_ = BytesOf(text);
     StartWrite(&request_);
@@ -56,7 +56,7 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   }
   void Cancel() { context_.TryCancel(); }
 
-  // Nothing more is read or written.
+  // Ends reading and writing.
   void LetGo() {
     if (!std::exchange(let_go_, true)) RemoveHold();
   }
@@ -117,7 +117,7 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 class ForwardingTest : public ::testing::Test {
  protected:
   ForwardingTest() { StartFront({}); }
-  // Every call has ended by now, at both ends.
+  // Every call must have ended by now, at both ends.
   ~ForwardingTest() override {
     const absl::Time begin = absl::Now();
     front_->Stop(absl::Seconds(20));
@@ -149,7 +149,7 @@ class ForwardingTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// What a client is told when a leader is lost: what to do and when, and no address.
+// A client that loses its leader is told what to do and when, and no address.
 inline void ExpectLost(const WholeAnswer& answer, const char* pushback = "500") {
   EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(PushbackOf(answer), pushback);

@@ -1,4 +1,4 @@
-// What a front does with calls: streams, their ends, and those who are slow.
+// How a front forwards calls: streams, how they end, and peers that are slow.
 
 #include <algorithm>
 #include <atomic>
@@ -189,7 +189,7 @@ TEST_F(ForwardingTest, LargeMessagesPass) {
   EXPECT_TRUE(answer.message == large);
 }
 
-// Of methods of one answer, which the daemon bounds so, too.
+// Answers of unary methods are bounded too, as by the daemon itself.
 TEST_F(ForwardingTest, LargeAnswersThatNobodyReadsAreBoundedInAll) {
   StartFront({.max_answer_bytes = uint64_t{4} << 20});
   ScriptedLeader leader(curators_);
@@ -221,14 +221,14 @@ TEST_F(ForwardingTest, AnAnswerThatNobodyReadsIsCancelledWhenItsMethodsTimeIsOve
   ScriptedLeader leader(curators_);
   front_->SetLeader(leader.address());
   Stream stream(channel_, "/coppice.v1.DatasetService/GetDataset");
-  Stream other(channel_, "/coppice.v1.ModelService/GetModel");  // it has a minute
+  Stream other(channel_, "/coppice.v1.ModelService/GetModel");  // its method has a minute
   absl::SleepFor(absl::Seconds(11));
   EXPECT_TRUE(other.Read());
   EXPECT_FALSE(stream.Read());
   EXPECT_EQ(stream.End().status.error_code(), grpc::StatusCode::CANCELLED);
 }
 
-// gRPC's client gives up its process over metadata that its server takes.
+// gRPC's client aborts its process over metadata that its server accepts.
 TEST_F(ForwardingTest, HeadersThatNoClientMaySendDoNoHarm) {
   ScriptedLeader leader(curators_);
   const auto plain = *Front::Start({.listen = "127.0.0.1:0",

@@ -1,5 +1,5 @@
-// The daemon's server behind one or more fronts, all over TLS: clients' certificates are of one
-// authority, curators' of another.
+// The daemon's server behind one or more fronts, all over TLS: one authority signs clients'
+// certificates, and another one curators'.
 
 #ifndef COPPICE_TESTS_SERVER_DAEMON_FLEET_FRONT_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_DAEMON_FLEET_FRONT_FIXTURE_H_
@@ -21,7 +21,7 @@
 
 namespace coppice::testing {
 
-// An answer to a client, all of it.
+// A whole answer to a client.
 struct WholeAnswer {
   grpc::Status status;
   std::string message{};
@@ -54,7 +54,7 @@ inline grpc::ByteBuffer BytesOf(const std::string& text) {
 
 using SentMetadata = std::vector<std::pair<std::string, std::string>>;
 
-// One request, and an answer that has one message at most.
+// Sends one request; the answer may have at most one message.
 inline WholeAnswer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
                             const SentMetadata& metadata, const std::string& message = "",
                             absl::Duration deadline = absl::Seconds(60)) {
@@ -73,7 +73,7 @@ inline WholeAnswer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const
   return answer;
 }
 
-// Waits for what another thread brings about.
+// Waits for a condition that another thread brings about.
 template <typename Condition>
 bool Eventually(Condition condition, absl::Duration patience = absl::Seconds(20)) {
   const absl::Time end = absl::Now() + patience;
@@ -92,7 +92,7 @@ inline std::shared_ptr<grpc::Channel> ConnectTo(int port, const Certificate& aut
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // What is not read stays with the other side, but for 64 KiB.
+  // Bytes that are not read stay with the other side, except for 64 KiB.
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 64 << 10);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::SslCredentials(options),

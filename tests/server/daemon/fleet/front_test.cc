@@ -1,4 +1,4 @@
-// A front between clients and the daemon's own server: answers are those that are had directly.
+// A front between clients and the daemon's own server gives the same answers as direct calls.
 
 #include "server/daemon/fleet/front.h"
 
@@ -110,7 +110,7 @@ TEST_F(FrontTest, EveryMethodAnswersAsItDoesDirectly) {
     if (absl::StartsWith(path, "/grpc.health.")) continue;  // the front's own
     for (const SentMetadata* metadata : {&nobody, &twice, &stranger, &device, &admin}) {
       for (const std::string message : {"", "\x0a\x05xx", "\x0a\x03xyz"}) {
-        if (metadata == &stranger && !message.empty()) continue;  // too many are ResourceExhausted
+        if (metadata == &stranger && !message.empty()) continue;  // many get ResourceExhausted
         const WholeAnswer direct = CallOnce(channel_, path, *metadata, message);
         const WholeAnswer fronted = CallOnce(fronted_, path, *metadata, message);
         EXPECT_EQ(fronted.status.error_code(), direct.status.error_code()) << path;
@@ -178,7 +178,7 @@ TEST_F(FrontTest, WhatAClientSendsAsItsCertificatesHashDoesNotCount) {
   }
 }
 
-// A front that asks for no certificate, though its leader's policy lists some.
+// The front asks for no certificate, though its leader's policy lists some.
 TEST_F(FrontTest, WhatAClientWithoutACertificateSendsAsItsHashDoesNotCount) {
   ServeBehindFront(PolicyOfCertificate(client_), /*mutual=*/true, /*front_asks=*/false);
   const SentMetadata forged = {{kClientCertificateKey, DigestOf(client_)}};
@@ -187,7 +187,7 @@ TEST_F(FrontTest, WhatAClientWithoutACertificateSendsAsItsHashDoesNotCount) {
   EXPECT_TRUE(CallOnce(channel_, kListStudies, {}).status.ok()) << "with the certificate";
 }
 
-// What a front may say wrong: only 32 bytes, once, are a hash.
+// The leader accepts only 32 bytes, sent once, as a hash.
 TEST_F(FrontTest, ALeaderTakesOneHashOfTheRightSize) {
   ServeBehindFront(PolicyOfCertificate(client_), /*mutual=*/true);
   const auto peer = ConnectTo(leader_->port(), curator_, &curator_);

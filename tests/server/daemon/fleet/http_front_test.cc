@@ -1,5 +1,5 @@
-// A front's HTTP between clients and the daemon's own server: answers are those that are had
-// directly.
+// A front's HTTP between clients and the daemon's own server gives the same answers as direct
+// calls.
 
 #include <gmock/gmock.h>
 
@@ -59,7 +59,7 @@ class Fronted {
   const std::unique_ptr<Front> front_;
 };
 
-// The daemon that leads, beside the one that is called directly, on one store.
+// Starts the leader on the store of the daemon that is called directly.
 std::unique_ptr<DaemonServer> StartLeader(Certificates& certificates,
                                           const access::AccessControl* access,
                                           const Curator& curator) {
@@ -118,13 +118,13 @@ TEST_F(HttpFrontTest, EveryMethodAnswersEveryRoleAsTheDaemonDoes) {
   for (const access::Method& method : access::AllMethods()) {
     const std::string path(method.path);
     if (!absl::StartsWith(path, "/coppice.")) continue;
-    // Refused by the front, to everybody: HTTP does not carry them.
+    // HTTP carries no client streams, so the front refuses them to everybody.
     if (HttpMethod::Find(path).descriptor->client_streaming()) continue;
     for (const std::string& token : tokens) {
       if (token == tokens[1] && ++guesses > 10)
-        continue;  // or their limit is reached, here or there
+        continue;  // else their limit is reached, here or there
       for (const char* id : {"a-1", "none"}) {
-        if (method.changes && id == std::string("a-1")) continue;  // it would not answer so twice
+        if (method.changes && id == std::string("a-1")) continue;  // a repeat answers otherwise
         for (const auto encoding : {http::Encoding::kJson, http::Encoding::kProto}) {
           const std::string request = RequestOn(method, id);
           HttpResponse direct = Ask(http_client(), path, encoding, token, request);
@@ -226,7 +226,7 @@ TEST_F(HttpFrontCertificateTest, TheLeaderKnowsTheCertificateOfTheConnectionAndN
     HttpClient stranger(asking.port(), &none);
     EXPECT_EQ(stranger.Send("POST", kList, {{"Content-Type", "application/json"}}, "{}").status, 0);
   }
-  // Who shows none has none, whatever else is said; neither by HTTP nor by gRPC.
+  // A client without a certificate has none, whatever it claims, by HTTP or by gRPC.
   Fronted open(certificate_, curator);
   open.Follow(leader->port());
   const HttpTls none;

@@ -1,4 +1,4 @@
-// What a front does when leaders come, go, stall or are none.
+// What a front does when leaders come, go, stall or are absent.
 
 #include <algorithm>
 #include <atomic>
@@ -44,7 +44,7 @@ TEST_F(ForwardingTest, ALostLeaderIsUnavailableWithoutAnAddress) {
 TEST_F(ForwardingTest, ErrorsThatNoHandlerMadeAreTheConnectionsOrARefusal) {
   ScriptedLeader leader(curators_, /*marking=*/false);
   front_->SetLeader(leader.address());
-  EXPECT_EQ(Call("/t/Fail").status.error_message(), "it says so");  // access is refused so
+  EXPECT_EQ(Call("/t/Fail").status.error_message(), "it says so");  // as a refusal of access
   ExpectLost(Call("/t/Break"));
   ExpectLost(Call("/t/Drop"));
 }
@@ -120,7 +120,7 @@ TEST_F(ForwardingTest, NobodyWaitsForALeaderForEver) {
   EXPECT_LT(absl::Now() - begin, kLeaderPatience + absl::Seconds(2));
 }
 
-// A leader that cannot show a certificate of the curators' authority is none.
+// A front does not use a leader without a certificate of the curators' authority.
 TEST_F(ForwardingTest, AnotherAuthoritysLeaderIsNone) {
   ScriptedLeader stranger(MakeCertificate());
   front_->SetLeader(stranger.address());
@@ -142,7 +142,7 @@ TEST_F(ForwardingTest, CallsThatWaitAreBoundedAndLeaveRoomWhenTheyGo) {
   ExpectLost((*refused())->End(), "1000");
   EXPECT_EQ(std::count_if(calls.begin(), calls.end(), has_ended), 1);
   calls.erase(refused());
-  calls.pop_back();  // cancelled, which the front hears of a little later
+  calls.pop_back();  // cancels it, which the front learns a little later
   absl::SleepFor(absl::Milliseconds(500));
   Stream last(channel_, "/t/Echo");
   last.BeginWrite("x");
@@ -161,7 +161,7 @@ TEST_F(ForwardingTest, StoppingRefusesThoseThatWaitAndLetsOthersEnd) {
   ASSERT_TRUE(under_way.Read());
   front_->SetLeader("");
   Stream waiting(channel_, "/t/Echo");
-  absl::SleepFor(absl::Seconds(1));  // until it has come
+  absl::SleepFor(absl::Seconds(1));  // until the call has come
   std::thread stopping([&] { front_->Stop(absl::Seconds(20)); });
   ExpectLost(waiting.End(), "1000");
   ASSERT_TRUE(under_way.Write("y"));
@@ -225,7 +225,7 @@ TEST_F(ForwardingTest, ALeaderThatStallsIsLostWithinFiveSecondsAndFoundAgain) {
   EXPECT_TRUE(waiting.Read());
 }
 
-// With nothing under way, too: the next call is not sent into the void.
+// A stall is noticed without calls too, so that the next call is not lost.
 TEST_F(ForwardingTest, AnIdleLeaderThatStallsIsNoticed) {
   ScriptedLeader leader(curators_), next(curators_);
   StallingRelay relay(leader.port());
@@ -242,7 +242,7 @@ TEST_F(ForwardingTest, AnIdleLeaderThatStallsIsNoticed) {
   EXPECT_EQ(next.seen().calls, 1);
 }
 
-// Connections stay up by themselves: the leader takes no offence at being asked often.
+// Idle connections stay up: the leader tolerates frequent pings.
 TEST_F(ForwardingTest, AnIdleConnectionStays) {
   ScriptedLeader leader(curators_);
   front_->SetLeader(leader.address());
@@ -268,7 +268,7 @@ TEST_F(ForwardingTest, HealthIsTheFrontsOwn) {
   EXPECT_TRUE(check(""));
 }
 
-// Calls of all kinds at once, while leaders change and are killed: each ends, once.
+// While leaders change and are killed, calls of all kinds run at once; each must end, once.
 TEST_F(ForwardingTest, EveryCallEndsWhateverLeadersDo) {
   std::vector<std::unique_ptr<ScriptedLeader>> leaders;
   std::atomic<bool> stop{false};
@@ -284,7 +284,7 @@ TEST_F(ForwardingTest, EveryCallEndsWhateverLeadersDo) {
         if (n % 7 == i) stream.Cancel();
         if (n % 5 != 0) ok = stream.HalfClose() && ok;
         if (n % 3 != 1 || n % 5 != 0) ok = stream.Read() && ok;
-        if (n % 2 == 0 || n % 3 == 0 || n % 5 == 0) stream.Cancel();  // they would not end
+        if (n % 2 == 0 || n % 3 == 0 || n % 5 == 0) stream.Cancel();  // these would not end
         stream.End();
         ++ended;
         if (ok) ++answered;

@@ -18,7 +18,7 @@
 
 namespace coppice::testing {
 
-// A header of HPACK that is no reference: name and value as they are, up to 126 bytes each.
+// An HPACK header without a reference: name and value are literals of up to 126 bytes each.
 inline std::string RawHeader(absl::string_view name, absl::string_view value) {
   return absl::StrCat(std::string{'\0', static_cast<char>(name.size())}, name,
                       std::string{static_cast<char>(value.size())}, value);
@@ -31,8 +31,8 @@ inline std::string RawFrame(char type, char flags, char stream, absl::string_vie
       payload);
 }
 
-// Makes a call without TLS and waits until the other side has answered something to it, or closes.
-// What it answered.
+// Makes a call without TLS, waits until the other side has answered something or closed the
+// connection, and returns the answer.
 inline std::string RawCall(int port, absl::string_view path,
                            const std::vector<std::pair<std::string, std::string>>& headers) {
   std::string block =

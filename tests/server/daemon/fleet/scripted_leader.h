@@ -1,13 +1,13 @@
-// A server in the place of the leader, whose calls do what their method's name says:
+// A server in the leader's place, whose calls do what their method's name says:
 //
-//   Echo     sends each message back, and ends well when the client has sent its last
+//   Echo     sends each message back, and ends with OK when the client has sent its last
 //   Count    reads all, then answers how many messages and bytes came
 //   Flood    writes 64 messages of 1 MiB, as fast as it may
 //   Ignore   neither reads nor writes
 //   Fail     ends as FAILED_PRECONDITION, with details and trailing metadata
 //   Break    ends as INTERNAL
 //   Drop     ends as CANCELLED without a word, as calls that a stopping server has not begun
-//   Cancel   is cancelled by the leader, as one that takes too long
+//   Cancel   is cancelled by the leader, as a call that takes too long
 //   Abort    ends as ABORTED after one message, whatever the client sends
 //   GetModel, GetDataset  answer one message of 1 MiB
 
@@ -40,7 +40,7 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
     std::atomic<int> calls{0}, ended{0}, half_closed{0}, cancelled{0}, read{0}, written{0};
   };
 
-  // With mutual TLS; a leader that is `marking` says that its answers are its own.
+  // Requires mutual TLS. A leader that is `marking` marks answers as its own.
   explicit ScriptedLeader(const Certificate& curators, bool marking = true, int port = 0)
       : marking_(marking) {
     grpc::SslServerCredentialsOptions options(
@@ -56,14 +56,14 @@ class ScriptedLeader final : public grpc::CallbackGenericService {
   }
   ~ScriptedLeader() override { Kill(); }
 
-  // Ends all calls where they are.
+  // Ends all calls at once.
   void Kill() { server_->Shutdown(std::chrono::system_clock::now()); }
 
   int port() const { return port_; }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
   Seen& seen() { return seen_; }
 
-  // Of the last call.
+  // The metadata of the last call.
   std::multimap<std::string, std::string> metadata() {
     const std::lock_guard lock(mutex_);
     return metadata_;

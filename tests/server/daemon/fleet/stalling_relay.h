@@ -92,7 +92,7 @@ class StallingRelay {
       shutdown(pair[1 - from], SHUT_RDWR);
       shutdown(pair[from], SHUT_RDWR);
       close(pair[from]);
-      pair[from] = -1;  // poll() passes over it
+      pair[from] = -1;  // poll() skips it
       return;
     }
     for (ssize_t sent = 0; sent < size;) {

@@ -1,4 +1,4 @@
-// Deals whose relay dies, or whose disk fails, at every change of the disk.
+// Deals whose relay dies, or whose disk fails, at any change of the disk.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class DealCrashTest : public RelayTest {
     dealt_.clear();
   }
 
-  // Devices take a few tickets, if there is a deal, and send what they hold until it is stored.
+  // Devices take a few tickets, if there is a deal, and send their reports until they are stored.
   void DevicesAct() {
     for (int i = 0; i < 3 && relay_->Ready().ok(); ++i) {
       const absl::StatusOr<Offered> offered = Take();
@@ -62,7 +62,7 @@ class DealCrashTest : public RelayTest {
     }
   }
 
-  // One deal from its opening to the curator. Between the steps the relay may be dead already.
+  // One deal from its opening to the curator. The relay may be dead between any two steps.
   void Live() {
     if (!TryOpen().ok()) return;
     Work();
@@ -72,7 +72,7 @@ class DealCrashTest : public RelayTest {
     Work();
   }
 
-  // What must be true however often it died.
+  // Checks what must be true however often the relay died.
   void Check() {
     std::set<std::string> epochs;
     for (const auto& [header_bytes, reports] : curator_.batches.batches) {
@@ -93,7 +93,7 @@ class DealCrashTest : public RelayTest {
                                 stored_[epoch].end()))
           << "a report that was stored is lost";
     }
-    // A deal whose reports were stored comes to the curator, unless they were too few.
+    // A deal with stored reports reaches the curator, unless it has too few.
     for (const auto& [epoch, tickets] : stored_) {
       EXPECT_TRUE(epochs.count(epoch) > 0 || tickets.size() < 3);
     }
@@ -133,7 +133,7 @@ TEST_F(DealCrashTest, NoCrashLosesOrRepeatsAnything) {
   EXPECT_GT(died, 20);
 }
 
-// No restart is needed: the deal is opened again by the relay itself.
+// The relay itself opens the deal again, without a restart.
 TEST_F(DealCrashTest, ADealGoesOnAfterItsDiskFailed) {
   SimulatedDisk disk(1);
   BeginOn(disk);
@@ -209,7 +209,7 @@ TEST_F(DealCrashTest, APoolThatCouldNotBeOpenedIsNotThereBesideTheNext) {
   }
 }
 
-// Who looks for the reports must find why none of them came.
+// An operator who looks for the reports must find why none came.
 TEST_F(DealCrashTest, ADealThatWasTooSmallIsSaidWhereverTheRelayDies) {
   bool stopped = true;
   for (uint64_t changes = 0; stopped; ++changes) {

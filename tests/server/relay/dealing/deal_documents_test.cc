@@ -1,4 +1,4 @@
-// What every device of a deal gets: the same terms, and offers of one length.
+// All devices of a deal get the same terms, and offers of one length.
 
 #include "server/relay/dealing/deal_documents.h"
 

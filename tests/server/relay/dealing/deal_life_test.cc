@@ -60,7 +60,7 @@ TEST_F(DealLifeTest, TheNextDealOpensWhenTheLastIsFrozen) {
   EXPECT_EQ(curator_.batches.batches.size(), 2u);
 }
 
-// Otherwise whoever is late would be left out, and a late device known by that.
+// Freezing earlier would leave late devices out, and so identify them.
 TEST_F(DealLifeTest, IsNotFrozenBeforeItsTimeWhileASlotIsEmpty) {
   OpenDeal();
   const std::vector<Offered> all = TakeAll();
@@ -147,21 +147,21 @@ TEST_F(DealLifeTest, WhoIsLateIsTooLateForGood) {
   SubmitAll(all);
   curator_.batches.failure = {grpc::StatusCode::UNAVAILABLE, "not now"};
   Advance(absl::Hours(24));
-  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // it is not frozen yet
+  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // the deal is not frozen yet
   Work();
-  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // it waits
+  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // the batch waits
   curator_.batches.failure = grpc::Status::OK;
   Advance(absl::Minutes(5));
   Work();
-  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // it is delivered
+  EXPECT_EQ(Submit(late), SubmitOutcome::kClosed);  // the batch is delivered
   SealedReport shorter = ReportFor(late.offer);
   shorter.ciphertext.pop_back();
   EXPECT_EQ(Submit(late.epoch, shorter), SubmitOutcome::kBadLength);
   EXPECT_EQ(OnlyBatch().size(), 11u);
 }
 
-// The curator drew all tickets, and anybody may submit to any. Whether one is dealt, and full,
-// would tell which device has it.
+// The curator drew all tickets, and anybody may submit to any. The answer must not tell whether a
+// ticket is dealt and has a report, as that would identify its device.
 TEST_F(DealLifeTest, ADealWhoseClockWasAheadIsClosedAtOnce) {
   OpenDeal();
   const std::string epoch = OpenEpoch();
@@ -185,7 +185,7 @@ TEST_F(DealLifeTest, WithoutItsClaimEveryTicketIsAnsweredAlike) {
   std::vector<Offered> dealt;
   for (int i = 0; i < 6; ++i) dealt.push_back(*Take());
   for (int i = 0; i < 3; ++i) Submit(dealt[i]);
-  for (uint64_t number = 0; number < 20; ++number) {  // from 12 on they are of no pool
+  for (uint64_t number = 0; number < 20; ++number) {  // those from 12 on are of no pool
     v1::RelayedOffer offer;
     offer.set_ticket(TicketNumber(number));
     for (const char* kind : {"", "other bytes"}) {
@@ -231,7 +231,7 @@ TEST_F(DealLifeTest, ARestartGoesOn) {
   EXPECT_EQ(OnlyBatch().size(), 3u);
 }
 
-// Reports that were forwarded, against those that come again, would be two parts of one batch.
+// If it did, the forwarded reports and those that come again would split one batch in two.
 TEST_F(DealLifeTest, ADealThatWasLostTakesNothingAgain) {
   OpenDeal();
   const std::vector<Offered> all = TakeAll();
@@ -242,7 +242,7 @@ TEST_F(DealLifeTest, ADealThatWasLostTakesNothingAgain) {
   OpenDeal();
   for (const Offered& offered : all) {
     EXPECT_EQ(Submit(offered), SubmitOutcome::kUnknown);
-    // Nor in the deal that took its place.
+    // The deal that took its place does not take them either.
     EXPECT_EQ(Submit(OpenEpoch(), ReportFor(offered.offer)), SubmitOutcome::kUnknown);
   }
   Advance(absl::Hours(24));
@@ -270,7 +270,7 @@ TEST_F(DealLifeTest, AStudyThatIsServedNoMoreIsSaidToHaveReports) {
   EXPECT_THAT(events_, ::testing::Contains(HasSubstr("which is not served")));
 }
 
-// With the threads and the clock that the program has.
+// Runs with the program's own threads and clock.
 TEST_F(DealLifeTest, WorksByItself) {
   options_.deal_for = absl::Seconds(5);
   options_.collect_for = absl::Seconds(6);

@@ -17,7 +17,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 const grpc::Status kDown = {grpc::StatusCode::UNAVAILABLE, "not now"};
-// Each call has a name of its own in the curator's log.
+// Each call has its own request id, as in the curator's log.
 grpc::Status Sealed(int call) {
   return {grpc::StatusCode::FAILED_PRECONDITION,
           absl::StrCat("study wells is sealed (request id ", call, ")")};
@@ -25,7 +25,7 @@ grpc::Status Sealed(int call) {
 
 class DeliveryTest : public RelayTest {
  protected:
-  // A frozen batch of `reports`, and no next deal. The curator is down.
+  // Freezes a batch of `reports`, without a next deal, while the curator is down.
   void Freeze(uint64_t reports) {
     options_.tickets = reports;
     OpenDeal();
@@ -55,7 +55,7 @@ TEST_F(DeliveryTest, PartsAreCutInTheOrderOfTickets) {
   curator_.batches.requests.clear();
   LetPausesPass();
   const auto requests = Requests();
-  ASSERT_EQ(requests.size(), 4u);  // one that asks
+  ASSERT_EQ(requests.size(), 4u);  // one that asks, and three parts
   EXPECT_EQ(requests[0].tickets(), "");
   for (size_t part = 1; part < 4; ++part) {
     EXPECT_EQ(requests[part].first_report(), 1000 * (part - 1));
@@ -65,7 +65,7 @@ TEST_F(DeliveryTest, PartsAreCutInTheOrderOfTickets) {
   EXPECT_TRUE(HoldsNothing());
 }
 
-// A curator's operator may allow as little as a megabyte (--max-message-bytes).
+// A curator may be configured to take only a megabyte (--max-message-bytes).
 TEST_F(DeliveryTest, PartsOfLongReportsStayBelowAMegabyte) {
   Manifest manifest = RelayedManifest(RelayedTerms());
   manifest.sealing->payload_bytes = 60'000;
@@ -96,7 +96,7 @@ TEST_F(DeliveryTest, PausesGrowAlsoIfItsQuestionsAreAnswered) {
   curator_.batches.calls = 0;
   Advance(absl::Minutes(5));
   Work();
-  EXPECT_EQ(curator_.batches.calls, 2);  // it asks, and sends
+  EXPECT_EQ(curator_.batches.calls, 2);  // one that asks, and one that sends
   EXPECT_EQ(Totals().waiting, 1u);
   curator_.batches.calls = 0;
   Advance(absl::Minutes(4));
@@ -185,7 +185,7 @@ TEST_F(DeliveryTest, ARestartInTheMiddleGoesOn) {
   EXPECT_TRUE(HoldsNothing());
 }
 
-// It lost its spool, and asks from the start: the same bytes again.
+// The curator lost its spool and asks from the start, so the relay sends the same bytes again.
 TEST_F(DeliveryTest, ACuratorThatForgotGetsAllOfItAgain) {
   Freeze(2500);
   curator_.batches.failure = grpc::Status::OK;
@@ -214,7 +214,7 @@ TEST_F(DeliveryTest, AStudyThatIsSealedTakesNoBatch) {
   EXPECT_THAT(events_, ::testing::Contains(HasSubstr("study wells is sealed")));
 }
 
-// A store that another daemon took over refuses likewise, for a while.
+// A store that another daemon has taken over refuses like this for a while.
 TEST_F(DeliveryTest, ARefusalThatDoesNotLastErasesNothing) {
   const grpc::Status taken_over = {grpc::StatusCode::FAILED_PRECONDITION, "another has the store"};
   Freeze(12);
@@ -230,7 +230,7 @@ TEST_F(DeliveryTest, ARefusalThatDoesNotLastErasesNothing) {
   EXPECT_EQ(OnlyBatch().size(), 12u);
 }
 
-// It may have lost its grant, or ask a curator that is new at the address.
+// The relay may have lost its grant, or a new curator may be at the address.
 TEST_F(DeliveryTest, ABatchWaitsWhileTheCuratorShowsNoSuchStudy) {
   Freeze(12);
   curator_.batches.failure = {grpc::StatusCode::NOT_FOUND, "there is no study wells"};
@@ -262,7 +262,7 @@ TEST_F(DeliveryTest, ABatchWaitsWhileTheRelayHasNoRole) {
   EXPECT_TRUE(HoldsNothing());
 }
 
-// Its clock may be right and the relay's wrong.
+// The curator's clock may be right and the relay's wrong.
 TEST_F(DeliveryTest, ABatchThatNobodyAnsweredForIsKeptBeyondTheExpiry) {
   Freeze(12);
   Advance(absl::Hours(24 * 60));
@@ -384,7 +384,7 @@ TEST_F(DeliveryTest, TwoRelaysMakeTwoBatches) {
   const TempDir other;
   options_.data_dir = other.path();
   key_ = KeyOf(10);
-  epochs_ = 0;  // even if they should draw the same name
+  epochs_ = 0;  // even if both draw the same name
   curator_.offers.failure = grpc::Status::OK;
   OpenDeal();
   SubmitAll(TakeAll());

@@ -1,4 +1,4 @@
-// What a pool is refused for, before a ticket of it is dealt.
+// The reasons to refuse a pool before any of its tickets is dealt.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class PoolTest : public RelayTest {
  protected:
-  // Whatever the curator offers now opens no deal, and the operator reads why.
+  // Expects that the curator's present offers open no deal, and that the operator reads why.
   void ExpectRefused(const std::string& why) {
     Open();
     Work();
@@ -80,7 +80,7 @@ TEST_F(PoolTest, FollowsTheKeyThatThePinnedOneLedTo) {
   const SignedManifest old = curator_.offers.manifest;
   curator_.offers.manifest = SignManifest(KeyOf(2), RelayedManifest(RelayedTerms()), {step});
   OpenDeal();
-  // From now on the first key counts no more, after a restart either.
+  // The first key no longer counts, even after a restart.
   std::filesystem::remove_all(EpochFolders());
   curator_.offers.manifest = old;
   curator_.offers.next_ticket = 0;
@@ -182,7 +182,7 @@ TEST_F(PoolTest, RefusesAnotherNumberOfTickets) {
   ExpectRefused("tickets where 1");
 }
 
-// One set of terms and one key a deal: tickets of before and after are not mixed.
+// A deal has one set of terms and one key, so tickets from before and after are not mixed.
 TEST_F(PoolTest, BeginsAnewIfTheSealingKeyChangesInTheMiddle) {
   options_.tickets = 2500;
   Manifest next = RelayedManifest(RelayedTerms());
@@ -197,7 +197,7 @@ TEST_F(PoolTest, BeginsAnewIfTheSealingKeyChangesInTheMiddle) {
   Work();
   ASSERT_OK(relay_->Ready());
   EXPECT_EQ(Promised().sealing_key, seal::SealingKeyIdOf(seal::Aead::kAes128Gcm, {8}));
-  // 1 and 1000 of before, 1000 in the answer that showed the change, 2500 of the pool.
+  // 1 and 1000 from before, 1000 in the answer that showed the change, 2500 of the pool.
   EXPECT_EQ(curator_.offers.next_ticket, 4501u);
   for (const Offered& offered : TakeAll()) {
     for (uint64_t early = 0; early < 2001; early += 100) {

@@ -1,5 +1,5 @@
-// A relay between a curator in this process, which writes down what it is sent, and devices that
-// are lines of a test. Time and names of deals are the test's.
+// A relay between a curator in this process, which records what it is sent, and devices that the
+// test plays. The test sets the time and the deals' names.
 
 #ifndef COPPICE_TESTS_SERVER_RELAY_DEALING_RELAY_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_RELAY_DEALING_RELAY_FIXTURE_H_
@@ -90,7 +90,7 @@ inline SignedManifest SignManifest(const SigningKey& key, Manifest manifest,
   return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
 }
 
-// Number `number` of those that the fake curator gives.
+// Ticket `number` of those that the fake curator gives.
 inline std::string TicketNumber(uint64_t number) {
   const Sha256Digest digest = Sha256({"ticket", absl::StrCat(number)});
   return {digest.begin(), digest.end()};
@@ -128,12 +128,12 @@ class FakeOffers final : public v1::StudyService::Service {
   SignedManifest manifest = SignManifest(KeyOf(1), RelayedManifest(terms));
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
   grpc::Status failure = grpc::Status::OK;
-  std::string pushback;  // of a failure, in milliseconds
+  std::string pushback;  // milliseconds, with a failure
   uint64_t next_ticket = 0;
   int calls = 0;
 };
 
-// Keeps batches as docs/relay.md says that the curator does.
+// Keeps batches as docs/relay.md says the curator does.
 class FakeBatches final : public v1::SealedReportService::Service {
  public:
   grpc::Status DeliverBatch(grpc::ServerContext*, const v1::DeliverBatchRequest* request,
@@ -160,11 +160,11 @@ class FakeBatches final : public v1::SealedReportService::Service {
                : grpc::Status::OK;
   }
 
-  // What each header came with, in the order in which it came.
+  // By header, the reports that came, in order.
   std::map<std::string, std::vector<std::string>> batches;
   std::vector<std::string> requests;
   grpc::Status failure = grpc::Status::OK;
-  grpc::Status part_failure = grpc::Status::OK;  // of calls with reports
+  grpc::Status part_failure = grpc::Status::OK;  // for calls with reports
   v1::BatchState at_the_end = v1::BATCH_STATE_STORED;
   int lose_answers = 0;
   int calls = 0;
@@ -187,13 +187,13 @@ struct FakeCurator {
   std::unique_ptr<grpc::Server> server;
 };
 
-// What a device holds.
+// What a device has been offered.
 struct Offered {
   std::string epoch;
   v1::RelayedOffer offer;
 };
 
-// A function of the ticket, whichever device has it.
+// The report follows from the ticket, whichever device has it.
 inline SealedReport ReportFor(const v1::RelayedOffer& offer, absl::string_view kind = "") {
   const Sha256Digest bytes = Sha256({"report", offer.ticket(), kind});
   const std::string text(bytes.begin(), bytes.end());
@@ -203,7 +203,7 @@ inline SealedReport ReportFor(const v1::RelayedOffer& offer, absl::string_view k
           .ciphertext = text.substr(0, kCiphertextBytes)};
 }
 
-// The offer in an envelope; fails the test unless what follows it is zeros.
+// Opens the envelope; fails the test unless zeros follow the offer.
 inline v1::RelayedOffer OpenEnvelope(const std::string& envelope) {
   size_t length = 0;
   for (size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<uint8_t>(envelope[i]);
@@ -241,10 +241,10 @@ class RelayTest : public ::testing::Test {
     if (opened.ok()) relay_ = *std::move(opened);
     return opened.status();
   }
-  // Also after a crash: objects that go write nothing but what they have promised.
+  // Also works after a crash: destroyed objects write only what they have promised.
   void Open() { ASSERT_OK(TryOpen()); }
 
-  // Steps as long as something is due.
+  // Calls Step() until nothing is due; returns the time of the next step.
   absl::Time Work() {
     absl::Time next = now_;
     for (int i = 0; i < 10000 && next <= now_; ++i) next = relay_->Step();
@@ -295,7 +295,7 @@ class RelayTest : public ::testing::Test {
   SubmitOutcome Submit(const Offered& offered) {
     return Submit(offered.epoch, ReportFor(offered.offer));
   }
-  // All at once: many share a sync.
+  // Submits all at once, so that many share a sync.
   void SubmitAll(const std::vector<Offered>& all) {
     std::vector<std::future<absl::StatusOr<SubmitOutcome>>> outcomes;
     for (const Offered& offered : all) {

@@ -1,4 +1,4 @@
-// Many devices at once, while a relay works by itself: for the thread sanitizer above all.
+// Many devices at once while a relay works by itself, mainly for the thread sanitizer.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,8 +65,8 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
   EXPECT_EQ(std::adjacent_find(OnlyBatch().begin(), OnlyBatch().end()), OnlyBatch().end());
 }
 
-// A curator that answers nothing until its calls are cancelled, and gives whoever calls time to see
-// that.
+// A curator that answers nothing until its calls are cancelled, and then gives callers time to
+// notice that.
 class SilentCurator final : public CuratorCalls {
  public:
   absl::StatusOr<v1::GetOfferResponse> GetOffer(const v1::GetOfferRequest&) override {

@@ -1,5 +1,5 @@
-// What the curator sees is a function of which ticket has which report, and of nothing else: of no
-// arrival, time, repeat, device or crash.
+// What the curator sees depends only on which ticket has which report, and on no arrival, time,
+// repeat, device or crash.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,19 +16,19 @@ namespace {
 
 constexpr uint64_t kTickets = 2600;
 
-// How a deal went.
+// How a deal goes.
 struct Course {
   const char* name;
-  uint32_t order;              // of devices and what they do
-  absl::Duration between;      // some reports and the next
-  bool crashes_while_dealing;  // which passes over tickets
+  uint32_t order;              // of devices and their actions
+  absl::Duration between;      // between some of the reports
+  bool crashes_while_dealing;  // which skips tickets
   bool crashes_while_collecting = false;
-  int lost_answers = 0;  // of the curator's
+  int lost_answers = 0;  // by the curator
   bool crashes_while_sending = false;
 };
 
 using Tickets = std::set<std::string>;
-// Requests of the curator's, each once.
+// The curator's requests, each once.
 using View = std::set<std::string>;
 
 class ViewTest : public RelayTest {
@@ -45,7 +45,7 @@ class ViewTest : public RelayTest {
     }
   }
 
-  // Between the reports: repeats, other bytes, and reports without a claim.
+  // Adds repeats, other bytes, and reports without a claim between the reports.
   void Meddle(std::mt19937& engine, const Offered& offered) {
     switch (engine() % 3) {
       case 0:
@@ -86,9 +86,9 @@ class ViewTest : public RelayTest {
     }
   }
 
-  // What the curator is sent if `answered` are the tickets that are answered; all that a device
-  // takes in this course and whose first byte is no multiple of four, if it is empty: it is filled
-  // in.
+  // Returns what the curator is sent when the tickets in `answered` are answered. If `answered` is
+  // empty, it is filled with what devices take in this course, except tickets whose first byte is a
+  // multiple of four.
   View Play(const Course& course, Tickets& answered) {
     std::mt19937 engine(course.order);
     std::filesystem::remove_all(dir_.path() + "/studies");
@@ -118,7 +118,7 @@ class ViewTest : public RelayTest {
 };
 
 TEST_F(ViewTest, TheCuratorSeesWhichTicketHasWhichReportAndNothingElse) {
-  // Crashes while dealing pass over tickets: this course says which are answered in all of them.
+  // Crashes while dealing skip tickets, so this course decides which are answered in all courses.
   Tickets answered;
   const View first = Play({.name = "crashes while dealing",
                            .order = 1,
@@ -149,7 +149,7 @@ TEST_F(ViewTest, TheCuratorSeesWhichTicketHasWhichReportAndNothingElse) {
   }
 }
 
-// Another map is another view: the comparison above can fail.
+// The comparison above can fail: another map is another view.
 TEST_F(ViewTest, ADifferentSetOfTicketsIsADifferentView) {
   const Course course = {.name = "", .order = 1, .between = {}, .crashes_while_dealing = false};
   Tickets answered;

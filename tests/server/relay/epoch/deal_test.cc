@@ -25,7 +25,7 @@ std::vector<uint32_t> DealtBy(Dealer& dealer) {
   return slots;
 }
 
-// Pearson's statistic of `counts`, all of which should be alike.
+// Pearson's statistic of `counts`, which should all be equal.
 double UnevennessOf(const std::vector<int>& counts) {
   const double expected =
       std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
@@ -34,8 +34,8 @@ double UnevennessOf(const std::vector<int>& counts) {
   return sum;
 }
 
-// With 23 degrees of freedom a fair deal is above this once in 10^9 runs; one that leaves out an
-// order is above it by far.
+// With 23 degrees of freedom a fair deal exceeds this once in 10^9 runs; a deal that leaves out an
+// order exceeds it by far.
 constexpr double kLargestUnevenness = 91;
 
 TEST(DealTest, AllOrdersOfFourTicketsAreEquallyLikely) {
@@ -55,7 +55,7 @@ TEST(DealTest, AllOrdersOfFourTicketsAreEquallyLikely) {
   EXPECT_LT(UnevennessOf(counts), kLargestUnevenness);
 }
 
-// The threshold tells: sorting by one byte of the block would not pass, nor would a favourite.
+// The threshold finds sorting by one byte of the block, and a favourite.
 TEST(DealTest, AnUnevenDealIsFound) {
   std::vector<int> counts(24, 1000);
   counts[0] = 1200;
@@ -67,7 +67,7 @@ TEST(DealTest, AnUnevenDealIsFound) {
   EXPECT_GT(UnevennessOf(counts), kLargestUnevenness);
 }
 
-// In a pool of any size each slot comes at each place alike: here the place of slot 0 of 24.
+// Each slot is equally likely at each place, in a pool of any size; tested for slot 0 of 24.
 TEST(DealTest, EveryPlaceOfASlotIsEquallyLikely) {
   std::vector<int> places(24);
   for (int i = 0; i < 24'000; ++i) {
@@ -79,7 +79,7 @@ TEST(DealTest, EveryPlaceOfASlotIsEquallyLikely) {
   EXPECT_LT(UnevennessOf(places), kLargestUnevenness);
 }
 
-// A thousand crashes, each at a change that the disk chooses, each with a power cut or without.
+// A thousand crashes, each at a change that the disk chooses, with or without a power cut.
 TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
   constexpr uint64_t kSlots = 5000;
   std::mt19937_64 random(7);
@@ -100,7 +100,7 @@ TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
           if (!slot.ok()) break;
           ASSERT_TRUE(dealt.insert(*slot).second) << "slot " << *slot << " was dealt twice";
         }
-        dealer->reset();  // writes how far it came, if the disk still does
+        dealer->reset();  // writes how far it came, if the disk still works
       } else {
         ASSERT_THAT(dealer, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk")));
       }
@@ -110,7 +110,7 @@ TEST(DealTest, NothingIsDealtTwiceOverAThousandCrashes) {
     }
     dealt_at_all += dealt.size();
   }
-  // A crash passes over a thousand tickets and one mark's worth more at most.
+  // A crash skips at most a thousand tickets and those of one mark.
   EXPECT_GT(dealt_at_all, 1000u * 200);
 }
 
@@ -120,7 +120,7 @@ TEST(DealTest, AMarkThatRotsPassesOverTickets) {
   std::unique_ptr<Dealer> dealer = *Dealer::Open(kPath, 5000, disk);
   std::set<uint32_t> dealt;
   for (int i = 0; i < 1500; ++i) dealt.insert(*dealer->DealSlot());
-  const std::string marked = disk.Content(kPath);  // up to 2000, as a crash leaves it
+  const std::string marked = disk.Content(kPath);  // marked up to 2000, as after a crash
   dealer.reset();
   for (const size_t sector : {1, 2}) {
     std::string damaged = marked;

@@ -1,5 +1,5 @@
-// What an epoch promises, over crashes at every change of the disk. The disk keeps what was synced,
-// and of the rest nothing, all or some.
+// An epoch's promises over crashes at every change of the disk. The disk keeps what was synced, and
+// of the rest nothing, all or some.
 
 #include <algorithm>
 #include <functional>
@@ -40,7 +40,7 @@ class Life {
   const Reports& stored() const { return stored_; }
   const std::optional<Frozen>& frozen() const { return frozen_; }
 
-  // Each step may find the disk stopped, and then says false.
+  // Each step returns false if the disk has stopped.
   bool Create() {
     absl::StatusOr<std::unique_ptr<Epoch>> epoch =
         Epoch::Create(kFolder, MakeSpec(kTickets, kMinBatch), disk_);
@@ -97,7 +97,7 @@ class Life {
     power_cut ? disk_.CutPower() : disk_.Kill();
   }
 
-  // False: it is not there. What was told to anybody still holds.
+  // False if the epoch is not there. What was told to anybody must still hold.
   bool Open() {
     absl::StatusOr<std::vector<std::string>> folders = Epoch::List("/relay", disk_);
     if (!folders.ok()) return false;
@@ -119,7 +119,7 @@ class Life {
     return !disk_.stopped();
   }
 
-  // Every report that was stored is in the batch, with others that were sent at most.
+  // The batch has every report that was stored, and no others than were sent.
   void CheckBatch() {
     if (epoch_->state() != EpochState::kFrozen && epoch_->state() != EpochState::kDelivered) return;
     const absl::StatusOr<SealedColumns> columns = epoch_->Read(0, kTickets);
@@ -172,7 +172,7 @@ class Life {
   std::optional<Frozen> frozen_;
 };
 
-// From wherever it stands to the end; false as soon as the disk has stopped.
+// Goes on from any state to the end; false once the disk has stopped.
 bool LiveOn(Life& life, size_t devices, bool erase) {
   while (life.dealt().size() < devices) {
     const size_t before = life.dealt().size();
@@ -190,7 +190,7 @@ bool LiveOn(Life& life, size_t devices, bool erase) {
   return !erase || life.Erase();
 }
 
-// How many changes a life without a crash makes.
+// The number of changes in a life without a crash.
 uint64_t ChangesOf(size_t devices) {
   Life life(1);
   EXPECT_TRUE(life.Create());
@@ -198,7 +198,7 @@ uint64_t ChangesOf(size_t devices) {
   return life.disk().changes();
 }
 
-// Crashes at each change, with and without a power cut, and again while it recovers.
+// Crashes at each change, with and without a power cut, and again during recovery.
 void CrashEverywhere(size_t devices) {
   const uint64_t changes = ChangesOf(devices);
   ASSERT_GT(changes, 30u);
@@ -227,8 +227,8 @@ TEST(EpochCrashTest, ABatchSurvivesACrashAtAnyChange) { CrashEverywhere(5); }
 
 TEST(EpochCrashTest, ADroppedBatchSurvivesACrashAtAnyChange) { CrashEverywhere(2); }
 
-// The curator's view: the batch is a function of which ticket has which report, and of nothing
-// else. Devices come in any order, some twice; others answer in their place; the relay crashes.
+// The curator's view: the batch depends only on which ticket has which report. Devices come in any
+// order, some twice; tickets are dealt to others; the relay crashes.
 TEST(EpochCrashTest, TheBatchTellsNothingOfHowItCame) {
   std::optional<std::string> pool;
   for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -237,7 +237,7 @@ TEST(EpochCrashTest, TheBatchTellsNothingOfHowItCame) {
     Life life(seed);
     ASSERT_TRUE(life.Create());
     for (uint64_t i = 0; i < kTickets; ++i) ASSERT_TRUE(life.Deal());
-    // The same six tickets answer each time, whoever has them.
+    // The same six tickets answer each time, whichever devices have them.
     std::vector<Dealt> dealt = life.dealt();
     std::sort(dealt.begin(), dealt.end(), [](const Dealt& a, const Dealt& b) {
       return a.ticket.ToBytes() < b.ticket.ToBytes();
@@ -267,14 +267,14 @@ TEST(EpochCrashTest, TheBatchTellsNothingOfHowItCame) {
     EXPECT_EQ(columns.tickets, ColumnsOf(reports).tickets);
     EXPECT_EQ(columns.encapsulated, ColumnsOf(reports).encapsulated);
     EXPECT_EQ(columns.ciphertexts, ColumnsOf(reports).ciphertexts);
-    // Nor does the relay's own disk.
+    // The relay's own disk does not tell it either.
     const std::string content = life.disk().Content(std::string(kFolder) + "/pool");
     if (!pool.has_value()) pool = content;
     EXPECT_EQ(content, *pool);
   }
 }
 
-// What devices are told names nothing of the relay's machine.
+// What devices are told must not name anything of the relay's machine.
 MATCHER(IsFailedDisk, "") {
   return absl::IsUnavailable(arg.status()) &&
          ::testing::ExplainMatchResult(
@@ -288,7 +288,7 @@ TEST(EpochCrashTest, AFailedWriteStopsAllUntilTheEpochIsOpenedAgain) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(life.Deal());
   ASSERT_TRUE(life.Submit(life.dealt()[0]));
   EXPECT_OK(life.epoch().health());
-  life.disk().StopAfter(1);  // the sync
+  life.disk().StopAfter(1);  // at the sync
   EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[1])), IsFailedDisk());
   life.disk().Kill();  // the disk works again
   EXPECT_THAT(SubmitTo(life.epoch(), ReportFor(life.dealt()[2])), IsFailedDisk());
@@ -303,7 +303,7 @@ TEST(EpochCrashTest, AFailedWriteStopsAllUntilTheEpochIsOpenedAgain) {
   EXPECT_TRUE(life.Submit(life.dealt()[2]));
 }
 
-// A disk whose sync failed may take the same bytes for written later.
+// After a failed sync a disk may treat the same bytes as written.
 TEST(EpochCrashTest, AReportWhoseSyncFailedIsWrittenAgain) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     Life life(seed);

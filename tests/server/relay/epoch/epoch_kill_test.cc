@@ -23,7 +23,7 @@ using relay::SubmitOutcome;
 
 constexpr uint64_t kManyTickets = 30'000;
 
-// What the process says before it goes on. A pipe takes so little whole or not at all.
+// What the process says before it goes on. A pipe writes so few bytes whole or not at all.
 struct Said {
   Dealt dealt;
   bool stored = false;
@@ -95,7 +95,7 @@ TEST(EpochKillTest, NothingStoredIsLostAndNothingIsDealtTwice) {
   }
   const relay::Frozen frozen = *epoch->Freeze(kOver);
   EXPECT_GE(frozen.reports, stored.size());
-  EXPECT_LE(frozen.reports, dealt.size() + 12);  // what was killed before it said so
+  EXPECT_LE(frozen.reports, dealt.size() + 12);  // killed before it could say so
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void Overwrite(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-// On a real disk.
+// Epochs on a real disk.
 class EpochTest : public ::testing::Test {
  protected:
   std::unique_ptr<Epoch> Make(uint64_t tickets, uint64_t min_batch) {
@@ -126,7 +126,7 @@ TEST_F(EpochTest, LengthsAreJudgedFirst) {
   }
 }
 
-// The curator, which drew all tickets, asks about each of them.
+// The curator drew all tickets, so it could ask about each of them.
 TEST_F(EpochTest, WithoutItsClaimATicketHasOneAnswerInEveryState) {
   auto epoch = Make(8, 1);
   const std::vector<Dealt> dealt = {*epoch->Deal(kDealing), *epoch->Deal(kDealing),
@@ -135,9 +135,9 @@ TEST_F(EpochTest, WithoutItsClaimATicketHasOneAnswerInEveryState) {
   ASSERT_EQ(*SubmitTo(*epoch, ReportFor(dealt[1])), SubmitOutcome::kStored);
 
   const auto expect_all = [&](SubmitOutcome outcome, absl::Time now) {
-    std::vector<Ticket> tickets = MakeTickets(9);  // the last one was invented
+    std::vector<Ticket> tickets = MakeTickets(9);  // the last one is invented
     for (const Ticket& ticket : tickets) {
-      for (const Dealt& other : dealt) {  // claims of others', right but for one bit, and none
+      for (const Dealt& other : dealt) {  // others' claims, its own but for a bit, and none
         relay::Claim claim = other.claim;
         if (other.ticket == ticket) claim[15] ^= 1;
         const auto answer = SubmitTo(*epoch, ReportFor(ticket.ToBytes(), claim), now);
@@ -174,7 +174,7 @@ TEST_F(EpochTest, AClockThatIsSetBackReopensNothing) {
   EXPECT_EQ(*SubmitTo(*epoch, ReportFor(dealt), kDealing), SubmitOutcome::kClosed);
 }
 
-// Else devices would spend their epsilon on tickets whose reports are taken no more.
+// Otherwise devices would spend epsilon on tickets whose reports are no longer taken.
 TEST_F(EpochTest, AClockThatWasAheadEndsTheDeal) {
   const auto epoch = Make(4, 1);
   const Dealt dealt = *epoch->Deal(kDealing);
@@ -369,7 +369,7 @@ TEST_F(EpochTest, AFullDiskLeavesNothingBehind) {
   EXPECT_THAT(Epoch::Create(parent + "/epoch", MakeSpec(20'000, 2)),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("/pool")));
   EXPECT_TRUE(fs::is_empty(parent));
-  // What has its space goes on when the disk is full.
+  // A deal that already has its space goes on when the disk is full.
   const auto epoch = *Epoch::Create(parent + "/epoch", MakeSpec(1000, 2));
   small.Fill();
   for (const Dealt& dealt : DealAll(*epoch)) {
@@ -395,7 +395,7 @@ TEST_F(EpochTest, ListsEpochsAndRemovesHalves) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
 }
 
-// Each file, missing, cut, and with a bit flipped here and there.
+// Each file is removed, cut, and changed by a bit in several places.
 TEST_F(EpochTest, DamageIsFoundAndNamed) {
   Make(5, 2).reset();
   for (const std::string name : {"terms", "tickets", "pool", "deal"}) {
@@ -439,7 +439,7 @@ TEST_F(EpochTest, FilesOfAnotherEpochAreFound) {
   }
 }
 
-// A backup of an open deal would deal its tickets a second time, and make a second batch of them.
+// A copy of an open deal would deal its tickets again and make a second batch of them.
 TEST_F(EpochTest, ACopyOfAnOpenDealIsNotTakenUp) {
   auto epoch = Make(5, 2);
   const std::vector<Dealt> dealt = {*epoch->Deal(kDealing), *epoch->Deal(kDealing)};
@@ -448,7 +448,7 @@ TEST_F(EpochTest, ACopyOfAnOpenDealIsNotTakenUp) {
   }
   epoch.reset();
   const std::string original = dir_.path() + "/moved";
-  fs::rename(folder_, original);  // which keeps the files
+  fs::rename(folder_, original);  // moving keeps the files
   fs::copy(original, folder_);
   EXPECT_THAT(Epoch::Open(folder_),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("copies of a deal")));
@@ -459,7 +459,7 @@ TEST_F(EpochTest, ACopyOfAnOpenDealIsNotTakenUp) {
   EXPECT_OK(epoch->Freeze(kOver));
   epoch.reset();
   fs::rename(folder_, original);
-  fs::copy(original, folder_);  // what is frozen never changes
+  fs::copy(original, folder_);  // a frozen deal never changes
   EXPECT_NE(Reopen(), nullptr);
 }
 
@@ -499,7 +499,7 @@ TEST_F(EpochTest, ManyMayAskAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Freeze() answers all that wait.
+  // Freeze() answers all reports that wait.
   ASSERT_OK_AND_ASSIGN(const Frozen frozen, epoch->Freeze(kOver));
   EXPECT_EQ(answered, 4000);
   EXPECT_GE(stored, 2000);
@@ -507,7 +507,7 @@ TEST_F(EpochTest, ManyMayAskAtOnce) {
   EXPECT_EQ(frozen.reports, 2000u);
 }
 
-// One device could stop all others with copies of one report.
+// Otherwise one device could block all others with copies of one report.
 TEST_F(EpochTest, AReportWaitsOnce) {
   SimulatedDisk disk(1);
   const auto epoch = *Epoch::Create("/epoch", MakeSpec(4, 1), disk);
@@ -555,7 +555,7 @@ TEST_F(EpochTest, ReportsThatWaitTakeBoundedMemory) {
   submit(dealt[0]);
   while (disk.changes() < changes + 2) std::this_thread::yield();  // written, and syncing
   for (int i = 1; i < kReports; ++i) submit(dealt[i]);
-  EXPECT_EQ(busy, kReports - 1 - 510);  // 64 MiB hold so many with their overhead
+  EXPECT_EQ(busy, kReports - 1 - 510);  // as many as fit 64 MiB with overhead
   disk.HoldSyncs(false);
   EXPECT_OK(epoch->health());
   ASSERT_OK(epoch->Freeze(kOver));

@@ -1,4 +1,4 @@
-// An epoch to try things on: tickets, and reports that follow from them.
+// An epoch for tests: tickets, and reports that follow from them.
 
 #ifndef COPPICE_TESTS_SERVER_RELAY_EPOCH_SAMPLE_EPOCH_H_
 #define COPPICE_TESTS_SERVER_RELAY_EPOCH_SAMPLE_EPOCH_H_
@@ -33,7 +33,7 @@ std::array<uint8_t, kBytes> HashedBytes(const std::string& text) {
   return bytes;
 }
 
-// In no order.
+// They come in no order.
 inline std::vector<Ticket> MakeTickets(uint64_t count) {
   std::vector<Ticket> tickets(count);
   for (uint64_t i = 0; i < count; ++i) {
@@ -53,7 +53,7 @@ inline relay::EpochSpec MakeSpec(uint64_t tickets, uint64_t min_batch) {
           .documents = "terms, manifest and forest"};
 }
 
-// What the ticket's device sealed; another `version` is another device's.
+// What the ticket's device sealed; a different `version` is another device's report.
 inline relay::SealedReport ReportFor(const std::string& ticket, const relay::Claim& claim,
                                      int version = 0) {
   const auto encapsulated = HashedBytes<32>(absl::StrCat("enc ", version, ticket));
@@ -72,7 +72,7 @@ inline relay::SealedReport ReportFor(const relay::Dealt& dealt, int version = 0)
   return ReportFor(dealt.ticket.ToBytes(), dealt.claim, version);
 }
 
-// Returns when it is answered.
+// Submits and returns the answer.
 inline absl::StatusOr<relay::SubmitOutcome> SubmitTo(relay::Epoch& epoch,
                                                      relay::SealedReport report,
                                                      absl::Time now = kCollecting) {
@@ -83,7 +83,7 @@ inline absl::StatusOr<relay::SubmitOutcome> SubmitTo(relay::Epoch& epoch,
   return answer.get_future().get();
 }
 
-// All that are left.
+// Deals all tickets that are left.
 inline std::vector<relay::Dealt> DealAll(relay::Epoch& epoch) {
   std::vector<relay::Dealt> dealt;
   for (auto next = epoch.Deal(kDealing); next.ok(); next = epoch.Deal(kDealing)) {
@@ -92,7 +92,7 @@ inline std::vector<relay::Dealt> DealAll(relay::Epoch& epoch) {
   return dealt;
 }
 
-// What must be frozen of these reports, whatever happened: they are by ticket.
+// Reports by ticket, from which BatchOf() and ColumnsOf() tell what must be frozen.
 using Reports = std::map<std::string, relay::SealedReport>;
 
 inline relay::Frozen BatchOf(const Reports& reports, uint64_t min_batch) {

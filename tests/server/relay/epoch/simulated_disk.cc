@@ -310,7 +310,7 @@ absl::Status SimulatedDisk::RemoveFolder(const std::string& path) {
   return ChangeNames([&] { names.erase(NameOf(path)); });
 }
 
-// Within one folder.
+// Works within one folder.
 absl::Status SimulatedDisk::RenameFolder(const std::string& from, const std::string& to) {
   MutexLock lock(mutex_);
   if (stopped_) return Stopped();

@@ -60,9 +60,9 @@ TEST_F(AdmissionTest, CountsTicketsByNameAndDeal) {
   EXPECT_THAT(Take("token-b"), HasTakenAll());
   EXPECT_OK(Take("token-b", kSecond));
   EXPECT_THAT(Take("token-b", kSecond), HasTakenAll());
-  EXPECT_THAT(Take("token-b", kFirst), HasTakenAll());  // a call that comes late
+  EXPECT_THAT(Take("token-b", kFirst), HasTakenAll());  // a late call
   EXPECT_THAT(Take("token-b", kSecond), HasTakenAll());
-  EXPECT_OK(Take("token-b", kFirst, "studies/other"));  // a study of its own
+  EXPECT_OK(Take("token-b", kFirst, "studies/other"));  // counted per study
 }
 
 TEST_F(AdmissionTest, TwoTokensOfANameShareItsTickets) {
@@ -77,11 +77,11 @@ TEST_F(AdmissionTest, NobodyElseIsAdmittedAndAllAreToldTheSame) {
   const absl::Status nothing = admission_->Admit("studies/wells", kFirst, {});
   EXPECT_THAT(nothing, IsUnknown());
   EXPECT_EQ(Take("token-b"), nothing);
-  EXPECT_EQ(Take(HashOf("token-a")), nothing);  // the file's own word is no token
+  EXPECT_EQ(Take(HashOf("token-a")), nothing);  // a hash is no token
   EXPECT_EQ(Take(""), nothing);
 }
 
-// Whoever knows a certificate, which is public, could otherwise show its bytes as a token.
+// Certificates are public, so their bytes must not count as a token.
 TEST_F(AdmissionTest, ATokenIsNoCertificate) {
   const Sha256Digest digest = Sha256({"der"});
   Open(absl::StrCat("a certificate:", HexOf(digest), " 1\n"));

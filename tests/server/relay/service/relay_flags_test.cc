@@ -27,7 +27,7 @@ RelayFlags Good() {
   return flags;
 }
 
-// What is wrong with a good line that `change` spoils.
+// The error of a good command line that `change` spoils.
 template <typename Change>
 absl::Status Spoiled(Change change) {
   RelayFlags flags = Good();

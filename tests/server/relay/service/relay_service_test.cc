@@ -64,7 +64,7 @@ class RelayServiceTest : public RelayTest {
     EXPECT_TRUE(TakeOffer(response).ok());
     return {OpenEpoch(), OpenEnvelope(response.envelope())};
   }
-  // What comes back over the wire, in one string.
+  // What comes back over the wire, as one string.
   std::string Send(const std::string& epoch, const SealedReport& report) {
     v1::SubmitSealedReportRequest request;
     request.set_epoch(epoch);
@@ -129,7 +129,7 @@ TEST_F(RelayServiceTest, WithoutItsClaimATicketHasTheSameAnswerInEveryState) {
   const Offered full = TakeOne();
   ASSERT_EQ(Send(full.epoch, ReportFor(full.offer)), Answer(v1::SUBMIT_OUTCOME_STORED));
   std::set<std::string> answers;
-  std::set<std::string> without;                      // any claim: lengths are public
+  std::set<std::string> without;                      // without any claim; lengths are public
   for (uint64_t number = 0; number < 13; ++number) {  // the last is in no pool
     SealedReport report = ReportFor(full.offer);
     report.ticket = TicketNumber(number);
@@ -143,7 +143,7 @@ TEST_F(RelayServiceTest, WithoutItsClaimATicketHasTheSameAnswerInEveryState) {
   }
   EXPECT_EQ(answers, std::set<std::string>{Answer(v1::SUBMIT_OUTCOME_UNKNOWN)});
   EXPECT_EQ(without, std::set<std::string>{Answer(v1::SUBMIT_OUTCOME_BAD_LENGTH)});
-  // The claim of one ticket shows nothing of another.
+  // One ticket's claim tells nothing about another ticket.
   SealedReport crossed = ReportFor(empty.offer);
   crossed.claim = full.offer.claim();
   EXPECT_EQ(Send(empty.epoch, crossed), Answer(v1::SUBMIT_OUTCOME_UNKNOWN));
@@ -166,7 +166,7 @@ TEST_F(RelayServiceTest, OnlyWhomItKnowsGetsTickets) {
   EXPECT_EQ(Totals().dealt, 0u);
 
   EXPECT_TRUE(TakeOffer(response, "token-a").ok());
-  // A report shows its claim, and nobody's name.
+  // A report shows its claim, and no device's name.
   const v1::RelayedOffer offer = OpenEnvelope(response.envelope());
   EXPECT_EQ(Send(OpenEpoch(), ReportFor(offer)), Answer(v1::SUBMIT_OUTCOME_STORED));
   EXPECT_TRUE(TakeOffer(response, "token-a").ok());
@@ -194,7 +194,7 @@ TEST_F(RelayServiceTest, OffersThatNobodyReadsAreBounded) {
   EXPECT_EQ(Totals().dealt, 0u);
 }
 
-// What a device has read is not held against the next one.
+// What one device has read does not count against the next one.
 TEST_F(RelayServiceTest, OffersThatWereReadAreReleased) {
   Serve({.offer_bytes = 1});
   for (int i = 0; i < 5; ++i) {
@@ -221,7 +221,7 @@ TEST_F(RelayServiceTest, BadRequestsAreRefusedInWords) {
   EXPECT_EQ(stub_->TakeOffer(&context, elsewhere, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
 
-  // A message of the method that its bytes are not.
+  // Calls the method with bytes that are no message of it.
   const grpc::internal::RpcMethod method("/coppice.v1.RelayService/TakeOffer",
                                          grpc::internal::RpcMethod::NORMAL_RPC);
   const grpc::Slice nonsense("\x0a\xff\xff", 3);
