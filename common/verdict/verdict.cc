@@ -38,7 +38,7 @@ absl::Status RelayError(absl::string_view problem) {
       absl::StrCat("the certificate's promise towards the curator: ", problem));
 }
 
-// What the numbers of the promise say of one another and of the rest of the model.
+// Checks the numbers of the promise against one another and the rest of the model.
 absl::Status CheckRelayNumbers(const Model& model) {
   const Certificate& certificate = model.certificate();
   const RelayBound& relay = certificate.relay;
@@ -70,8 +70,8 @@ absl::Status CheckRelayNumbers(const Model& model) {
                                  relay.honest_reports));
 }
 
-// What the promise's epsilon must be at least, from everything else that the model says. Its trees
-// may have been pruned: what is promised then takes the larger mass of both.
+// The least epsilon that the promise may state, given everything else in the model. Its trees may
+// have been pruned: a promise then uses the larger mass of both forms.
 absl::StatusOr<Budget> RelayEpsilon(const Model& model) {
   const Certificate& certificate = model.certificate();
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(certificate.mechanism));
@@ -84,7 +84,7 @@ absl::StatusOr<Budget> RelayEpsilon(const Model& model) {
   return EpsilonBound({relay.honest_reports, local, mass}, relay.delta_atto);
 }
 
-// Says what is promised. Returns why the model is refused because of that.
+// Adds the promise to `json`. Returns the reason if it makes the model be refused.
 absl::Status AddRelayBound(const Model& model, Json& json) {
   const RelayBound& relay = model.certificate().relay;
   if (relay.epsilon_nanos == 0) return absl::OkStatus();
@@ -110,7 +110,7 @@ absl::Status AddRelayBound(const Model& model, Json& json) {
       epsilon->ToString(), OfAtto(relay.delta_atto)));
 }
 
-// One word for scripts.
+// Returns one word for scripts.
 const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
   switch (signature.code()) {
     case absl::StatusCode::kOk:
@@ -137,12 +137,12 @@ std::string WhoSigned(const std::string& pin, bool is_pinned) {
                 : "whoever that is: --curator-key FILE says whose it must be.");
 }
 
-// Says who signed the model. Returns why it is refused because of that.
+// Adds the signer to the verdict. Returns the reason if it makes the model be refused.
 absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
                           Verdict& verdict) {
   const absl::Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
   verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
-  std::string pin;  // of whom the signature is, even if that is somebody else
+  std::string pin;  // the signer's, even if that is somebody else
   if (signature.ok() || absl::IsFailedPrecondition(signature)) {
     pin = ToPin(*ParsePublicKeyBytes(model.signature().key()));
     verdict.json["signed_by"] = pin;
