@@ -1,4 +1,4 @@
-# Before anything is installed: the component is one of ours, and what it installs is built.
+# Checks before an installation that the component is one of ours, and that its files are built.
 cmake_minimum_required(VERSION 3.25)
 if(DEFINED CMAKE_INSTALL_COMPONENT AND NOT CMAKE_INSTALL_COMPONENT IN_LIST COPPICE_COMPONENTS)
   list(JOIN COPPICE_COMPONENTS ", " known)

@@ -1,4 +1,4 @@
-# CPack runs this on the staged files of the packages: adds what only a Debian package has.
+# CPack runs this on the staged files of the packages: it adds what only Debian packages have.
 cmake_minimum_required(VERSION 3.25)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} name)

@@ -1,6 +1,6 @@
-# find_package(coppice 0.2) gives coppice::client, a device without a network, which needs no gRPC and no Protobuf. It
-# gives coppice::collector, what carries answers to the curator, where both are installed; with COMPONENTS collector it
-# fails where they are not.
+# find_package(coppice 0.2) provides coppice::client, a device without a network, which needs no gRPC and no Protobuf.
+# It provides coppice::collector, which sends reports to the curator, if both are installed; with COMPONENTS collector
+# it fails if they are not.
 include(CMakeFindDependencyMacro)
 find_dependency(OpenSSL 3.0)
 find_dependency(absl)
@@ -9,7 +9,7 @@ set(coppice_client_FOUND TRUE)
 
 if(NOT coppice_FIND_COMPONENTS OR "collector" IN_LIST coppice_FIND_COMPONENTS)
   find_package(Protobuf QUIET)
-  find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin)  # where it is missing, Debian's gRPC config is an error
+  find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin)  # without it Debian's gRPC config is an error
   if(Protobuf_FOUND AND COPPICE_GRPC_CPP_PLUGIN)
     find_package(gRPC CONFIG QUIET)
   endif()

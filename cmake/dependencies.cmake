@@ -7,22 +7,22 @@ if(NOT COPPICE_DEVICE_ONLY)
   find_package(gRPC CONFIG REQUIRED)
   find_package(Boost REQUIRED)  # its headers only: exact confidence bounds in the lab
   find_package(Eigen3 3.4 REQUIRED)
-  find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its C interface
+  find_package(LAPACK REQUIRED)  # OpenBLAS if it is installed; lapacke is its C interface
   find_package(RocksDB CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
-  # libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
+  # libcsv (Debian's libcsv-dev) has a header and a library, but no CMake config.
   find_path(COPPICE_CSV_INCLUDE_DIR csv.h REQUIRED)
   find_library(COPPICE_CSV_LIBRARY csv REQUIRED)
-  # So has PostgreSQL's client library (libpq-dev): CMake's own module wants the server's headers too.
+  # The same holds for PostgreSQL's client library (libpq-dev): CMake's own module wants the server's headers too.
   find_path(COPPICE_PQ_INCLUDE_DIR libpq-fe.h PATH_SUFFIXES postgresql REQUIRED)
   find_library(COPPICE_PQ_LIBRARY pq REQUIRED)
   add_library(coppice_pq INTERFACE)
   target_include_directories(coppice_pq SYSTEM INTERFACE ${COPPICE_PQ_INCLUDE_DIR})
   target_link_libraries(coppice_pq INTERFACE ${COPPICE_PQ_LIBRARY})
   if(COPPICE_PYTHON)
-    # Debian's interpreter, whose packages are those of client/python/packages.txt, and not another one on the path.
+    # Debian's interpreter, whose packages client/python/packages.txt lists, and not another one on the path.
     set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package `coppice` is built for")
     find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
     find_package(pybind11 2.10 CONFIG REQUIRED)
@@ -31,7 +31,7 @@ if(NOT COPPICE_DEVICE_ONLY)
   endif()
 endif()
 
-# The outside libraries by their names in cmake/layers.txt.
+# The external libraries by their names in cmake/layers.txt.
 set(COPPICE_LIBRARY_absl
   absl::algorithm_container absl::btree absl::cord absl::core_headers absl::flat_hash_map absl::flat_hash_set
   absl::function_ref absl::inlined_vector absl::int128 absl::optional absl::span absl::status absl::statusor

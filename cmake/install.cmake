@@ -1,7 +1,7 @@
-# What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python|doc --prefix DIR` installs. Documents go
-# where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced, coppice-relay, coppice,
-# libcoppice-device-dev, libcoppice-device1 and python3-coppice. There is a component python where the Python package was configured (COPPICE_PYTHON),
-# and a component doc with COPPICE_SITE (cmake/site.cmake).
+# What `cmake --install BUILD --component client|server|relay|tools|device|device_runtime|python|doc --prefix DIR`
+# installs. Documents go where Debian's package of the component keeps them: share/doc/libcoppice-dev, coppiced,
+# coppice-relay, coppice, libcoppice-device-dev, libcoppice-device1 and python3-coppice. The component python exists if
+# the Python package is configured (COPPICE_PYTHON), the component doc with COPPICE_SITE (cmake/site.cmake).
 #
 # check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
 set(COPPICE_COMPONENTS client server relay tools device device_runtime)
@@ -26,15 +26,15 @@ install(CODE "
   " ALL_COMPONENTS)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/check_install.cmake ALL_COMPONENTS)
 
-# coppice_install_archives(EXPORT TARGET...): libraries that a device links.
+# coppice_install_archives(EXPORT TARGET...) installs libraries that a device links.
 function(coppice_install_archives export)
   install(TARGETS ${ARGN} EXPORT ${export} ARCHIVE DESTINATION lib COMPONENT client)
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>")
   set_property(TARGET coppice_options APPEND PROPERTY COPPICE_BUILT_client ${ARGN})
 endfunction()
 
-# coppice_install_room(ROOM): the archive of a room that devices need, and its headers. The rooms proto and wire install no
-# header: theirs include generated code.
+# coppice_install_room(ROOM) installs the archive of a room that devices need, and its headers. The rooms proto and wire
+# install no headers: theirs include generated code.
 function(coppice_install_room room)
   string(REPLACE "/" "_" name "${room}")
   if(room IN_LIST COPPICE_CLIENT_ROOMS)
@@ -55,7 +55,7 @@ endfunction()
 
 include(cmake/install_device.cmake)
 
-# The component client: for find_package(coppice), for pkg-config, and the contract on the wire.
+# The component client has files for find_package(coppice) and pkg-config, and the wire contract.
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/coppiceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
@@ -68,7 +68,7 @@ install(DIRECTORY proto/coppice DESTINATION share/coppice/proto COMPONENT client
         FILES_MATCHING PATTERN "*.proto" PATTERN storage.proto EXCLUDE)
 install(FILES client/examples/device.cc DESTINATION share/doc/libcoppice-dev/examples COMPONENT client)
 
-# Archives in the order in which a linker takes them: layers.txt from its end.
+# Archives in the order that a linker needs: layers.txt from its end.
 set(reversed_rooms ${COPPICE_ROOMS})
 list(REVERSE reversed_rooms)
 foreach(room IN LISTS reversed_rooms)
@@ -88,7 +88,7 @@ foreach(module coppice coppice-collector)
   install(FILES ${CMAKE_BINARY_DIR}/${module}.pc DESTINATION lib/pkgconfig COMPONENT client)
 endforeach()
 
-# The component server: the daemon, its unit, its configuration, and documents and helpers to run it with; and the console
+# The component server has the daemon, its unit, its configuration, documents and helpers, and the console
 # (client/console).
 install(CODE "
   set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
@@ -102,7 +102,7 @@ install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json deploy/sy
               deploy/fleet/patroni.yml
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
-# The component relay: the relay, its unit, its configuration, and documents to run it with.
+# The component relay has the relay, its unit, its configuration, and its documents.
 install(CODE "
   set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
   set(COPPICE_INSTALLED coppice-relay)" COMPONENT relay)
@@ -110,7 +110,7 @@ install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT relay)
 install(FILES docs/relay.md docs/protocol.md docs/threat-model.md SECURITY.md
         DESTINATION share/doc/coppice-relay COMPONENT relay)
 
-# The components tools, server and relay: manual pages and completions, of the target `reference`.
+# The components tools, server and relay have manual pages and completions, built by the target `reference`.
 foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server" "coppice-relay;relay")
   list(GET program_component 0 program)
   list(GET program_component 1 component)

@@ -1,6 +1,6 @@
-# What `cmake --install BUILD --component device --prefix DIR` installs: the C interface, for pkg-config. The library beside
-# it takes libcrypto and libstdc++ from the system, the shared one Abseil too. The component device_runtime is what a program
-# that is linked with the shared library loads, for a Debian package of its own.
+# What `cmake --install BUILD --component device --prefix DIR` installs: the C interface, for pkg-config. The static
+# library takes libcrypto and libstdc++ from the system, the shared one also Abseil. The component device_runtime has
+# what a program that is linked with the shared library loads, for a Debian package of its own.
 function(coppice_install_c_library)
   install(TARGETS coppice_device LIBRARY DESTINATION lib NAMELINK_COMPONENT device COMPONENT device)
   install(TARGETS coppice_device LIBRARY DESTINATION lib NAMELINK_SKIP COMPONENT device_runtime)
@@ -15,7 +15,7 @@ function(coppice_install_c_library)
 endfunction()
 
 if(COPPICE_DEVICE_ONLY)
-  # The rooms themselves are installed by a whole build alone.
+  # Only a whole build installs the rooms themselves.
   function(coppice_install_room room)
   endfunction()
 endif()

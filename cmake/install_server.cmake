@@ -1,5 +1,5 @@
-# The unit and the configuration of coppiced, or of coppice-relay (COPPICE_INSTALLED). In the sources their paths are those of the prefix /usr; under another one
-# they follow it, and the configuration is in its etc/. Configuration that is there stays.
+# Installs unit and configuration of coppiced, or of coppice-relay (COPPICE_INSTALLED). Paths in the sources are for the
+# prefix /usr; another prefix moves them, with the configuration in its etc/. Existing configuration is kept.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
 if(NOT prefix MATCHES "^/[A-Za-z0-9/._+-]+$")
@@ -10,7 +10,7 @@ if(NOT prefix STREQUAL "/usr")
   set(configuration ${prefix}/etc/coppice)
 endif()
 
-# install_moved(SOURCE FILE): a file of deploy/ with its paths moved.
+# install_moved(SOURCE FILE) installs a file of deploy/ with its paths moved.
 function(install_moved source file)
   file(READ ${COPPICE_SOURCE_DIR}/deploy/${source} text)
   string(REPLACE "/usr/" "${prefix}/" text "${text}")

@@ -8,7 +8,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has a description of i
 set(CPACK_COMPONENTS_ALL ${COPPICE_COMPONENTS})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_INSTALL_PREFIX /usr)
-set(CPACK_SET_DESTDIR ON)  # so that what is installed reads /usr as its prefix, and not a staging folder
+set(CPACK_SET_DESTDIR ON)  # makes installed files use the prefix /usr, not a staging folder
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/complete_packages.cmake)
 set(CPACK_COPPICE_SOURCE_DIR ${PROJECT_SOURCE_DIR})
@@ -41,7 +41,7 @@ libraries for such devices: coppice::client, which needs no network library,
 and coppice::collector, which talks to the curator over gRPC (recommended
 packages). CMake and pkg-config find both.")
 
-# The archive has its Abseil in it, the shared library loads Debian's.
+# The archive contains its Abseil; the shared library loads Debian's.
 set(CPACK_DEBIAN_DEVICE_PACKAGE_NAME libcoppice-device-dev)
 set(CPACK_DEBIAN_DEVICE_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVICE_PACKAGE_DEPENDS
@@ -64,7 +64,7 @@ shared library of libcoppice-device-dev load it from this package.")
 # CPack only adds scripts that run ldconfig. Debian wants a trigger, which runs it once for all packages.
 set(CPACK_DEBIAN_DEVICE_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/libcoppice-device1/triggers)
 
-# The serial build of OpenBLAS is no choice: it has no locks, and two threads that call it at once get wrong numbers.
+# The serial build of OpenBLAS cannot be used: it has no locks, and two threads that call it at once get wrong numbers.
 set(linear_algebra libopenblas0-pthread)
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME coppice)
@@ -88,7 +88,7 @@ tables under a privacy budget whose ledger survives crashes, and answers with
 models, over gRPC with TLS. It runs under systemd as a user that exists only
 while it runs; its store stays when the package is purged.")
 
-# Another party's program than the curator's.
+# The relay is run by another party than the curator.
 set(CPACK_DEBIAN_RELAY_PACKAGE_NAME coppice-relay)
 set(CPACK_DEBIAN_RELAY_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_RELAY_PACKAGE_DEPENDS "procps")  # the unit reloads with its kill

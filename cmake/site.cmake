@@ -1,5 +1,5 @@
-# The target `site`: the documentation as HTML files, in share/doc/coppice/html beside bin/, where coppiced looks for it. With
-# COPPICE_SITE=ON it is also the component doc, which fails without it.
+# The target `site` builds the documentation as HTML files in share/doc/coppice/html beside bin/, where coppiced looks
+# for it. With COPPICE_SITE=ON it is also the component doc, which fails if it is not built.
 option(COPPICE_SITE "Install the documentation's site, which the target `site` builds with Sphinx, as the component doc" OFF)
 set(COPPICE_SITE_DIR ${CMAKE_BINARY_DIR}/share/doc/coppice/html)
 add_custom_target(site

@@ -1,9 +1,7 @@
-# coppice_room: one target per room of cmake/layers.txt; coppice_program: one per main.cc; coppice_reference: its
-# manual page; coppice_tests: one per
-# folder of tests.
+# coppice_room makes one target per room of cmake/layers.txt; coppice_program one per main.cc; coppice_reference its
+# manual page; coppice_tests one per folder of tests.
 
-# What every target of ours is compiled with. Our warnings are ours alone: whoever installs the client
-# library does not inherit them.
+# Options that every target of ours is compiled with. Users of the installed client library do not inherit our warnings.
 add_library(coppice_options INTERFACE)
 target_include_directories(coppice_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/coppice>)
@@ -11,8 +9,8 @@ target_compile_features(coppice_options INTERFACE cxx_std_20)
 set(COPPICE_COMPILE_OPTIONS
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   -Wunused -Woverloaded-virtual -Wimplicit-fallthrough)
-# Sources that are compiled together meet warnings of GCC that none of them deserves, and nobody's first build should
-# stop at a warning: the build that is tested compiles each by itself, and stops.
+# Sources that are compiled together get undeserved warnings from GCC, and nobody's first build should stop at a
+# warning: only the tested build, which compiles each source by itself, stops at warnings.
 if(NOT COPPICE_UNITY)
   list(APPEND COPPICE_COMPILE_OPTIONS -Werror)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
@@ -28,37 +26,36 @@ if(COPPICE_SANITIZER)
     $<BUILD_INTERFACE:-fsanitize=${COPPICE_SANITIZER}>)
 endif()
 if(CMAKE_SIZEOF_VOID_P EQUAL 4)
-  add_compile_definitions(_FILE_OFFSET_BITS=64)  # a journal may have more than 2 GiB
+  add_compile_definitions(_FILE_OFFSET_BITS=64)  # a journal may exceed 2 GiB
 endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
-# Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport, also
-# through a relay.
-# cmake/install.cmake says what `cmake --install` does with them.
+# Rooms that a device program needs: coppice::client is everything but its transport, coppice::collector the transport,
+# also through a relay. cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
 set(COPPICE_COLLECTOR_ROOMS seal proto wire client/relay collector)
-# What the C interface links besides (client/c), in the order of cmake/layers.txt.
+# Rooms that the C interface (client/c) links, in the order of cmake/layers.txt.
 set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
 
-# Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
-# spend most of its time on the templates of gRPC and CLI11.
+# Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
+# sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
   privacy amplification ldp/payload ldp tree data tables study wire lab lab/audit
   curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies relay/epoch
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
-# Rooms of command lines, which wait for people: that saves a good part of their compilation.
+# Rooms of command lines, which wait for people: compiling them with -O1 saves much compile time.
 set(COPPICE_WAITING_ROOMS command_line report export cli/terminal cli/studies cli/models cli/central cli/tables cli)
 
-# Rooms whose sources use little but their own: each compiled by itself. The sources of other rooms are compiled together
-# under a sanitizer and with COPPICE_UNITY: most of the time would go into reading the same headers again. The release
-# build that is tested compiles each by itself, and so sees to it that each includes what it needs.
+# Rooms whose sources include little but their own headers: each source is compiled by itself. The sources of other
+# rooms are compiled together under a sanitizer and with COPPICE_UNITY, which avoids reading the same headers again. The
+# tested release build compiles each source by itself, and so ensures that each includes what it needs.
 set(COPPICE_LEAN_ROOMS
   privacy ldp/payload ldp tree
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
-# Fuzz targets (tests/fuzz) need clang, and the address sanitizer finds what they break. They are guided by what
-# runs in the rooms that read bytes from outside.
+# Fuzz targets (tests/fuzz) need clang, and the address sanitizer to find what they break. They are guided by coverage
+# of the rooms that parse bytes from outside.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
@@ -66,7 +63,7 @@ set(COPPICE_PARSING_ROOMS
   ldp/payload ldp schema tree study seal data tables wire client messages c client/relay access vault audit ledger models central
   curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
 
-# Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside
+# Reads cmake/layers.txt: COPPICE_NEEDS_<room> has the targets of a room's rooms, COPPICE_USES_<room> the external
 # libraries.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/layers.txt layer_lines REGEX "^[a-z]")
@@ -98,8 +95,8 @@ foreach(line IN LISTS layer_lines)
   list(APPEND COPPICE_ROOMS ${room})
 endforeach()
 
-# coppice_room(ROOM [SOURCE...]): coppice_<room>, alias coppice::<room>, a slash being an underscore, from the
-# sources beside it. It links what cmake/layers.txt says. Without sources the library is header-only.
+# coppice_room(ROOM [SOURCE...]) makes coppice_<room> with the alias coppice::<room> (a slash becomes an underscore)
+# from the sources beside it. It links what cmake/layers.txt says. Without sources the library is header-only.
 function(coppice_room room)
   if(NOT room IN_LIST COPPICE_ROOMS)
     message(FATAL_ERROR "room '${room}' is not in cmake/layers.txt")
@@ -113,7 +110,7 @@ function(coppice_room room)
       target_compile_options(${target} PRIVATE -O1)
     endif()
     if(room IN_LIST COPPICE_DEVICE_ROOMS)
-      target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)  # a device links what it calls
+      target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)  # a device links only what it calls
     endif()
     if(room IN_LIST COPPICE_WAITING_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -134,7 +131,7 @@ function(coppice_room room)
   coppice_install_room(${room})
 endfunction()
 
-# coppice_program(NAME ROOM [SOURCE]): build/<preset>/bin/NAME, from the main.cc of a room or from another source of it.
+# coppice_program(NAME ROOM [SOURCE]) makes build/<preset>/bin/NAME from a room's main.cc or another source of it.
 function(coppice_program name room)
   set(source main.cc)
   if(ARGN)
@@ -149,8 +146,8 @@ function(coppice_program name room)
   target_link_libraries(${name} PRIVATE coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
 endfunction()
 
-# coppice_reference(PROGRAM): build/<preset>/share has its manual page and what completes its line in bash, zsh and fish, as
-# the program itself prints them, in the folders of an installation. The target `reference` makes those of all programs.
+# coppice_reference(PROGRAM) writes to build/<preset>/share, in the folders of an installation, the manual page and the
+# completions for bash, zsh and fish that the program itself prints. The target `reference` makes those of all programs.
 set(unless_asked ALL)
 if(SKBUILD)
   set(unless_asked "")  # a wheel has no programs
@@ -179,16 +176,16 @@ function(coppice_reference program)
   add_dependencies(reference reference_${program})
 endfunction()
 
-# coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]):
-# the tests of a folder.
+# coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]) builds and
+# registers the tests of a folder.
 #
-# They are one program, NAME or tests/<folder>_[<label>_]tests, compiled some files at a time: most of a test file's time
-# would go into the headers that all of them include. CTest has an entry <folder>/<file> for each and runs it by
-# itself. NEEDS are programs that they start.
+# They are one program, NAME or tests/<folder>_[<label>_]tests, compiled several files at a time, since most of a test
+# file's compile time goes into headers that all of them include. CTest has an entry <folder>/<file> per file and runs
+# it by itself. NEEDS are programs that the tests start.
 #
-# Tests without a label are unit tests: the target of that name builds them, and they are what runs under the
-# sanitizers; those of rooms that start or share threads are `threaded_tests` too, and carry the label
-# `threads`. Labels: `slow`, `integration` (real processes), `release` (about the sources or the release build).
+# Tests without a label are unit tests: the target of that name builds them, and they run under the sanitizers; those of
+# rooms that start or share threads are `threaded_tests` too, with the label `threads`. Labels: `slow`, `integration`
+# (real processes), `release` (about the sources or the release build).
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 function(coppice_tests)
@@ -235,7 +232,7 @@ function(coppice_tests)
     add_test(NAME ${folder}/${file} COMMAND ${program} --file=${file})
     set_tests_properties(${folder}/${file} PROPERTIES
       TIMEOUT 600 ENVIRONMENT "${environment}" LABELS "${A_LABELS}")
-    # Many draws or branches, each of which takes an emulator ten times as long.
+    # Tests with many draws or branches, which take ten times as long in an emulator.
     if(CMAKE_CROSSCOMPILING AND file MATCHES "^(amplification|amplification_law|samplers|noisy_sums|local_mechanism_stat|local_enumeration)_test$")
       set_property(TEST ${folder}/${file} APPEND PROPERTY LABELS long)
     endif()

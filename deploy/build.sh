@@ -5,14 +5,14 @@
 #   deploy/build.sh programs [python]    coppiced, coppice, coppice-relay and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
 #
-# The target `console` is the page for browsers, in build/PRESET/share/coppice/console: with COPPICE_CONSOLE=ON in the
-# environment it fails where Node or npm's registry is missing, and otherwise it is left out there.
+# The target `console` is the page for browsers, in build/PRESET/share/coppice/console. If Node or npm's registry is
+# missing it is left out or, with COPPICE_CONSOLE=ON in the environment, fails.
 # The target `site` is the documentation as HTML files, in build/PRESET/share/doc/coppice/html.
 # The target `python` is the Python package, in build/PRESET/python, which PYTHONPATH may name.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-# A compiler cache makes the next clean build a matter of seconds, also in another checkout.
+# A compiler cache makes the next clean build take seconds, also in another checkout.
 export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
 export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 

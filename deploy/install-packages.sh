@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of deploy/packages.txt and of its arguments, each a package or, with a slash in it, a file
-# with one package a line. As another user than root it prints the one line to run instead, and fails.
-# It starts no service, now or with the machine, and neither stops nor restarts one that runs.
+# with one package per line. Without root it prints the command to run instead, and fails. It starts no service, now or
+# at boot, and neither stops nor restarts a running one.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -30,7 +30,7 @@ fi
 echo "Installing ${#missing[@]} missing packages: ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 units() { (cd /lib/systemd/system 2>/dev/null && ls) | grep '\.service$' | grep -v '@' | sort || true; }
-# Debian's packages ask this program before they touch a service. A machine that has one keeps it.
+# Debian's packages ask this program before they touch a service. An existing one is kept.
 policy=/usr/sbin/policy-rc.d
 if [[ ! -e $policy && ! -L $policy ]]; then
   trap 'rm -f "$policy"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a test authority and a certificate for a daemon on this machine. For testing: the authority's
-# key stays beside the certificate, so whoever reads the folder can pose as the daemon.
+# Makes a test authority and a certificate for a daemon on this machine. For tests only: the authority's key stays
+# beside the certificate, so whoever reads the folder can impersonate the daemon.
 set -euo pipefail
 
 usage() {
@@ -80,7 +80,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 ((${#dates[@]} > 0)) || dates=(-days "$days")
 
-# `openssl ca` is the one command of OpenSSL 3.0 that takes both dates.
+# `openssl ca` is the only command of OpenSSL 3.0 that accepts both dates.
 : > "$work/index"
 cat > "$work/ca.cnf" <<CONFIG
 [ca]
@@ -108,7 +108,7 @@ CONFIG
 
 new_key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2> /dev/null; }
 
-# issue NAME COMMON_NAME DATES...: a key and a certificate of the authority.
+# issue NAME COMMON_NAME DATES...: makes a key, and a certificate for it from the authority.
 issue() {
   local name="$1" common_name="$2"
   shift 2

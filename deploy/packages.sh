@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the Debian packages coppiced, coppice-relay, coppice, python3-coppice, libcoppice-dev, libcoppice-device-dev,
-# libcoppice-device1 and coppice-doc, and beside each what it is made of (SPDX 2.3).
+# libcoppice-device1 and coppice-doc, and for each a list of its materials (SPDX 2.3).
 #
 #   deploy/packages.sh [--build-dir DIR] [--without-console] OUT_DIR
 #
@@ -36,20 +36,20 @@ done
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-# Sources without a history, as in a container's build, are as old as their change log.
+# Sources without a history, as in a container's build, get the date of their change log.
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2> /dev/null ||
                                                  stat -c %Y "$root/CHANGELOG.md")}"
 "$root/deploy/install-packages.sh" "$root/deploy/debian/packages.txt"
 if [[ -z "$build" ]]; then
   build="$root/build/release"
-  # Node of another source than Debian's brings npm with it.
+  # Node from another source than Debian includes npm.
   if [[ $console == ON ]] && ! command -v npm > /dev/null; then
     "$root/deploy/install-packages.sh" "$root/deploy/console/packages.txt"
   fi
   COPPICE_CONSOLE=$console "$root/deploy/build.sh" programs python coppice_device console site  # configures anew, and so reads the date
 fi
 
-umask 022  # the folders of the packages are for everybody, whoever builds them
+umask 022  # everybody can read the packages' folders, whoever builds them
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cpack --config "$build/CPackConfig.cmake" -B "$work" &> "$work/log" || { cat "$work/log" >&2; exit 1; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The main job over real RPC with TLS, on this machine: builds, starts a curator daemon on a free loopback
+# Runs the main job over real RPC with TLS on this machine: builds, starts a curator daemon on a free loopback
 # port with a store in a temporary folder, lets thousands of simulated devices answer, some of them through a
-# relay, builds models, and prints a table, and last one JSON line. Stops and removes what it started.
+# relay, builds models, prints a table, and last one JSON line. Stops and removes what it started.
 #
 #   deploy/quickstart.sh [--keep] [--data DIR] [--epsilon E]
 #
 #   --keep        leaves the daemon running, with its state in build/quickstart, a policy and an administrator's
-#                 token, and says where its console is, where Node 18 and npm are there to build it. Once it is
+#                 token, and says where its console is, if Node 18 and npm are there to build it. Once it is
 #                 stopped, --keep starts it again with the state that it had
 #   --data DIR    a folder with diabetes/ in it; without it ../shared/data beside the checkout is used if
 #                 it is there, and the synthetic pair alone otherwise
@@ -39,7 +39,7 @@ done
 bin="$root/build/release/bin"
 kept="$root/build/quickstart"
 
-# say_how_to_use: of the daemon that is kept, its log the source of its ports; last one JSON line.
+# say_how_to_use: says how to reach the kept daemon, whose log has its ports, and last prints one JSON line.
 say_how_to_use() {
   local http console stop server
   server="127.0.0.1:$(<"$kept/port")"
@@ -84,7 +84,7 @@ else
 fi
 
 work=$(mktemp -d)
-home=$work  # of the daemon
+home=$work  # the daemon's
 if $keep; then home=$kept; fi
 daemon=""
 relay=""
@@ -118,7 +118,7 @@ if $keep; then
       echo "{\"anonymous\": [\"device\"], \"tokens\": [$(tail -n 1 "$work/token")]}" >"$kept/policy.json"
     )
   fi
-  # The authority is good for a month.
+  # The authority is valid for a month; replace it an hour before it expires.
   if ! openssl x509 -noout -checkend 3600 -in "$kept/certs/server.crt" >/dev/null 2>&1; then rm -rf "$kept/certs"; fi
   flags=(--policy "$kept/policy.json" --http-listen 127.0.0.1:0)
   export COPPICE_TOKEN_FILE="$kept/token"
@@ -149,7 +149,7 @@ export COPPICE_CA="$home/certs/ca.crt"
 export XDG_STATE_HOME="$work/state"  # nobody needs to know later which rows answered here
 echo "coppiced listens on $COPPICE_SERVER with TLS" >&2
 
-# value KEY: a member of the JSON object on stdin (numbers and plain strings, one level).
+# value KEY: prints a member of the JSON object on stdin (numbers and plain strings, one level).
 value() { sed -E "s/.*\"$1\":\"?([^,\"}]*).*/\1/"; }
 
 table=""
@@ -160,7 +160,7 @@ add_row() {
   json_rows+="${json_rows:+,}$(printf '{"data":"%s","mechanism":"%s","estimator":"%s","accuracy":%s,"reports":%s,"report_bytes":%s}' "$@")"
 }
 
-# evaluate STUDY ESTIMATOR_FLAGS... : the accuracy of a model built so, on the test rows.
+# evaluate STUDY ESTIMATOR_FLAGS...: prints the accuracy on the test rows of a model built with these flags.
 evaluate() {
   local study=$1 model
   shift
@@ -183,7 +183,7 @@ main_job() {
     reports=$(value accepted <<<"$collected")
     bytes=$(value payload_bytes <<<"$collected")
     if [[ $mechanism == laplace_split ]]; then
-      # Reports do not matter to this one, so it is shown once.
+      # This row does not depend on reports, so it is shown once.
       add_row "$name" - "public rows only" "$(evaluate "$study" --estimator weighted --lambda inf)" 0 0
     fi
     add_row "$name" "$mechanism" "weighted, lambda 1" \
@@ -196,7 +196,7 @@ main_job() {
   done
 }
 
-# untuned_job DATA PUBLIC PRIVATE TEST SCHEMA: nothing chosen by hand, a forest of public trees.
+# untuned_job DATA PUBLIC PRIVATE TEST SCHEMA: the same with default settings, a forest of public trees.
 untuned_job() {
   local name=$1 public=$2 private=$3 schema=$5 study="$1-auto" collected mechanism
   test_rows=$4
@@ -210,7 +210,7 @@ untuned_job() {
     "$(value accepted <<<"$collected")" "$(value payload_bytes <<<"$collected")"
 }
 
-# relayed_job PUBLIC PRIVATE SCHEMA: 2,000 devices answer through a relay; $promise is what its certificate says of that.
+# relayed_job PUBLIC PRIVATE SCHEMA: 2,000 devices answer through a relay; $promise is what its certificate then says.
 relayed_job() {
   local public=$1 private=$2 schema=$3 pin collected
   pin=$("$bin/coppice-relay" keygen --data-dir "$work/relay")
@@ -239,13 +239,13 @@ relayed_job() {
     --curator-key "$work/curator.pem" --relay "127.0.0.1:$(<"$work/relay.port")" --relay-key "$pin" \
     --relay-ca "$COPPICE_CA" --relay-token-file "$work/relay.token" --journal "$work/relayed.journal" \
     --json 2>"$work/collect.log") || { cat "$work/collect.log" "$work/relay.log" >&2; exit 1; }
-  # The pool is spent, so the batch goes to the curator at once, which opens it by and by.
+  # All tickets are used, so the relay sends the batch at once; the curator opens it gradually.
   until [[ "$("$bin/coppice" study show --study relayed --json | value accepted)" == 2000 ]]; do
     kill -0 "$relay" 2>/dev/null || { cat "$work/relay.log" >&2; exit 1; }
     sleep 0.2
   done
   "$bin/coppice" model build --study relayed --model relayed-tree --json >"$work/relayed.json"
-  # Where each report has a large epsilon, 1,800 honest ones may be too few for a smaller one.
+  # If each report has a large epsilon, 1,800 honest ones may be too few for a smaller one towards the curator.
   relayed_epsilon=$("$bin/coppice" model show --model relayed-tree --json |
     sed -n 's/.*"relay_epsilon":\([^,}]*\).*/\1/p')
   "$bin/coppice" model export --model relayed-tree --output "$work/relayed.model" 2>/dev/null
@@ -264,7 +264,7 @@ main_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
 untuned_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
   "$work/synthetic/test.csv" "$work/synthetic/schema.json"
 if [[ -d "$data/diabetes" ]]; then
-  # Four fifths of the private file are devices, the rest is the test.
+  # Four fifths of the private file are devices, the rest are test rows.
   head -n 1 "$data/diabetes/diabetes_pri.csv" | tee "$work/train.csv" >"$work/test.csv"
   tail -n +2 "$data/diabetes/diabetes_pri.csv" |
     awk -v train="$work/train.csv" -v test="$work/test.csv" 'NR % 5 { print >> train; next } { print >> test }'

@@ -3,9 +3,9 @@
 #
 #   deploy/site.sh [OUT_DIR]     by default build/site
 #
-# From README.md, docs/ and the sources. The reference of the command line is left out where the programs are not built:
-# they are looked for in $COPPICE_BIN_DIR, by default build/release/bin. A dead link fails, and so does a drawing that is not
-# what its source gives.
+# Uses README.md, docs/ and the sources. The reference of the command line is left out if the programs are not built:
+# they are looked for in $COPPICE_BIN_DIR, by default build/release/bin. A dead link fails, and so does a drawing that
+# differs from its source.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 case "${1:-}" in
@@ -27,11 +27,11 @@ bin=${COPPICE_BIN_DIR:-$root/build/release/bin}
 /usr/bin/python3 "$root/deploy/site/stage.py" "$root" "$work/pages" "$bin"
 /usr/bin/python3 -m sphinx -q -W --keep-going -j 2 -b html -c "$root/deploy/site" -d "$work/doctrees" "$work/pages" "$work/site"
 
-# What no page asks for.
+# Removes what no page loads.
 (cd "$work/site" && rm -rf .buildinfo objects.inv .doctrees _sources &&
  cd _static && rm -f ./*.png basic.css pygments.css jquery*.js underscore*.js _sphinx_javascript_frameworks_compat.js \
    sphinx_highlight.js)
-# For coppiced, which compresses nothing itself.
+# Compresses files for coppiced, which compresses nothing itself.
 find "$work/site" -type f -size +1k \( -name '*.html' -o -name '*.js' -o -name '*.css' -o -name '*.svg' \) -exec gzip -9nk {} +
 chmod -R u=rwX,go=rX "$work/site"
 mkdir -p "$(dirname "$out")"

@@ -17,7 +17,7 @@
 namespace coppice::cli {
 namespace {
 
-// A backup of a large store takes as long as its disk.
+// A backup of a large store takes as long as its disk needs.
 constexpr absl::Duration kLongest = absl::Hours(24);
 
 Json DescribeBackup(const v1::BackupDone& backup) {
@@ -83,7 +83,7 @@ Json DescribeFleet(const v1::FleetStatus& fleet) {
   return json;
 }
 
-// What is not known is null.
+// Unknown values are null.
 Json DescribeStatus(const v1::GetStatusResponse& status) {
   const bool knows_disk = status.disk_free_bytes() > 0;
   return {{"version", status.version()},
@@ -97,7 +97,7 @@ Json DescribeStatus(const v1::GetStatusResponse& status) {
           {"alarms", status.alarms()}};
 }
 
-// The alarms are lines of their own, and so are the curators that call.
+// Prints the alarms, and the curators that call, as separate lines.
 void PrintStatus(const v1::GetStatusResponse& status) {
   Json json = DescribeStatus(status);
   json.erase("alarms");

@@ -40,7 +40,7 @@ struct AuditFlags {
   OutputFlags output;
 };
 
-// With --json exactly what is hashed, and the hash.
+// With --json the object has exactly what is hashed, and the hash.
 Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
   Json row = {{"sequence", entry.sequence()}, {"day", entry.day()},
               {"actor", entry.actor()},       {"action", entry.action()},
@@ -57,7 +57,7 @@ Json DescribeEntry(const v1::AuditEntry& entry, bool json) {
   return row;
 }
 
-// A signed place in the log, among the lines of its entries.
+// A signed place in the log, printed among its entries.
 absl::StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(head, &text).ok()) {
@@ -66,7 +66,7 @@ absl::StatusOr<Json> DescribeHead(const v1::AuditHead& head) {
   return Json{{"head", Json::parse(text)}};
 }
 
-// Gives `take` each page from `first` on, the last one too, which reaches the head.
+// Passes each page from `first` on to `take`, including the last, which reaches the head.
 absl::Status ForEachAuditPage(
     const Remote& remote, uint64_t first,
     absl::FunctionRef<absl::Status(const v1::ReadAuditLogResponse&)> take) {
@@ -104,7 +104,7 @@ absl::Status PrintLog(const Remote& remote, const AuditFlags& flags) {
   return absl::OkStatus();
 }
 
-// The end of the log as an earlier --head kept it.
+// The end of the log, kept from an earlier --head.
 struct KeptHead {
   uint64_t entries = 0;
   std::string hash{};
@@ -127,7 +127,7 @@ std::string HexOf(const Sha256Digest& digest) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Follows the log as its pages come.
+// Verifies the log page by page.
 class LogVerifier {
  public:
   LogVerifier(std::optional<PublicKey> trusted, std::optional<KeptHead> kept)
@@ -139,13 +139,13 @@ class LogVerifier {
     head_ = page.head();
     return absl::OkStatus();
   }
-  // The next entry; the first one of all unless a head came before.
+  // Takes the next entry; it is the first one of all unless a head came before.
   absl::Status Take(const v1::AuditEntry& entry) {
     if (!begun_) COPPICE_RETURN_IF_ERROR(Begin(ToProto(AuditChain())));
     COPPICE_RETURN_IF_ERROR(chain_.Follow(entry));
     return CompareWithKept();
   }
-  // A head where the entries so far end, or before all of them.
+  // Takes a head at which the entries so far end, or before all of them.
   absl::Status Take(const v1::AuditHead& head) {
     head_ = head;
     return begun_ ? CheckHead() : Begin(head);
@@ -208,7 +208,7 @@ class LogVerifier {
   bool begun_ = false;
 };
 
-// The entry or the head of one line, as PrintLog() writes them with --json.
+// Parses an entry or a head from one line that PrintLog() wrote with --json.
 absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   const auto no_line = absl::InvalidArgumentError("is no line that `admin audit --json` writes");
@@ -248,8 +248,8 @@ absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::stri
   return entry;
 }
 
-// False at the end. A line that is too long to be one of ours is cut there, and then refused; so
-// no line nests deeper than the stack is.
+// False at the end. A line that is too long to be ours is cut, and then refused; so no line nests
+// too deeply for the stack.
 bool ReadLine(std::istream& file, std::string& line) {
   constexpr size_t kMaxLine = size_t{1} << 14;
   line.clear();
@@ -257,7 +257,7 @@ bool ReadLine(std::istream& file, std::string& line) {
   return file.good() || !line.empty();
 }
 
-// Gives the verifier every line of a file that PrintLog() wrote.
+// Passes every line of a file that PrintLog() wrote to the verifier.
 absl::Status TakeFile(const std::string& path, LogVerifier& verifier) {
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));

@@ -30,7 +30,7 @@ typedef struct {
   int count;
 } private_row;
 
-/* Called once, when there will be a report whatever is set here. */
+/* Called once, when a report will be sent whatever is set here. */
 static void read_row(void* context, const coppice_terms* terms, coppice_row* row) {
   const private_row* mine = context;
   (void)terms;
@@ -42,8 +42,8 @@ static void read_row(void* context, const coppice_terms* terms, coppice_row* row
   }
 }
 
-/* Called once before, when the terms passed the policy: the place to ask an owner who wants to be
- * asked. It must not depend on the row. */
+/* Called once before that, when the terms passed the policy: ask the owner here, if the owner wants
+ * to be asked. The result must not depend on the row. */
 static int32_t review(void* context, const coppice_terms* terms) {
   (void)context;
   printf("study %s asks for epsilon %.3g by %s\n", coppice_terms_study(terms),
@@ -54,7 +54,7 @@ static int32_t review(void* context, const coppice_terms* terms) {
 
 /* ---- The visit -------------------------------------------------------------------------------- */
 
-/* Carries every call of the visit. */
+/* Makes every call of the visit. */
 static void carry(coppice_visit* visit, grpc_line* line) {
   coppice_error error;
   coppice_call call;
@@ -130,7 +130,7 @@ static int visit_once(coppice_device* device, char** arguments, int count) {
   return result;
 }
 
-/* The curator's key, pinned: from a file that came with the program. */
+/* Reads the curator's pinned key from a file that came with the program. */
 static int read_key(const char* path, uint8_t key[32]) {
   char text[512];
   coppice_error error;

@@ -2,11 +2,11 @@
 //
 //   coppice_device_example [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]
 //
-// Each NAME=VALUE is a column of the device's row, the label among them. The offer must be signed
-// by the key in FILE (`coppice study key --pem` prints it), or else by the one that the journal
-// remembers of the first offer.
-// The row never leaves this program. What does is one report, randomized before it is written to
-// the journal and sent; running the program again sends the same bytes.
+// Each NAME=VALUE is a column of the device's row, the label included. The offer must be signed by
+// the key in FILE (`coppice study key --pem` prints it), or else by the key that the journal has
+// from the first offer.
+// The row never leaves this program. It sends one report, which is randomized before it is written
+// to the journal; running the program again sends the same bytes.
 
 #include "client/device.h"
 
@@ -46,7 +46,7 @@ absl::Status AnswerOnce(const OfferPolicy& offer_policy, absl::Span<char*> argum
   OpenSslRandom random;
   const auto read = [&] { return ReadRow(arguments.subspan(4)); };
   const absl::Status answered = device.Answer(arguments[2], read, random);
-  // Also where this study gets no answer: earlier ones may wait.
+  // Runs even if this study gets no answer: earlier ones may wait.
   COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
   std::cout << deliveries.delivered << " delivered, "
             << deliveries.of_other_curators + deliveries.unknown.size() << " waiting, "

@@ -32,8 +32,8 @@ grpc_line* grpc_line_open(const char* server, const char* ca_pem) {
   grpc_line* line = calloc(1, sizeof(*line));
   if (line == NULL) return NULL;
   grpc_init();
-  /* gRPC looks at a response's size before it decompresses it, so a hostile curator could send a
-   * megabyte that takes a gigabyte: nothing is decompressed. */
+  /* gRPC checks a response's size before it decompresses it, so a hostile curator could send a
+   * megabyte that takes a gigabyte: this turns decompression off. */
   grpc_arg settings[2];
   memset(settings, 0, sizeof(settings));
   settings[0].type = GRPC_ARG_INTEGER;
@@ -59,7 +59,7 @@ void grpc_line_close(grpc_line* line) {
   grpc_shutdown();
 }
 
-/* The bytes of `buffer`, which may be NULL, in memory of the caller's. */
+/* Copies the bytes of `buffer`, which may be NULL, to memory that the caller frees. */
 static int copy_out(grpc_byte_buffer* buffer, uint8_t** bytes, size_t* size) {
   if (buffer == NULL) return 0;
   grpc_byte_buffer_reader reader;
@@ -103,7 +103,7 @@ static void run_batch(grpc_line* line, grpc_call* call, grpc_byte_buffer* sent, 
   grpc_completion_queue_pluck(line->queue, line, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
 }
 
-/* One try. */
+/* Makes one try. */
 static int32_t call_once(grpc_line* line, const char* method, const uint8_t* request,
                          size_t request_size, uint8_t** response, size_t* response_size, char* why,
                          size_t why_size) {
@@ -142,8 +142,8 @@ int32_t grpc_line_call(grpc_line* line, const char* method, const uint8_t* reque
     const int32_t code =
         call_once(line, method, request, request_size, response, response_size, why, why_size);
     const int again = code == GRPC_STATUS_UNAVAILABLE || code == GRPC_STATUS_DEADLINE_EXCEEDED;
-    /* At random within the wait, so that devices that lost the curator together do not come back
-     * together. Not private: any generator does. */
+    /* Random within the wait, so that devices that lost the curator together do not come back
+     * together. This is not private, so any generator will do. */
     const gpr_timespec next = in_millis(wait / 2 + rand() % (int)wait);
     if (!again || gpr_time_cmp(next, give_up) > 0) return code;
     gpr_sleep_until(next);

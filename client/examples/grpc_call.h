@@ -1,5 +1,5 @@
-/* One call at a time over gRPC, for coppice_device.h: bytes in, bytes out. Over another transport a
- * device has another file in this one's place. */
+/* Makes one call at a time over gRPC, for coppice_device.h: bytes in, bytes out. For another
+ * transport a device replaces this file. */
 
 #ifndef COPPICE_EXAMPLES_GRPC_CALL_H_
 #define COPPICE_EXAMPLES_GRPC_CALL_H_
@@ -9,13 +9,13 @@
 
 typedef struct grpc_line grpc_line;
 
-/* The curator at HOST:PORT, over TLS; `ca_pem` signs its certificate. NULL: no memory. */
+/* Opens a line to the curator at HOST:PORT, over TLS, authority `ca_pem`. NULL: no memory. */
 grpc_line* grpc_line_open(const char* server, const char* ca_pem);
 void grpc_line_close(grpc_line* line);
 
-/* Carries a request, and tries again for a minute while nobody answers, sending the same bytes.
- * Returns gRPC's code; with 0 there is a response, which the caller frees. `why` has room for
- * `why_size` bytes of words, for an error. */
+/* Sends a request, and retries with the same bytes for a minute while nobody answers. Returns
+ * gRPC's code; with 0 there is a response, which the caller frees. `why` has room for `why_size`
+ * bytes of an error message. */
 int32_t grpc_line_call(grpc_line* line, const char* method, const uint8_t* request,
                        size_t request_size, uint8_t** response, size_t* response_size, char* why,
                        size_t why_size);

@@ -1,5 +1,5 @@
-/* grpc_call.h over HTTP/1.1, by libcurl: for devices without gRPC. The curator takes such calls where it
- * was started with --http-listen. */
+/* Implements grpc_call.h over HTTP/1.1 with libcurl, for devices without gRPC. The curator accepts
+ * such calls if it was started with --http-listen. */
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ typedef struct {
   size_t size;
 } received;
 
-/* Codes of the Connect protocol by gRPC's numbers. */
+/* Codes of the Connect protocol, indexed by gRPC's numbers. */
 static const char* const kCodes[] = {"",
                                      "canceled",
                                      "unknown",
@@ -85,7 +85,7 @@ static size_t add_received(char* part, size_t one, size_t size, void* context) {
   return size;
 }
 
-/* The code of an error's body, {"code":"not_found","message":"..."}; a proxy sends another. */
+/* Reads the code in an error's body, {"code":"not_found","message":"..."}; a proxy sends none. */
 static int32_t code_of(const char* body) {
   const char* begin = body == NULL ? NULL : strstr(body, "\"code\":\"");
   if (begin == NULL) return kUnavailable;
@@ -97,7 +97,7 @@ static int32_t code_of(const char* body) {
   return kUnknown;
 }
 
-/* One try. No redirect is followed, and nothing is decompressed. */
+/* Makes one try. It follows no redirect and decompresses nothing. */
 static int32_t call_once(grpc_line* line, const char* method, const uint8_t* request,
                          size_t request_size, received* got, char* why, size_t why_size) {
   char url[512];
@@ -145,8 +145,8 @@ int32_t grpc_line_call(grpc_line* line, const char* method, const uint8_t* reque
       return *response == NULL ? kResourceExhausted : 0;
     }
     free(got.bytes);
-    /* At random within the wait, so that devices that lost the curator together do not come back
-     * together. Not private: any generator does. */
+    /* Random within the wait, so that devices that lost the curator together do not come back
+     * together. This is not private, so any generator will do. */
     if (code != kUnavailable || time(NULL) >= give_up) return code;
     wait_millis(wait / 2 + rand() % (int)wait);
     wait = wait * 2 < kLongestWaitMillis ? wait * 2 : kLongestWaitMillis;

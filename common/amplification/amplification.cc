@@ -14,11 +14,11 @@ namespace {
 
 // Covers the rounding of every product and sum below; docs/research/mechanisms.md#amplification.
 constexpr double kSlack = 1e-8;
-// What one step of a recurrence is off by, relatively: eight roundings.
+// The relative error of one step of a recurrence: eight roundings.
 constexpr double kStepError = 0x1p-50;
-// How far the tail may drift from the truth, relatively, before it is computed afresh.
+// How far the tail may drift from the truth, relatively, before it is recomputed.
 constexpr double kMaxDrift = 1e-9;
-// Below the first, a point mass stands for itself as an upper bound and its tail for nothing.
+// Below the first, a point mass is kept as an upper bound, and its tail counts as 0.
 constexpr double kNegligible = 1e-200;
 constexpr double kNoLongerNegligible = 1e-150;
 // The part of a sum that may be left out where that is on the safe side or within the slack.
@@ -36,7 +36,7 @@ struct TwoSidedLaw {
   double minus = 0;
 
   double active() const { return plus + minus; }
-  // From differences of exponents, since E - x and E x - 1 cancel.
+  // Computed from differences of exponents, since E - x and E x - 1 cancel.
   static TwoSidedLaw Of(const ShuffledReports& reports, uint64_t epsilon_nanos) {
     const double local = reports.local.epsilon();
     const double epsilon = Real(epsilon_nanos) * kEpsilonPerNano;
@@ -50,7 +50,7 @@ struct TwoSidedLaw {
   }
 };
 
-// P(K = point) and P(K > point) for a binomial K of `trials` trials, while both grow one by one.
+// P(K = point) and P(K > point) for a binomial K of `trials` trials; both can grow one by one.
 //
 // Guarantee  the point mass is off by less than kSlack relatively, or is an upper bound below
 //            kNoLongerNegligible; what lies beyond is off by less than kSlack, or an underestimate.
@@ -73,7 +73,7 @@ class BinomialTail {
     steps_ = 0;
   }
 
-  // One trial more, and the point too if `with_point`.
+  // Adds one trial, and moves the point by one too if `with_point`.
   void Advance(bool with_point) {
     ++trials_;
     const double entering = success_ * mass_;
@@ -106,7 +106,7 @@ class BinomialTail {
     return Real(steps_) * kStepError * (moved_ + 2 * std::abs(beyond_)) > kMaxDrift * beyond_;
   }
 
-  // Walks from the mode both ways, positive terms only, and divides by what was walked.
+  // Walks from the mode both ways, over positive terms only, and divides by their sum.
   double MassFromMode() const {
     const uint64_t mode = std::min(trials_, static_cast<uint64_t>(Real(trials_ + 1) * success_));
     double total = 1;
@@ -148,13 +148,13 @@ class BinomialTail {
   double mass_ = 0;
   double beyond_ = 0;
   bool negligible_ = false;
-  // Since the restart: all that was added to and taken from beyond_, and in how many steps.
+  // Since the restart: the sum of all changes to beyond_, and their number of steps.
   double moved_ = 0;
   uint64_t steps_ = 0;
 };
 
-// How many reports are active: weights of a binomial, 1 at its mode, over all counts but what
-// `cut` of them lies outside.
+// The distribution of the number of active reports, with weights relative to its mode; counts with
+// less than `cut` of the weight are left out.
 struct ActiveWindow {
   uint64_t low = 0;
   double low_weight = 1;
@@ -185,8 +185,8 @@ uint64_t MissesAllowed(uint64_t count, double miss_share) {
   return std::max<uint64_t>(static_cast<uint64_t>(std::ceil(Real(count) * miss_share)), 1);
 }
 
-// (1/n) E max(0, S), S the sum of n independent draws of `law`, given how many are active: that
-// count c contributes c (rho gain f - mu T). What lies outside the window adds at most its gain.
+// (1/n) E max(0, S), S the sum of n independent draws of `law`, summed over the active count c,
+// which contributes c (rho gain f - mu T). Counts outside the window add at most their gain.
 double PositivePart(const ShuffledReports& reports, const TwoSidedLaw& law, double mu,
                     double wanted) {
   const double active = law.active();
@@ -248,8 +248,8 @@ absl::Status CheckDelta(uint64_t delta) {
       "amplification by shuffling needs a delta from 1e-18 to below 1");
 }
 
-// DeltaBound() of checked reports, precise enough to be held against `wanted`. A nano-epsilon less
-// than asked for covers the rounding of the exponentials.
+// DeltaBound() of checked reports, precise enough to compare with `wanted`. Uses an epsilon that is
+// one nano less, which covers the rounding of the exponentials.
 double CheckedDeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos, double wanted) {
   if (epsilon_nanos >= reports.local.nanos()) return 0;
   const uint64_t nanos = epsilon_nanos > 0 ? epsilon_nanos - 1 : 0;
@@ -258,7 +258,7 @@ double CheckedDeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos,
                       wanted);
 }
 
-// Whether `central_nanos` is below by a hundredth or more. Neither is above kMaxAmplifiedNanos.
+// Whether `central_nanos` is lower by a hundredth or more. Neither is above kMaxAmplifiedNanos.
 bool IsWorthSaying(uint64_t local_nanos, uint64_t central_nanos) {
   return central_nanos * 100 <= local_nanos * 99;
 }

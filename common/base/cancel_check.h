@@ -1,4 +1,4 @@
-// How long work learns that nobody waits for it any more: it asks between its steps.
+// A check that long work makes between its steps, to learn that nobody waits for its result.
 
 #ifndef COPPICE_COMMON_BASE_CANCEL_CHECK_H_
 #define COPPICE_COMMON_BASE_CANCEL_CHECK_H_
@@ -10,14 +10,14 @@
 
 namespace coppice {
 
-// Threads    as the function that it holds.
+// Stops work on request. Threads: as the function that it holds.
 class CancelCheck {
  public:
   // Never stops anything.
   CancelCheck() = default;
   explicit CancelCheck(std::function<absl::Status()> ask) : ask_(std::move(ask)) {}
 
-  // OK to go on; otherwise the status that the work returns at once, having changed nothing.
+  // Returns OK to go on, else the status to return at once with nothing changed.
   absl::Status operator()() const { return ask_ ? ask_() : absl::OkStatus(); }
 
  private:

@@ -1,4 +1,4 @@
-// Whether a file that holds a secret can be read, or changed, by everybody on the machine.
+// Tells whether everybody on the machine can read or change a file that holds a secret.
 
 #ifndef COPPICE_COMMON_BASE_FILE_PERMISSIONS_H_
 #define COPPICE_COMMON_BASE_FILE_PERMISSIONS_H_
@@ -9,9 +9,9 @@
 
 namespace coppice {
 
-// By its own mode: its owner and the group that the owner gave it to may, since mounted secrets
-// come so. A folder above it may keep others out all the same; that is not looked at. Not of a file
-// that is not there: whoever opens it says so.
+// Checks the file's own mode: the owner and the group may have access, as with mounted secrets. A
+// folder above it may still keep others out; that is not checked. False for a missing file; opening
+// it reports the error.
 inline bool IsWorldAccessible(const std::string& path) {
   using std::filesystem::perms;
   std::error_code error;

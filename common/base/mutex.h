@@ -1,4 +1,4 @@
-// Locks that the compiler checks.
+// Locks whose use the compiler checks.
 //
 // Guarantee  under clang's -Wthread-safety, which our clang presets turn into errors, a member with
 //            ABSL_GUARDED_BY(m) is touched only by code that holds m.
@@ -34,7 +34,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex from here to the end of the scope.
+// Holds a mutex until the end of the scope.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -48,8 +48,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex& mutex_;
 };
 
-// The caller of Wait() and WaitFor() holds the mutex, which is free while it waits. Either may
-// return without a reason, so they stand in a loop that looks again.
+// The caller of Wait() and WaitUntil() holds the mutex, which is free during the wait. Both may
+// wake without a reason, so call them in a loop that checks the condition.
 class CondVar {
  public:
   CondVar() = default;
@@ -62,7 +62,7 @@ class CondVar {
   void Wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     changed_.wait(lock);
-    lock.release();  // the caller's lock goes on
+    lock.release();  // the caller still holds the lock
   }
   // False if `deadline` has passed.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point deadline)
@@ -77,8 +77,8 @@ class CondVar {
   std::condition_variable changed_;
 };
 
-// What a duration from now is for CondVar::WaitUntil(). One of more than a year, which the clock's
-// arithmetic may not hold, is a year.
+// The deadline for CondVar::WaitUntil() after this duration. Durations above a year, which could
+// overflow the clock, count as a year.
 inline std::chrono::steady_clock::time_point After(absl::Duration duration) {
   constexpr absl::Duration kYear = absl::Hours(24 * 365);
   return std::chrono::steady_clock::now() +
@@ -86,7 +86,7 @@ inline std::chrono::steady_clock::time_point After(absl::Duration duration) {
              absl::ToChronoNanoseconds(duration < kYear ? duration : kYear));
 }
 
-// Many may read at a time, or one write.
+// Many readers may hold it at a time, or one writer.
 class ABSL_LOCKABLE SharedMutex {
  public:
   SharedMutex() = default;

@@ -1,4 +1,4 @@
-// Which part of a list is asked for: lists are in order of ids, and go page by page.
+// Selects a part of a list: lists are in order of ids and are read page by page.
 
 #ifndef COPPICE_COMMON_BASE_PAGE_H_
 #define COPPICE_COMMON_BASE_PAGE_H_
@@ -12,10 +12,10 @@ namespace coppice {
 
 struct Page {
   uint32_t size = 100;  // at most 1000
-  std::string after;    // the last id of the page before; empty for the first
+  std::string after;    // the last id of the previous page; empty for the first
 };
 
-// How many of a list `page` asks for.
+// How many entries `page` asks for.
 inline size_t PageSize(const Page& page) { return std::clamp<size_t>(page.size, 1, 1000); }
 
 }  // namespace coppice

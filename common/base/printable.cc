@@ -9,8 +9,8 @@ namespace {
 
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the well-formed, printable UTF-8 character at the start of `text`, or 0.
-// The ranges are those of the Unicode standard, table 3-7; noncharacters are not for XML.
+// Bytes of the well-formed, printable UTF-8 character at the start of `text`, or 0. The ranges are
+// those of the Unicode standard, table 3-7; XML forbids noncharacters.
 size_t PrintableLength(absl::string_view text) {
   const auto byte = [text](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;

@@ -1,4 +1,4 @@
-// Text of others, made fit for a terminal or a page.
+// Makes text from other parties fit for a terminal or a page.
 
 #ifndef COPPICE_COMMON_BASE_PRINTABLE_H_
 #define COPPICE_COMMON_BASE_PRINTABLE_H_
@@ -14,8 +14,8 @@ namespace coppice {
 // offending byte becomes U+FFFD.
 std::string Printable(absl::string_view text);
 
-// Names for a message: "age, job", and if there are many, or long ones, the first of them "and 7
-// more".
+// Joins names for a message: "age, job". If there are many or long ones, it keeps the first ones
+// and ends in "and 7 more".
 std::string ListOf(absl::Span<const std::string> names);
 
 }  // namespace coppice

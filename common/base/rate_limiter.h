@@ -1,4 +1,4 @@
-// How much may be taken at once, and how fast that comes back.
+// Rate limits: how much may be taken at once, and how fast it refills.
 
 #ifndef COPPICE_COMMON_BASE_RATE_LIMITER_H_
 #define COPPICE_COMMON_BASE_RATE_LIMITER_H_
@@ -19,21 +19,20 @@ namespace coppice {
 
 struct RateLimit {
   double rate = 0;   // per second; 0: no limit
-  double burst = 0;  // at once; above 0 if there is a rate
+  double burst = 0;  // how much at once; above 0 if there is a rate
 
   friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
 // One bucket of tokens.
 //
-// Guarantee  over any time t at most burst + rate * t is taken, and one request more: a request
-//            above the burst is let through when the bucket is full, and paid off afterwards, so
-//            that no request is refused forever. A clock that is set back gives nothing, and takes
-//            nothing.
-// Threads    one at a time.
+// Guarantee  over any time t at most burst + rate * t is taken, plus one request: a request above
+//            the burst passes when the bucket is full, and is paid off afterwards, so that no
+//            request is refused forever. Setting the clock back adds and takes nothing.
+// Threads    not thread-safe.
 class TokenBucket {
  public:
-  // Full at `now`. `rate` a second and `burst` must be above 0.
+  // Starts full at `now`. `rate` (per second) and `burst` must be above 0.
   TokenBucket(double rate, double burst, absl::Time now)
       : rate_(rate), burst_(burst), level_(burst), filled_(now) {}
 
@@ -62,17 +61,17 @@ class TokenBucket {
   absl::Time filled_;
 };
 
-// A bucket per key. They are in memory only: a restart fills them, and so does another limit.
+// A bucket per key. Buckets are in memory only: a restart fills them, and so does a changed limit.
 //
 // Threads    safe to share, if the clock is.
 class RateLimiter {
  public:
-  // `limit` is that of keys which are taken from without another.
+  // `limit` applies to keys that are taken from without a limit of their own.
   RateLimiter(const RateLimit& limit, std::function<absl::Time()> clock)
       : limit_(limit), clock_(std::move(clock)) {}
 
-  // Zero if `amount` may be taken, and it is taken; else how long to wait. Each key has a bucket
-  // from then on, so strangers must not choose keys.
+  // Takes `amount` and returns zero, or takes nothing and returns how long to wait. Each key keeps
+  // its bucket, so strangers must not choose keys.
   absl::Duration Take(absl::string_view key, double amount) { return Take(key, amount, limit_); }
   absl::Duration Take(absl::string_view key, double amount, const RateLimit& limit) {
     if (limit.rate == 0) return absl::ZeroDuration();

@@ -1,4 +1,4 @@
-// All of a small file at once.
+// Reads a small file at once.
 
 #ifndef COPPICE_COMMON_BASE_READ_FILE_H_
 #define COPPICE_COMMON_BASE_READ_FILE_H_
@@ -16,12 +16,12 @@
 
 namespace coppice {
 
-// NotFound, naming the file and why: it is not there, must not be read, is a folder, or is empty.
+// NotFound, naming the file and the reason: it is missing, unreadable, a folder, or empty.
 inline absl::StatusOr<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
-  // Reading a folder opens well and fails here.
+  // Opening a folder succeeds; reading it fails here.
   if (!file || !(bytes << file.rdbuf())) {
     return absl::NotFoundError(absl::StrCat(
         path, ": cannot be read (", errno != 0 ? std::strerror(errno) : "it is empty", ")"));

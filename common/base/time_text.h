@@ -1,4 +1,4 @@
-// Times as people and scripts read them (RFC 3339).
+// Converts between Unix times and text for people and scripts (RFC 3339).
 
 #ifndef COPPICE_COMMON_BASE_TIME_TEXT_H_
 #define COPPICE_COMMON_BASE_TIME_TEXT_H_
@@ -12,8 +12,8 @@ namespace coppice {
 // "2026-01-31T12:00:00Z".
 std::string TimeText(int64_t unix_seconds);
 
-// The seconds of "2026-01-31T12:00:00Z"; any offset will do. Nothing unless `text` is a time after
-// 1970.
+// Returns the seconds of "2026-01-31T12:00:00Z"; any offset is accepted. nullopt unless `text` is a
+// time after 1970.
 std::optional<int64_t> ParseTimeText(const std::string& text);
 
 }  // namespace coppice

@@ -19,7 +19,7 @@ absl::Status WriteError(const std::string& path, int error) {
   return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(error)));
 }
 
-// What the mask leaves of 0666. The mask can only be read by setting it.
+// What the process's mask leaves of 0666. The mask can only be read by setting it.
 mode_t MaskedMode() {
   const mode_t mask = umask(0);
   umask(mask);
@@ -38,7 +38,7 @@ absl::Status WriteAndSync(int descriptor, const std::string& path, absl::string_
   return absl::OkStatus();
 }
 
-// link() refuses to replace a file, rename() does not.
+// link() refuses to replace a file; rename() replaces it.
 absl::Status GiveName(const std::string& temporary, const std::string& path, bool replace) {
   const int failed =
       replace ? rename(temporary.c_str(), path.c_str()) : link(temporary.c_str(), path.c_str());
@@ -57,7 +57,7 @@ std::string FolderOf(const std::string& path) {
 absl::Status SyncFolder(const std::string& path) {
   const int folder = open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return absl::OkStatus();
-  // EINVAL: a file system that has nothing to sync.
+  // EINVAL: the file system does not support syncing folders.
   const int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
   close(folder);
   return error == 0 ? absl::OkStatus() : WriteError(path, error);
@@ -68,13 +68,13 @@ absl::Status SyncFolder(const std::string& path) {
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
                                  const WriteOptions& options) {
   std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);  // its owner's alone so far
+  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);  // only its owner may open it
   if (descriptor < 0) return WriteError(path, errno);
   const mode_t mode = options.mode.has_value() ? *options.mode : MaskedMode();
   absl::Status status = WriteAndSync(descriptor, path, bytes, mode);
   close(descriptor);
   if (status.ok()) status = GiveName(temporary, path, options.replace);
-  unlink(temporary.c_str());  // Gone already after rename().
+  unlink(temporary.c_str());  // gone already after rename()
   COPPICE_RETURN_IF_ERROR(status);
   return SyncFolder(path);
 }

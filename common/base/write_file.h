@@ -1,4 +1,4 @@
-// A file that is there whole or not at all, whatever breaks off.
+// Writes a file completely or not at all, even if the process is interrupted.
 
 #ifndef COPPICE_COMMON_BASE_WRITE_FILE_H_
 #define COPPICE_COMMON_BASE_WRITE_FILE_H_
@@ -14,19 +14,19 @@
 namespace coppice {
 
 struct WriteOptions {
-  bool replace = false;          // a file that is there
+  bool replace = false;          // whether an existing file may be replaced
   std::optional<mode_t> mode{};  // exactly this; 0666 less the process's mask if not given
 };
 
-// Only its owner may read or write it.
+// Only the owner may read or write the file.
 inline constexpr mode_t kSecretFileMode = 0600;
 
 // Writes `bytes` beside `path` and gives them its name in one step: a reader finds the old file or
 // the new one, never a part. Until then only the owner may open what is written. The bytes are on
-// disk before they have the name (fsync), and so is the name when the function returns, unless the
-// folder may not be opened for reading.
+// disk (fsync) before they get the name, and the name is on disk when the function returns, unless
+// the folder cannot be opened for reading.
 //
-// Errors     AlreadyExists if there is a file that may not be replaced; Unavailable if the file
+// Errors     AlreadyExists if the file exists and may not be replaced; Unavailable if the file
 //            system refuses. Both name the file, and leave nothing behind.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
                                  const WriteOptions& options = {});

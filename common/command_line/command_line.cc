@@ -32,7 +32,7 @@ void ThrowUnlessOk(const absl::Status& usage) {
   if (!usage.ok()) throw CLI::ValidationError(std::string(usage.message()));
 }
 
-// The command that was being read, for the hint.
+// The command that was being read, for the hint in the error.
 std::string Invoked(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     return absl::StrCat(" ", command->get_name(), Invoked(*command));
@@ -42,7 +42,7 @@ std::string Invoked(const CLI::App& app) {
 
 std::string ExampleText(const std::string& example) { return "Example:\n  " + example; }
 
-// CLI11 names the first flag that is required and not there; this says what it is.
+// CLI11 only names the first required flag that is missing; this also says what the flag is.
 std::string MissingText(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_required() && option->count() == 0) return MissingFlagText(*option);
@@ -70,7 +70,7 @@ bool IsJsonAsked(int argc, const char* const* argv) {
   return false;
 }
 
-// Whether anything was written to std::cout while it is there.
+// Observes whether anything is written to std::cout during its lifetime.
 class StdoutWatch : public std::streambuf {
  public:
   StdoutWatch() : stdout_(std::cout.rdbuf(this)) {}
@@ -93,7 +93,7 @@ class StdoutWatch : public std::streambuf {
   bool written_ = false;
 };
 
-// One line on stderr, and with --json an object on stdout.
+// Prints one line on stderr, and with --json an object on stdout.
 void PrintError(const std::string& program, const absl::Status& status, bool json) {
   const std::string message = Printable(status.message());
   std::cerr << ErrorPrefix(program) << message << std::endl;
@@ -116,7 +116,7 @@ bool UsesColor(int descriptor) {
 }
 
 std::string JsonError(const absl::Status& status) {
-  // What is printable has no control character, so that these two are all there is to escape.
+  // Printable text has no control characters, so only these two need escaping.
   const std::string message =
       absl::StrReplaceAll(Printable(status.message()), {{"\\", "\\\\"}, {"\"", "\\\""}});
   return absl::StrCat("{\"error\":{\"code\":\"", absl::StatusCodeToString(status.code()),
@@ -237,7 +237,7 @@ std::string CheckNumber(const std::string& text) {
   return std::is_integral_v<Number> ? "wants a whole number" : "wants a number";
 }
 
-// What a flag holds: itself, or the element of a vector or an optional.
+// The type that a flag holds: `Value` itself, or the element of a vector or an optional.
 template <typename Value>
 struct ElementOf {
   using Type = Value;

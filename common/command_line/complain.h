@@ -1,4 +1,4 @@
-// How a program exits, and complains of its line, where CLI11 reads it without command_line.h.
+// Exit codes and usage errors for programs that use CLI11 without command_line.h.
 
 #ifndef COPPICE_COMMON_COMMAND_LINE_COMPLAIN_H_
 #define COPPICE_COMMON_COMMAND_LINE_COMPLAIN_H_

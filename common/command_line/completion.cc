@@ -4,8 +4,8 @@
 #include "absl/strings/str_replace.h"
 #include "common/command_line/reference.h"
 
-// Each script knows a command by the words before the first flag, " study create", and has for each
-// the words that may follow, and for each flag what its value may be.
+// Each script identifies a command by the words before the first flag, " study create". For each
+// command it has the words that may follow, and for each flag its possible values.
 
 namespace coppice {
 namespace {
@@ -18,7 +18,7 @@ bool IsFile(const FlagReference& flag) {
   return flag.value == "FILE" || flag.value == "DIR" || flag.value == "TEXT";
 }
 
-// The words after the program's name, each after a space.
+// Returns the words after the program's name, each preceded by a space.
 std::string PathAfterProgram(const CommandReference& command) {
   const size_t space = command.path.find(' ');
   return space == std::string::npos ? "" : command.path.substr(space);
@@ -32,7 +32,7 @@ std::vector<const CommandReference*> AllCommands(const CommandReference& command
   return all;
 }
 
-// A name that shells take for a function: "coppice-lab" is "coppice_lab".
+// Returns a name that shells accept for a function: "coppice-lab" becomes "coppice_lab".
 std::string FunctionName(const CommandReference& program) {
   return absl::StrReplaceAll(program.path, {{"-", "_"}});
 }
@@ -108,7 +108,7 @@ std::string QuotedForShell(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// "name:what it does", as _describe takes it.
+// Returns "name:what it does", as _describe expects it.
 std::string ZshWord(const std::string& name, const std::string& description) {
   return absl::StrCat(" ", QuotedForShell(absl::StrCat(name, ":", description)));
 }
@@ -151,7 +151,7 @@ std::string ZshScript(const CommandReference& program) {
     }
     absl::StrAppend(&script, ") ;;\n");
   }
-  // As a file on $fpath it is the function itself; read by source it only registers it.
+  // As a file on $fpath the script is the function itself; sourced, it only registers the function.
   absl::StrAppend(&script, R"(  esac
   (($#commands)) && _describe command commands
   _describe -o flag flags

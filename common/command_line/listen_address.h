@@ -1,4 +1,4 @@
-// An address to listen at, as a flag gives it.
+// Parses the address that a server listens at.
 
 #ifndef COPPICE_COMMON_COMMAND_LINE_LISTEN_ADDRESS_H_
 #define COPPICE_COMMON_COMMAND_LINE_LISTEN_ADDRESS_H_
@@ -15,10 +15,10 @@ struct HostPort {
   int port = 0;
 };
 
-// Of HOST:PORT. InvalidArgument that names `flag` and says what it wants.
+// Parses HOST:PORT. The InvalidArgument error names `flag` and says what it wants.
 absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen);
 
-// Whether nobody but this machine reaches `host`.
+// Whether only this machine can reach `host`.
 bool IsLoopback(const std::string& host);
 
 }  // namespace coppice

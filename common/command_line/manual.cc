@@ -12,14 +12,14 @@
 namespace coppice {
 namespace {
 
-// As roff prints it: a hyphen that can be copied, no macro at the start of a line.
+// Escapes text for roff: hyphens stay copyable, and no line starts with a macro.
 std::string Escape(absl::string_view text) {
   std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"\"", "\\(dq"}});
   if (absl::StartsWith(escaped, ".") || absl::StartsWith(escaped, "'")) escaped.insert(0, "\\&");
   return escaped;
 }
 
-// Lines as they stand, such as examples.
+// Formats lines to print unchanged, such as examples.
 std::string Verbatim(absl::string_view text) {
   std::string lines;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -50,7 +50,7 @@ std::string FlagText(const FlagReference& flag) {
 
 using FlagsByHeading = std::map<std::string, std::vector<FlagReference>>;
 
-// A flag under a heading is the same wherever it stands, and is described once.
+// Adds a flag to its heading's list once: a flag under a heading is the same in every command.
 void Remember(const FlagReference& flag, FlagsByHeading& shared) {
   std::vector<FlagReference>& flags = shared[flag.heading];
   for (const FlagReference& known : flags) {
@@ -60,7 +60,7 @@ void Remember(const FlagReference& flag, FlagsByHeading& shared) {
   flags.back().required = false;
 }
 
-// Where `own` is set those without a heading, else only the names of the headings.
+// With `own`, describes the flags without a heading; otherwise lists only the names of headings.
 std::string FlagsText(const CommandReference& command, FlagsByHeading& shared) {
   std::string text;
   std::vector<std::string> headings;

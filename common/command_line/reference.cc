@@ -9,10 +9,10 @@
 namespace coppice {
 namespace {
 
-// CLI11 lists what has no heading of its own under this one.
+// CLI11 lists flags without a heading under this one.
 constexpr char kNoHeading[] = "Options";
 
-// A type in braces is all values that there are, "{one,two}".
+// A type in braces, "{one,two}", lists all allowed values.
 FlagReference DescribeFlag(const CLI::Option& option) {
   FlagReference flag;
   flag.name = option.get_name();
@@ -42,7 +42,7 @@ CommandReference Describe(const CLI::App& app, const std::string& before) {
   command.footer = app.get_footer();
   AddFlagsOf(app, command.flags);
   for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
-    // Flags under a heading of which one must be given are an app without a name.
+    // A heading whose flags exclude each other is an app without a name.
     if (part->get_name().empty()) {
       AddFlagsOf(*part, command.flags);
     } else {

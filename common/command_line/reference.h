@@ -1,5 +1,5 @@
-// What a program's commands and flags are called and do, for whoever documents or completes them:
-// made from the definitions that parse the line, so that it cannot differ from them.
+// Describes a program's commands and flags, for documentation and completion. It is derived from
+// the definitions that parse the line, so the two cannot differ.
 
 #ifndef COPPICE_COMMON_COMMAND_LINE_REFERENCE_H_
 #define COPPICE_COMMON_COMMAND_LINE_REFERENCE_H_
@@ -21,18 +21,18 @@ namespace coppice {
 struct FlagReference {
   std::string name;                  // "--study"
   std::string value;                 // what help calls the value, "FILE"; empty for a switch
-  std::vector<std::string> choices;  // the values, if these are all
+  std::vector<std::string> choices;  // the allowed values, if they are limited
   std::string description;
   std::string default_value;  // empty if help shows none
-  std::string environment;    // the variable that gives it too; empty if none
-  std::string heading;        // empty unless help lists it under one of its own
+  std::string environment;    // the variable that may give it too; empty if none
+  std::string heading;        // empty if help lists it under no heading
   bool required = false;
 };
 
 struct CommandReference {
   std::string path;  // "coppice study create"
   std::string description;
-  std::string footer;  // examples, as help ends with them
+  std::string footer;  // examples, shown at the end of help
   std::vector<FlagReference> flags;
   std::vector<CommandReference> commands;
 
@@ -40,34 +40,33 @@ struct CommandReference {
   std::string name() const;
 };
 
-// `program` and all its commands.
+// Describes `program` and all its commands.
 CommandReference DescribeProgram(const CLI::App& program);
 
-// "--server is required (...)", with the variable that gives it too.
+// Returns "--server is required (...)", with the variable that may give it too.
 std::string MissingFlagText(const CLI::Option& option);
 
-// What is wrong with the first word of the line that `program`, having read it, has no use for, and
-// the nearest word that it has; empty if all words are known.
+// After `program` has read its line: says what is wrong with the first word that it does not know,
+// and names the nearest known word; empty if all words are known.
 std::string UnknownWordText(const CLI::App& program);
 
-// What the line could have gone on with, if it ends before it names a command; empty if it names
-// one.
+// Lists how the line could continue, if it ends before it names a command; empty if it names one.
 std::string MissingWordText(const CLI::App& program);
 
-// The one of `words` that `word` most likely is a misspelling of; empty if none is near.
+// Returns the word in `words` that `word` most likely misspells; empty if none is near.
 std::string NearestWord(absl::string_view word, const std::vector<std::string>& words);
 
-// The program's page for man(1), in roff.
+// Returns the program's page for man(1), in roff.
 std::string ManualPage(const CommandReference& program, const std::string& version);
 
-// A script that completes the program's line. `shell` is one of CompletionShells().
+// Returns a script that completes the program's line. `shell` is one of CompletionShells().
 std::string CompletionScript(const CommandReference& program, const std::string& shell);
 std::vector<std::string> CompletionShells();
 
-// For a program that reads its commands' lines itself: runs `name manual` and `name completion
-// SHELL`, and answers any other first word with the nearest command that there is; the exit code.
-// None if the line names no command. To be asked after all other commands. `describe` adds the
-// program's flags and its other commands.
+// For a program that parses its commands' lines itself, called after all its other commands: runs
+// `name manual` and `name completion SHELL`, answers any other first word with the nearest command,
+// and returns the exit code. nullopt if the line names no command. `describe` adds the program's
+// flags and its other commands.
 std::optional<int> RunReference(const std::string& name, int argc, const char* const* argv,
                                 absl::FunctionRef<void(CLI::App&)> describe);
 

@@ -11,7 +11,7 @@
 namespace coppice {
 namespace {
 
-// Characters to insert, delete, replace or swap with their neighbour that lead from `a` to `b`.
+// How many insertions, deletions, replacements and swaps of neighbours lead from `a` to `b`.
 size_t Distance(absl::string_view a, absl::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -43,7 +43,7 @@ std::string DidYouMean(const std::string& near) {
   return near.empty() ? "" : absl::StrCat("; did you mean \"", near, "\"?");
 }
 
-// "create" alone, of a program that has "study create".
+// Returns "study create" for "create" if the program has that command.
 std::string WithItsNoun(const CommandReference& program, const std::string& word) {
   for (const CommandReference& noun : program.commands) {
     for (const CommandReference& verb : noun.commands) {
@@ -59,7 +59,7 @@ std::string UnknownFlag(const CommandReference& command, const std::string& word
                       DidYouMean(NearestWord(flag, FlagNames(command))));
 }
 
-// What the commands of `command` are called.
+// Returns what the commands of `command` are called.
 std::string KindOf(const CommandReference& command) {
   const bool of_program = !absl::StrContains(command.path, ' ');
   const bool has_verbs = !command.commands.empty() && !command.commands[0].commands.empty();

@@ -14,9 +14,9 @@
 namespace coppice {
 namespace {
 
-// A quote left open would otherwise swallow the rest of the file into memory.
+// Without a limit, an unclosed quote would read the rest of the file into memory.
 constexpr size_t kMaxFieldBytes = size_t{1} << 20;
-constexpr size_t kMaxRowBytes = size_t{1} << 26;  // of a row that is kept
+constexpr size_t kMaxRowBytes = size_t{1} << 26;  // of a row with kept bytes
 
 void* ReallocateField(void* field, size_t bytes) {
   return bytes > kMaxFieldBytes ? nullptr : std::realloc(field, bytes);
@@ -24,7 +24,7 @@ void* ReallocateField(void* field, size_t bytes) {
 
 absl::Status Error(absl::string_view message) { return absl::InvalidArgumentError(message); }
 
-// libcsv's parser with its buffer, whose callbacks are C, between a file and a sink.
+// Runs libcsv's parser, whose callbacks are C, between a file and a sink.
 class Reader {
  public:
   Reader(TextFile file, const CsvOptions& options, CsvSink& sink)
@@ -66,7 +66,7 @@ class Reader {
     ended_in_piece_ = 0;
     fields_in_piece_ = 0;
     const size_t read = csv_parse(&parser_, piece.data(), piece.size(), OnField, OnRowEnd, this);
-    // libcsv forgets the quote when the field ends.
+    // libcsv forgets that a field was quoted when the field ends.
     if (parser_.quoted != 0 && (fields_in_piece_ > 0 || !was_quoted)) quote_line_ = file_.line();
     if (read != piece.size()) return SyntaxError();
     COPPICE_RETURN_IF_ERROR(file_.At(row_line_, status_));
@@ -74,7 +74,7 @@ class Reader {
     return KeepUnfinished();
   }
 
-  // The row goes on in the next piece: what there is of it must be remembered.
+  // Remembers the unfinished part of a row that continues in the next piece.
   absl::Status KeepUnfinished() {
     if (!options_.keep_bytes || !(in_row() || piece_is_part_)) return absl::OkStatus();
     absl::StrAppend(&bytes_, piece_);
@@ -111,7 +111,7 @@ class Reader {
   }
 
   void EndRow() {
-    // libcsv also reports the ends of empty lines, and "\r\n" as two ends.
+    // libcsv also reports empty lines, and "\r\n" as two ends of a line.
     if (!status_.ok() || column_ == 0) return;
     const CsvRow row{column_, row_line_, file_.line(), delimiter_, RowBytes()};
     if (options_.keep_bytes && ++ended_in_piece_ > 1) {
@@ -129,7 +129,7 @@ class Reader {
     return bytes_;
   }
 
-  // The column that is being read, for messages.
+  // Names the column that is being read, for messages.
   std::string ColumnName() const {
     if (in_header_ || column_ >= header_.size()) return absl::StrCat("field ", column_ + 1);
     return absl::StrCat("column \"", header_[column_], "\"");
@@ -164,10 +164,10 @@ class Reader {
   size_t column_ = 0;           // fields of the row so far
   uint64_t row_line_ = 1;       // where the row starts
   uint64_t quote_line_ = 1;     // where the quoted field starts
-  absl::string_view piece_;     // of the file, being parsed
-  bool piece_is_part_ = false;  // of a line that goes on
-  std::string bytes_;           // of the row, in the pieces before
-  size_t ended_in_piece_ = 0;   // rows
+  absl::string_view piece_;     // the part of the file that is being parsed
+  bool piece_is_part_ = false;  // the line continues after this piece
+  std::string bytes_;           // the row's bytes in the pieces before
+  size_t ended_in_piece_ = 0;   // rows that ended in this piece
   size_t fields_in_piece_ = 0;
   absl::Status status_;
 };

@@ -1,4 +1,4 @@
-// A CSV file field by field: what is between delimiters, whatever it means.
+// Reads a CSV file field by field, without interpreting the fields.
 
 #ifndef COPPICE_COMMON_DATA_CSV_FILE_H_
 #define COPPICE_COMMON_DATA_CSV_FILE_H_
@@ -16,25 +16,25 @@ namespace coppice {
 
 struct CsvRow {
   size_t fields = 0;
-  uint64_t line = 0;       // where it starts, from 1
-  uint64_t last_line = 0;  // a quoted field may hold line feeds
+  uint64_t line = 0;       // line where the row starts, from 1
+  uint64_t last_line = 0;  // differs if a quoted field contains line feeds
   char delimiter = ',';
-  absl::string_view bytes = {};  // as in the file, with the line's end; with `keep_bytes` only
+  absl::string_view bytes = {};  // as in the file, with the line end; only with `keep_bytes`
 
-  // InvalidArgument, unless it has as many fields as the header.
+  // InvalidArgument unless the row has as many fields as the header.
   absl::Status CheckFields(size_t columns) const;
 };
 
-// Takes what a CSV file holds. Its first error ends the reading.
+// Receives the contents of a CSV file. Its first error ends the reading.
 class CsvSink {
  public:
   virtual ~CsvSink() = default;
 
-  // The first row, before all others.
+  // Called with the first row, before all others.
   virtual absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) = 0;
-  // `column` counts from 0, and beyond the header's in a row with too many fields.
+  // `column` counts from 0. It is beyond the header's columns if the row has too many fields.
   virtual void OnField(size_t column, absl::string_view text) = 0;
-  // The row whose fields were given: the time to say what is wrong with them.
+  // Called after the fields of the row; reports what is wrong with them.
   virtual absl::Status OnRow(const CsvRow& row) = 0;
 };
 
@@ -44,17 +44,17 @@ struct CsvOptions {
   bool keep_bytes = false;
 };
 
-// InvalidArgument for a file that is LIBSVM by its name (ReadTable()).
+// InvalidArgument if the file's name says LIBSVM (ReadTable()).
 absl::Status CheckIsCsv(const std::string& path);
 
-// The delimiter that `header` has most of outside quotes: comma, semicolon or tab; a comma if none.
+// `header`'s most frequent delimiter outside quotes: comma, semicolon or tab; a comma if none.
 char FindDelimiter(absl::string_view header);
 
-// Gives the whole file to `sink`. Blanks around an unquoted field are not part of it; lines end in
+// Passes the whole file to `sink`. Blanks around an unquoted field are not part of it; lines end in
 // LF or CRLF; empty lines are skipped.
 //
 // Errors     as TextFile's and the sink's, with file and line. InvalidArgument for an empty file,
-//            and for a quote out of place or left open, at the line where its field starts.
+//            and for a misplaced or unclosed quote, with the line where its field starts.
 absl::Status ReadCsvFile(const std::string& path, const CsvOptions& options, CsvSink& sink);
 
 }  // namespace coppice

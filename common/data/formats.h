@@ -1,4 +1,4 @@
-// The two formats behind ReadTable(): each gives the rows of a file to an encoder.
+// The two formats behind ReadTable(): each function passes the rows of a file to an encoder.
 
 #ifndef COPPICE_COMMON_DATA_FORMATS_H_
 #define COPPICE_COMMON_DATA_FORMATS_H_
@@ -15,9 +15,9 @@ namespace coppice::data_internal {
 absl::StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
                                   const ReadOptions& options);
 
-// "label index:value ..." a line, indices from 1 and increasing, "#" starts a comment. An absent
-// index is 0 by the format, so no value is ever missing and every feature must be numeric. A label
-// is a class by its text or, as writers differ ("+1", "1.0"), by its number.
+// Each line is "label index:value ...", with increasing indices from 1; "#" starts a comment. An
+// absent index is 0 by the format, so no value is ever missing and every feature must be numeric. A
+// label matches a class by its text or, as writers differ ("+1", "1.0"), by its number.
 absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
                                      const ReadOptions& options);
 

@@ -14,7 +14,7 @@
 namespace coppice::data_internal {
 namespace {
 
-// What follows "is missing from the header".
+// Returns the text that follows "is missing from the header".
 std::string WhatTheHeaderHas(const std::vector<std::string>& header) {
   if (header.size() > 1) return absl::StrCat("; its columns: ", ListOf(header));
   return absl::StrCat("; its one column: ", header[0],
@@ -22,7 +22,7 @@ std::string WhatTheHeaderHas(const std::vector<std::string>& header) {
                       "\"delimiter\" if it has one)");
 }
 
-// Gives the fields of a CSV file to the encoder.
+// Passes the fields of a CSV file to the encoder.
 class EncodingSink : public CsvSink {
  public:
   EncodingSink(RowEncoder encoder, const ReadOptions& options)
@@ -51,7 +51,7 @@ class EncodingSink : public CsvSink {
   }
 
   absl::Status OnRow(const CsvRow& row) override {
-    // First: a delimiter too many also puts fields into columns where they do not fit.
+    // Checked first: an extra delimiter also shifts fields into columns where they do not fit.
     COPPICE_RETURN_IF_ERROR(row.CheckFields(targets_.size()));
     COPPICE_RETURN_IF_ERROR(field_);
     return encoder_.FinishRow();
@@ -64,7 +64,7 @@ class EncodingSink : public CsvSink {
   struct Target {
     enum { kIgnored, kFeature, kLabel } kind = kIgnored;
     size_t feature = 0;
-    bool is_id = false;  // beside what else it is
+    bool is_id = false;  // in addition to its kind
   };
 
   absl::Status MapIdColumn() {
@@ -99,11 +99,11 @@ class EncodingSink : public CsvSink {
 
   RowEncoder encoder_;
   const bool has_labels_;
-  const bool total_;  // the first of several columns of one name counts, and none need be there
+  const bool total_;  // of columns with one name the first counts, and none is required
   const std::string id_column_;
   std::vector<std::string> header_;
   std::vector<Target> targets_;
-  absl::Status field_;  // the first of the row that cannot be
+  absl::Status field_;  // the row's first error in a field
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace coppice::data_internal {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 24;
-constexpr uint64_t kMaxIndex = uint64_t{1} << 32;  // whatever the schema
+constexpr uint64_t kMaxIndex = uint64_t{1} << 32;  // whatever the schema has
 
 absl::Status CheckHolds(const Schema& schema, const ReadOptions& options) {
   if (!options.id_column.empty()) {
@@ -46,7 +46,7 @@ absl::Status SetLabel(absl::string_view text, RowEncoder& encoder) {
 }
 
 // Sets the features of `field`, an "index:value", and of the absent indices before it. `next` is
-// the first feature that has no value yet; to a total reader there are more than the schema has.
+// the first feature without a value so far. A total reader accepts indices beyond the schema.
 absl::Status SetFeatures(absl::string_view field, bool total, size_t& next, RowEncoder& encoder) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(field, absl::MaxSplits(':', 1));

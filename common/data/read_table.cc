@@ -48,7 +48,7 @@ absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<con
 
 absl::Status CheckTableStructure(const std::string& path, const std::string& id_column,
                                  const TableFormat& format) {
-  // Any schema will do: to a total reader all but the structure fits all of them.
+  // Any schema works: a total reader checks nothing but the structure.
   Feature feature;
   feature.name = "x";
   COPPICE_ASSIGN_OR_RETURN(Schema any, Schema::Create({feature}, "y", {"a", "b"}));
@@ -69,7 +69,7 @@ absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
   };
   const absl::StatusOr<TableFile> rest =
       Read(path, RowEncoder(std::move(schema), options, block_rows, take_once), options);
-  COPPICE_RETURN_IF_ERROR(taken);  // as it is, without a line of the file
+  COPPICE_RETURN_IF_ERROR(taken);  // unchanged, without a line of the file
   COPPICE_RETURN_IF_ERROR(rest.status());
   if (rest->table.num_rows() > 0) COPPICE_RETURN_IF_ERROR(take(rest->table));
   return rest->notes;

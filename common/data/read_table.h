@@ -1,7 +1,7 @@
-// Table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM.
+// Reads table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM.
 //
-// An empty field is a missing value, and so is one of the texts that its format declares for it. A
-// number outside its public bounds is clamped, one that is not whole in a column of whole numbers
+// A field is a missing value if it is empty or one of the texts that its format declares for this.
+// A number outside its public bounds is clamped, one that is not whole in a column of whole numbers
 // is rounded, and an unknown category becomes "other"; all are counted. With `strict` each is an
 // error instead. A ragged row, a numeric field that is no finite number ("nan", "inf", "1e999",
 // "12x"), an unknown class, a missing or repeated column, an empty file or a NUL byte is always
@@ -28,32 +28,32 @@ namespace coppice {
 
 inline constexpr char kFindDelimiter = '\0';
 
-// How a table's file is written. A schema file may say it beside the schema (schema_file.h); it is
-// no part of what a study or a dataset is.
+// How a table's file is written. A schema file may state it next to the schema (schema_file.h); it
+// is not part of a study or a dataset.
 struct TableFormat {
   char delimiter = kFindDelimiter;        // comma, semicolon, tab, or whichever the header has most
-  std::vector<std::string> missing = {};  // texts that stand for a missing value, as "NA" or "?"
+  std::vector<std::string> missing = {};  // texts for a missing value, such as "NA" or "?"
 
   friend bool operator==(const TableFormat&, const TableFormat&) = default;
 };
 
 struct ReadOptions {
   bool strict = false;
-  // For rows of devices, by a schema of others: a field that cannot be read, or a column that is
-  // not there, is missing; an unknown class is kUnlabelled. What is left to refuse (a ragged row, a
-  // quote left open, an empty file) does not depend on the schema.
+  // For devices' rows, read with somebody else's schema: an unreadable field or an absent column is
+  // a missing value; an unknown class is kUnlabelled. The remaining errors (a ragged row, an
+  // unclosed quote, an empty file) do not depend on the schema.
   bool total = false;
   bool allow_unlabelled = false;  // an empty class is kUnlabelled; otherwise an error
-  bool ignore_labels = false;     // the label's column need not be there, nor is it looked
-                                  // at; what the table has for labels means nothing
-  // CSV only: the column that says whose row it is. InvalidArgument where it is empty or repeats.
+  bool ignore_labels = false;     // the label's column may be absent and is not read;
+                                  // the table's labels are then meaningless
+  // CSV only: the column that identifies the row's owner. InvalidArgument if empty or repeated.
   std::string id_column = {};
   TableFormat format = {};
   uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
   uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
 
-// How many fields were changed on the way in. For the owner of the rows only.
+// How many fields were changed during reading. For the owner of the rows only.
 struct ReadNotes {
   uint64_t clamped = 0;
   uint64_t rounded = 0;
@@ -73,19 +73,19 @@ struct TableFile {
   std::vector<std::string> ids = {};  // one per row, with options.id_column only
 };
 
-// What a total ReadTable() of the same file refuses, whatever the schema is.
+// Returns what a total ReadTable() of the same file would refuse, whatever the schema.
 absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "",
                                  const TableFormat& format = {});
 
-// ".svm" and ".libsvm" are LIBSVM, anything else CSV.
+// True for names that end in ".svm" or ".libsvm"; all others are CSV.
 bool IsLibsvm(const std::string& path);
 
-// By the name of the file (IsLibsvm()).
+// Reads a file in the format that its name implies (IsLibsvm()).
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
                                     const ReadOptions& options = {});
 
-// The same file in blocks of at most `block_rows` rows, one after another in memory: calls `take`
-// for each, and stops at its first error, which is then returned as it is.
+// Reads the file in blocks of at most `block_rows` rows, of which one at a time is in memory. Calls
+// `take` for each block; stops at its first error and returns that unchanged.
 absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
                                             std::shared_ptr<const Schema> schema,
                                             const ReadOptions& options, size_t block_rows,

@@ -18,7 +18,7 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
       table_(std::move(schema)),
       row_(table_.schema().num_features(), kMissingValue),
       target_(kMissingValue) {
-  // What is not read is not used, but a target has to be within its bounds.
+  // A label that is not read is not used, but a target must be within its bounds.
   if (const auto& target = table_.schema().target(); target && !options_.total) {
     target_ = target->min;
   }

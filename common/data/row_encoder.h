@@ -1,5 +1,4 @@
-// Turns the text fields of one row after another into a Table: what the CSV and LIBSVM readers
-// share.
+// Turns the text fields of rows into a Table, for the CSV and LIBSVM readers.
 
 #ifndef COPPICE_COMMON_DATA_ROW_ENCODER_H_
 #define COPPICE_COMMON_DATA_ROW_ENCODER_H_
@@ -20,27 +19,27 @@ namespace coppice {
 
 // Errors     messages name the column and its public bounds, never the field; the caller adds file
 //            and line. FinishRow(): ResourceExhausted above options.max_rows.
-// Threads    one at a time.
+// Threads    not thread-safe.
 class RowEncoder {
  public:
   using Take = std::function<absl::Status(const Table&)>;
 
-  // With `take` the rows go there, `block_rows` at a time, and the last of them to Finish().
+  // With `take`, rows go there in blocks of `block_rows`; Finish() passes on the last block.
   RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options,
              size_t block_rows = 0, Take take = nullptr);
 
   const Schema& schema() const { return table_.schema(); }
 
   // A row is every feature and the label (or target), in any order, then FinishRow(). With
-  // options.total what is not set is missing.
+  // options.total, what is not set is missing.
   absl::Status SetFeature(size_t feature, absl::string_view text);
   absl::Status SetLabel(absl::string_view text);
   void SetLabel(uint32_t label) { label_ = label; }
-  // Whose row it is, for options.id_column. InvalidArgument if it is empty or another row's.
+  // Sets the owner's id, for options.id_column. InvalidArgument if it is empty or another row's.
   absl::Status SetId(absl::string_view text);
   absl::Status FinishRow();
 
-  // InvalidArgument if there was no row. The rows that no block took.
+  // Returns the rows that were not passed to `take`. InvalidArgument if there was no row.
   absl::StatusOr<TableFile> Finish() &&;
 
  private:

@@ -37,8 +37,8 @@ const Names& FeatureMembers() {
   return names;
 }
 
-// Whether one letter too many, too few or another, or two letters in the wrong order, make `name`
-// of `meant`. Capitals do not count.
+// Whether `name` differs from `meant` by one letter added, left out or replaced, or by two letters
+// swapped. Case is ignored.
 bool IsMisspelling(absl::string_view name, absl::string_view meant) {
   const std::string small = absl::AsciiStrToLower(name);
   absl::string_view a = small, b = meant;
@@ -48,7 +48,7 @@ bool IsMisspelling(absl::string_view name, absl::string_view meant) {
   return swapped || (a.size() <= 1 && b.size() <= 1);
 }
 
-// Reads a schema file to its end, whatever is wrong with it.
+// Parses a schema file to its end, whatever errors it has.
 class SchemaParser {
  public:
   absl::StatusOr<SchemaFile> Parse(absl::string_view text);
@@ -72,7 +72,7 @@ class SchemaParser {
   Names Texts(const json& object, const char* name, absl::string_view where);
 
   ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
-  // A member that is true or false, and false where it is not there.
+  // Reads a member that is true or false; false if it is absent.
   bool Switch(const json& object, const char* name, absl::string_view where);
   std::string Unit(const json& object, absl::string_view where);
   TableFormat Format(const json& root);
@@ -230,7 +230,7 @@ void SchemaParser::TakeFeature(const json& object) {
   file_.features.back() = Notes(object, type != "categorical", where);
   features_.back() = feature;
   if (count_ > errors_before) return;
-  // Its own rules, in a schema of its own.
+  // Checks the feature's own rules, in a schema of its own.
   Add(Schema::Create({feature}, feature.name + " label", {"a", "b"}).status());
 }
 
@@ -240,11 +240,11 @@ void SchemaParser::TakeFeatures(const json& root) {
     return Add("the schema needs the member \"features\", a list");
   }
   for (const json& element : *list) {
-    if (features_.size() <= kMaxFeatures) TakeFeature(element);  // one more is refused
+    if (features_.size() <= kMaxFeatures) TakeFeature(element);  // one more is refused later
   }
 }
 
-// What is to be predicted: classes, or a number where there are none.
+// Reads what to predict: classes, or a number if there are none.
 void SchemaParser::TakeAnswers(const json& root) {
   const size_t errors_before = count_;
   label_ = Text(root, "label", "the schema");
@@ -277,7 +277,7 @@ SchemaFile SchemaParser::Finish() {
   return std::move(file_);
 }
 
-// Where, and in which words, the parser stumbles.
+// Says where the JSON parser fails, and why.
 std::string JsonError(absl::string_view text) {
   constexpr absl::string_view kWhat = "the schema is not valid JSON";
   try {
@@ -360,7 +360,7 @@ void AddNotes(bool integer, const std::string& unit, const ColumnNotes& notes,
   object["bounds"] = notes.from_rows ? kFromRows : kDeclared;
 }
 
-// A bound that is a whole number as one: 4, not 4.0.
+// Writes a bound that is a whole number as one: 4, not 4.0.
 OrderedJson BoundToJson(double bound) {
   constexpr double kExact = 9e15;
   if (bound == std::floor(bound) && std::abs(bound) < kExact) return static_cast<int64_t>(bound);

@@ -1,5 +1,5 @@
-// Schema files: JSON with a schema, and with what is no part of it: how the files of its rows are
-// written, and where bounds come from. docs/schema.md says what stands in one.
+// Reads and writes schema files: JSON with a schema, and with what is not part of it: how the files
+// of its rows are written, and where bounds come from. docs/schema.md defines the members.
 
 #ifndef COPPICE_COMMON_DATA_SCHEMA_FILE_H_
 #define COPPICE_COMMON_DATA_SCHEMA_FILE_H_
@@ -15,11 +15,11 @@
 
 namespace coppice {
 
-// What a schema file says of a column for people and for checks. Neither terms, manifests nor
-// models hold it.
+// Notes of a schema file about a column, for people and for checks. They are not part of terms,
+// manifests and models.
 struct ColumnNotes {
-  bool integer = false;    // a target: whole numbers only; a feature's is in the schema
-  bool from_rows = false;  // bounds, values or classes were read off rows, not declared
+  bool integer = false;    // only for targets: whole numbers only; for features the schema says it
+  bool from_rows = false;  // bounds, values or classes were derived from rows, not declared
 
   friend bool operator==(const ColumnNotes&, const ColumnNotes&) = default;
 };
@@ -31,19 +31,18 @@ struct SchemaFile {
   ColumnNotes label = {};
 };
 
-// Members that no schema file has are ignored, but refused where they look like a misspelling of
-// one that it has.
+// Ignores unknown members, but refuses those that look like misspellings of known ones.
 //
-// Errors     InvalidArgument with the first thing that is wrong and how many more there are;
-//            ReadSchema() also as TextFile.
+// Errors     InvalidArgument with the first error and the number of further ones; ReadSchema() also
+//            as TextFile.
 absl::StatusOr<SchemaFile> ReadSchema(const std::string& path);
 absl::StatusOr<SchemaFile> ParseSchema(absl::string_view json);
 
-// Everything that is wrong with a schema file, a sentence each; empty if nothing is. The first
-// hundred things, of a file that has more. The status is that of reading the file.
+// Returns all errors of a schema file, one sentence each, at most a hundred; empty if there are
+// none. The status reports whether the file could be read.
 absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path);
 
-// The text of a schema file, a line a column, which reads back to the same.
+// Returns the text of a schema file, one line per column, which parses to the same.
 std::string ToText(const SchemaFile& file);
 
 }  // namespace coppice

@@ -1,7 +1,7 @@
-// Rows in memory, one column a feature, with their labels: classes, or numbers for regression.
+// Rows in memory, one array per feature, with their labels: classes, or numbers for regression.
 //
-// Not for devices: a device has one Row. A Table may hold private rows (in the lab and at the data
-// owner), so nothing here prints a value.
+// Devices do not use it: a device has one Row. A Table may hold private rows (in the lab and at the
+// data owner), so nothing here prints a value.
 
 #ifndef COPPICE_COMMON_DATA_TABLE_H_
 #define COPPICE_COMMON_DATA_TABLE_H_
@@ -24,8 +24,8 @@ class Table {
   const std::shared_ptr<const Schema>& shared_schema() const { return schema_; }
   size_t num_rows() const { return num_rows_; }
 
-  // `row` must fit the schema and `label` be one of its classes, or kUnlabelled, which only readers
-  // that were asked to allow it make.
+  // `row` must fit the schema and `label` must be one of its classes, or kUnlabelled, which only
+  // readers produce that were asked to allow it.
   void Append(RowView row, uint32_t label);
   // For regression: `target` must be within its bounds.
   void AppendTarget(RowView row, double target);
@@ -35,7 +35,7 @@ class Table {
   uint32_t label(size_t row) const { return labels_[row]; }
   absl::Span<const double> column(size_t feature) const { return columns_[feature]; }
   absl::Span<const uint32_t> labels() const { return labels_; }
-  // For regression; no labels then.
+  // For regression, where there are no labels.
   double target(size_t row) const { return targets_[row]; }
   absl::Span<const double> targets() const { return targets_; }
 
@@ -46,7 +46,7 @@ class Table {
   // The rows at `indices`, in that order; an index may repeat.
   Table Select(absl::Span<const size_t> indices) const;
 
-  // These rows by another schema that they fit.
+  // Copies the rows to a table with another schema, which they must fit.
   Table WithSchema(std::shared_ptr<const Schema> schema) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Bytes at the start of `text` below 0x80, a multiple of 8 of them.
+// Returns how many bytes at the start of `text` are below 0x80, rounded down to a multiple of 8.
 size_t AsciiWords(absl::string_view text) {
   size_t bytes = 0;
   for (uint64_t word = 0; bytes + sizeof(word) <= text.size(); bytes += sizeof(word)) {
@@ -50,7 +50,7 @@ bool Utf8Check::Take(unsigned char byte) {
   if (byte < 0xC2 || byte > 0xF4) return false;
   taken_ = 1;
   more_ = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
-  if (byte == 0xE0) lowest_ = 0xA0;   // shorter forms exist
+  if (byte == 0xE0) lowest_ = 0xA0;   // a shorter form exists
   if (byte == 0xED) highest_ = 0x9F;  // surrogates
   if (byte == 0xF0) lowest_ = 0x90;
   if (byte == 0xF4) highest_ = 0x8F;  // above U+10FFFF

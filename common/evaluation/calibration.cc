@@ -10,11 +10,11 @@ namespace {
 
 constexpr double kNormal95OfErrors = 1.959964;
 
-// A bin over all repetitions. A gap is the sum over rows of observed less predicted.
+// A bin over all repetitions. A gap is the sum over rows of observed minus predicted.
 struct PooledBin {
   double rows = 0;
   double gaps = 0;
-  double squared_gaps = 0;  // the sum over repetitions of their gaps' squares
+  double squared_gaps = 0;  // sum over repetitions of their squared gaps
 
   void Add(const CalibrationBin& bin, double sign) {
     const double gap = static_cast<double>(bin.rows) * (bin.observed - bin.predicted);
@@ -34,7 +34,7 @@ double SquaredOf(absl::Span<const PooledBin> bins, double repetitions) {
   return rows > 0 ? sum / rows * repetitions / (repetitions - 1) : 0;
 }
 
-// A bin of one row says nothing.
+// `squared` of a single repetition. Skips bins of one row, which have no variance estimate.
 double SquaredOfOne(absl::Span<const CalibrationBin> bins) {
   double sum = 0, all_rows = 0;
   for (const CalibrationBin& bin : bins) {
@@ -49,7 +49,7 @@ double SquaredOfOne(absl::Span<const CalibrationBin> bins) {
 
 double RootOf(double squared) { return std::sqrt(std::max(squared, 0.0)); }
 
-// What the square would be without each repetition, turned into values whose mean is the square.
+// Leave-one-out squares, one per repetition, turned into values whose mean is the square.
 std::vector<double> JackknifeValues(absl::Span<const std::vector<CalibrationBin>> repetitions,
                                     const std::vector<PooledBin>& all, double squared) {
   const auto n = static_cast<double>(repetitions.size());
@@ -62,7 +62,7 @@ std::vector<double> JackknifeValues(absl::Span<const std::vector<CalibrationBin>
   }
   double sum = 0;
   for (const double value : values) sum += value;
-  for (double& value : values) value += squared - sum / n;  // less what the ratio's bends add
+  for (double& value : values) value += squared - sum / n;  // removes the bias of the ratio
   return values;
 }
 
@@ -77,7 +77,7 @@ ConfidenceInterval IntervalOf(double squared, absl::Span<const double> values) {
 }  // namespace
 
 CalibrationScore PoolCalibration(absl::Span<const std::vector<CalibrationBin>> repetitions) {
-  constexpr size_t kMinForInterval = 3;  // one is left out, and two are needed
+  constexpr size_t kMinForInterval = 3;  // leaving one out must leave two
   CalibrationScore score;
   score.interval.high = std::numeric_limits<double>::infinity();
   if (repetitions.empty()) return score;

@@ -26,7 +26,7 @@ ConfidenceInterval Wilson(uint64_t hits, uint64_t rows) {
   return {.low = std::max(centre - reach, 0.0), .high = std::min(centre + reach, 1.0)};
 }
 
-// `only_answers` rows are right by the answers alone, `only_majority` by the majority alone.
+// `only_answers` rows are right in the answers alone, `only_majority` in the majority alone.
 void ScoreGain(uint64_t only_answers, uint64_t only_majority, ClassScores& scores) {
   const auto rows = static_cast<double>(scores.rows);
   const double b = static_cast<double>(only_answers) + 0.5;

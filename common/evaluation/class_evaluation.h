@@ -1,4 +1,4 @@
-// How well predicted classes match the true ones, beside always answering the most frequent class.
+// Compares predicted classes with the true ones, and with always answering the most frequent class.
 //
 // Every figure is an exact function of the rows added: on private rows it is itself a release.
 
@@ -19,20 +19,20 @@
 
 namespace coppice {
 
-// The most frequent class, the lowest on a tie, and its share of the rows; 0 of no rows.
+// The most frequent class (the lowest on a tie) and its share of the rows; 0 if there are none.
 struct Majority {
   uint32_t label = 0;
   double share = 0;
 };
 Majority MajorityOf(absl::Span<const uint64_t> rows_of_class);
-// Labels that are none of the classes are left out.
+// Skips labels that are not one of the classes.
 Majority MajorityOf(absl::Span<const uint32_t> labels, uint32_t classes);
 
-// Probabilities below this count as this much in a log loss, so that one row answered with
-// certainty, and wrong, does not make it infinite.
+// A log loss replaces lower probabilities by this one, so that a single row answered wrongly with
+// certainty does not make it infinite.
 inline constexpr double kMinLogLossProbability = 1e-6;
 
-// Scores of the rows that were answered, beside the majority of the same rows.
+// Scores of the answered rows, next to those of the majority on the same rows.
 struct ClassScores {
   uint64_t rows = 0;
   uint64_t abstained = 0;  // not in `rows`
@@ -40,35 +40,35 @@ struct ClassScores {
   double accuracy = 0;
   ConfidenceInterval interval;  // Wilson's
   Majority majority;
-  double gain = 0;  // of the accuracy over the majority's
-  // Paired: of rows that one of the two answers right, with half a row more in each cell of the two
-  // by two (Agresti and Min 2005), so that it has a width where they never differ.
+  double gain = 0;  // accuracy minus the majority's
+  // Paired: counts rows that only one of the two answers right, plus half a row in each cell
+  // (Agresti and Min 2005), so that it has a width even if they never differ.
   ConfidenceInterval gain_interval;
-  // Two classes: by the second one's probability. More: the mean over the classes that some rows
-  // are of and some are not, each against the rest. Unset if there is none.
+  // Two classes: from the second one's probability. More: the mean of each class against the rest,
+  // over classes with at least one row and not all rows. Unset if there is none.
   std::optional<double> auc;
-  bool is_auc_exact = true;      // if not, probabilities were rounded: see ClassEvaluation
+  bool is_auc_exact = true;      // false if probabilities were rounded: see ClassEvaluation
   double log_loss = 0;           // in nats
-  double majority_log_loss = 0;  // of always answering the classes' shares among these rows
+  double majority_log_loss = 0;  // of always answering the classes' shares in these rows
   std::vector<std::vector<uint64_t>> confusion;  // confusion[true class][predicted]
-  std::vector<std::optional<double>> recall;     // per class; unset if no row is of it
+  std::vector<std::optional<double>> recall;     // per class; unset if it has no row
   std::vector<std::optional<double>> precision;  // per class; unset if it is never predicted
   // Ten bins of the second class's probability; with more classes, of the predicted label's.
   std::vector<CalibrationBin> calibration;
-  // The mean of |predicted - observed|, by rows: few rows make it too large. PoolCalibration() has
-  // the figure without that.
+  // Mean of |predicted - observed|, weighted by rows. Few rows bias it upwards; PoolCalibration()
+  // corrects that.
   double calibration_error = 0;
 };
 
-// Guarantee  memory does not grow with the rows: it holds the confusion matrix, and for the AUC
-//            each different probability of a class with its counts, 2^20 over all classes. Beyond
-//            that probabilities are rounded to as many even steps, and is_auc_exact says so.
-// Threads    one at a time.
+// Guarantee  memory does not grow with the rows: it holds the confusion matrix, and for the AUC up
+//            to 2^20 distinct probabilities over all classes, with counts. Beyond that,
+//            probabilities are rounded to this many even steps, and is_auc_exact is false.
+// Threads    not thread-safe.
 class ClassEvaluation {
  public:
   explicit ClassEvaluation(uint32_t classes);
 
-  // `probabilities` has one per class. `predicted` need not be the most probable class.
+  // `probabilities` has one entry per class. `predicted` need not be the most probable class.
   void Add(uint32_t predicted, absl::Span<const double> probabilities, uint32_t label);
   void AddAbstained() { ++abstained_; }
 
@@ -90,12 +90,12 @@ class ClassEvaluation {
   uint64_t abstained_ = 0;
   double log_loss_ = 0;  // the sum
   std::vector<std::vector<uint64_t>> confusion_;
-  std::vector<ValueCounts> probabilities_;  // of the second class alone if there are two
+  std::vector<ValueCounts> probabilities_;  // of the second class alone if there are two classes
   std::array<BinSums, kBins> bins_;
 };
 
-// One sentence: whether answers beat always answering the majority's class. They do if the whole
-// interval of the gain is above 0.
+// Says in one sentence whether answers beat always answering the majority's class: they do if the
+// whole interval of the gain is above 0.
 std::string ClassVerdict(absl::string_view majority_class, double majority, double gain,
                          const ConfidenceInterval& interval);
 

@@ -13,7 +13,7 @@ constexpr double kReach95 = 1.959964;
 constexpr size_t kMaxTargets = size_t{1} << 20;
 enum Term { kFromFirst, kDistance, kError };
 
-// By how much the root of `mean` moves with its argument.
+// Derivative of the square root at `mean`.
 double SlopeOfRoot(double mean) { return mean > 0 ? 1 / (2 * std::sqrt(mean)) : 0; }
 
 }  // namespace

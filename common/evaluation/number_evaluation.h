@@ -1,4 +1,4 @@
-// How far predicted numbers are off, beside always answering the mean of the same rows.
+// Measures the error of predicted numbers, next to always answering the mean of the same rows.
 //
 // Every figure is an exact function of the rows added: on private rows it is itself a release.
 
@@ -23,23 +23,23 @@ struct MeanAnswer {
 };
 MeanAnswer MeanAnswerFor(absl::Span<const double> targets);
 
-// Units are those of the target; its square for `mse`.
+// Units: those of the target; for `mse` their square.
 struct NumberScores {
   uint64_t rows = 0;
   double mse = 0;
   double rmse = 0;
   ConfidenceInterval interval;  // of the rmse; from 0 to infinity for a single row
   double mae = 0;
-  std::optional<double> r2;  // unset if all rows have one and the same target
+  std::optional<double> r2;  // unset if all rows have the same target
   MeanAnswer mean;
   double mean_mae = 0;               // of always answering the mean
-  double gain = 0;                   // by how much the rmse is below the mean's
+  double gain = 0;                   // the mean's rmse minus this rmse
   ConfidenceInterval gain_interval;  // paired: both errors are of the same rows
 };
 
-// Guarantee  memory does not grow with the rows. For `mean_mae` it holds up to 2^20 different
-//            targets; beyond that they are rounded to as many even steps between the bounds.
-// Threads    one at a time.
+// Guarantee  memory does not grow with the rows. For `mean_mae` it holds up to 2^20 distinct
+//            targets; beyond that they are rounded to this many even steps between the bounds.
+// Threads    not thread-safe.
 class NumberEvaluation {
  public:
   // The target's bounds.
@@ -50,8 +50,8 @@ class NumberEvaluation {
   NumberScores Scores() const;
 
  private:
-  // What the errors' variances are made of, less its mean: the squared distance of a target from
-  // the first one, that distance, and the squared error.
+  // The terms, each minus its mean, from which the errors' variances are computed: a target's
+  // squared distance from the first one, that distance, and the squared error.
   static constexpr size_t kTerms = 3;
   using Terms = std::array<double, kTerms>;
 
@@ -60,14 +60,14 @@ class NumberEvaluation {
 
   ValueCounts targets_;
   uint64_t rows_ = 0;
-  double first_ = 0;  // target
+  double first_ = 0;  // the first target
   double absolute_error_ = 0;
   Terms means_ = {};
   std::array<Terms, kTerms> products_ = {};  // sums of products of deviations from the means
 };
 
-// One sentence: whether answers beat always answering the mean. They do if the whole interval of
-// the gain is above 0.
+// Says in one sentence whether answers beat always answering the mean: they do if the whole
+// interval of the gain is above 0.
 std::string NumberVerdict(double mean_rmse, double gain, const ConfidenceInterval& interval);
 
 }  // namespace coppice

@@ -1,4 +1,4 @@
-// How often each of many numbers occurs, in two groups, in memory that does not grow with the rows.
+// Counts how often each number occurs, in two groups, in memory that does not grow with the rows.
 
 #ifndef COPPICE_COMMON_EVALUATION_VALUE_COUNTS_H_
 #define COPPICE_COMMON_EVALUATION_VALUE_COUNTS_H_
@@ -17,9 +17,9 @@ struct ConfidenceInterval {
   double high = 0;
 };
 
-// Guarantee  exact up to `max_distinct` different values. With more, every value is rounded to the
+// Guarantee  exact up to `max_distinct` distinct values. With more, every value is rounded to the
 //            nearest of `max_distinct` points spread evenly from `min` to `max`.
-// Threads    one at a time.
+// Threads    not thread-safe.
 class ValueCounts {
  public:
   using Groups = std::array<uint64_t, 2>;
@@ -30,7 +30,7 @@ class ValueCounts {
   void Add(double value, size_t group);
 
   bool is_exact() const { return is_exact_; }
-  // By rising value.
+  // In ascending order of values.
   const std::map<double, Groups>& counts() const { return counts_; }
 
  private:
@@ -43,8 +43,8 @@ class ValueCounts {
   std::map<double, Groups> counts_;
 };
 
-// The area under the ROC curve: how likely a random member of group 1 has a larger value than one
-// of group 0, ties counting half. Unset if a group is empty.
+// Area under the ROC curve: the probability that a random member of group 1 has a larger value than
+// one of group 0, where ties count half. Unset if a group is empty.
 std::optional<double> RocArea(const ValueCounts& values);
 
 }  // namespace coppice

@@ -1,5 +1,5 @@
-// One header of C99: tables, and functions of a few lines that go through them. The arithmetic is
-// that of Model::Predict(), operation by operation, except for exp(), which is the header's own.
+// Writes one C99 header: tables, and short functions that walk them. The arithmetic is that of
+// Model::Predict(), operation by operation, except for exp(), which is the header's own.
 
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@
 namespace coppice::formats {
 namespace {
 
-// C99 compilers need not take longer strings.
+// C99 compilers need not accept longer strings.
 constexpr size_t kMaxNameBytes = 4000 / 4;  // each byte may need an escape of four
 
 constexpr char kValue[] = R"(
@@ -44,7 +44,7 @@ static inline double @_value(const double *row, uint32_t feature) {
 }
 )";
 
-// Before a feature of the row is looked up.
+// Inserted before a feature of the row is looked up.
 constexpr char kDerived[] =
     R"(  /* Derived features come after the row's: signed sums of two or three, scaled to [0, 1]. */
   static const uint32_t terms[][3] = {@TERMS};
@@ -121,7 +121,7 @@ static inline double @_exp(double x) {
 }
 )";
 
-// The largest sum, the lower class on a tie.
+// Returns the largest sum, the lower class on a tie.
 constexpr char kLargest[] = R"(
 static inline int @_largest(const double sums[@_OUTPUTS]) {
   int best = 0, k;
@@ -175,7 +175,7 @@ class HeaderWriter {
   }
 
  private:
-  // `text` with the prefix for the "@" of each "@_", in capitals where capitals follow, and then
+  // Adds `text`, with the prefix for the "@" of each "@_" (in capitals where capitals follow), then
   // its parts, which may hold any text.
   void Add(std::string text, std::vector<std::pair<absl::string_view, std::string>> parts = {}) {
     for (size_t at = text.find("@_"); at != std::string::npos; at = text.find("@_", at)) {
@@ -274,7 +274,7 @@ class HeaderWriter {
     Add("  return label;\n}\n");
   }
 
-  // From means or sums to probabilities.
+  // Turns means or sums into probabilities.
   std::string Normalization() const {
     if (model_.leaf_kind() == LeafKind::kAdditive) return absl::StrCat(kCut, kShare);
     if (model_.leaf_kind() == LeafKind::kWeights) return absl::StrCat(kCutBelow, kShare);

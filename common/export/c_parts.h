@@ -1,7 +1,7 @@
-// The parts of a C header: names of others as strings, comments and identifiers that cannot end
-// what they are in, and the enumerations that are made of them.
+// Parts of a C header: strings, comments and identifiers made from foreign names, which cannot
+// break out of them, and the enumerations built from these.
 //
-// Threads    one thread at a time uses an Identifiers.
+// Threads    an Identifiers is not thread-safe.
 
 #ifndef COPPICE_COMMON_EXPORT_C_PARTS_H_
 #define COPPICE_COMMON_EXPORT_C_PARTS_H_
@@ -14,33 +14,33 @@
 
 namespace coppice::formats {
 
-// `text` between quotes, as a string of C99 and as part of a comment: printable ASCII, the rest as
-// octal escapes, without trigraphs, and without the ends of comments.
+// Returns `text` in quotes, as a C99 string that is also safe in a comment: printable ASCII, the
+// rest as octal escapes, without trigraphs and comment ends.
 std::string CString(absl::string_view text);
 
-// The same without quotes, for sentences: backslashes and quotes stay.
+// As CString() without quotes, for sentences: backslashes and quotes stay.
 std::string CComment(absl::string_view text);
 
-// Letters, digits and underscores of `text`, and an underscore for each run of others.
+// Letters, digits and underscores of `text`; each run of other characters becomes an underscore.
 std::string CWord(absl::string_view text);
 
-// Identifiers of one file, each given once.
+// Identifiers of one file, each returned only once.
 class Identifiers {
  public:
-  // PREFIX_WORD in capitals, or that with the first number that makes it unique.
+  // Returns PREFIX_WORD in capitals, with the first number that makes it unique if needed.
   std::string Enumerator(absl::string_view prefix, absl::string_view name);
 
  private:
   absl::flat_hash_set<std::string> taken_;
 };
 
-// "coppice_" and what of the model's id an identifier may have.
+// Returns "coppice_" and the characters of the model's id that an identifier may have.
 std::string CPrefix(absl::string_view id);
 
-// The comment above everything: which model it is, what it cost in privacy, how a row looks.
+// Returns the comment at the top: the model's name, its cost in privacy, and the layout of a row.
 std::string CCertificate(const Model& model, absl::string_view id);
 
-// The enumerations of features, of the codes of each categorical one, and of classes.
+// Returns enumerations of features, of each categorical one's codes, and of classes.
 std::string CEnumerations(const Schema& schema, absl::string_view prefix);
 
 }  // namespace coppice::formats

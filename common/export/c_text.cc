@@ -7,9 +7,9 @@
 namespace coppice::formats {
 namespace {
 
-constexpr size_t kMaxWord = 24;  // longer words make lines that nobody reads
+constexpr size_t kMaxWord = 24;  // longer words make unreadable lines
 
-// A question mark may begin a trigraph, an asterisk begin or end a comment.
+// A question mark may begin a trigraph, an asterisk may begin or end a comment.
 bool IsSafe(char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '?'; }
 
 void AppendOctal(std::string& out, char c) {

@@ -1,5 +1,5 @@
-// docs/model.schema.json is the contract, and tests hold the two together. Nodes are written one
-// by one: a document tree of a million of them would take a gigabyte.
+// docs/model.schema.json is the contract, which tests enforce. Nodes are written one by one: a
+// document tree of a million nodes would take a gigabyte.
 
 #include <cmath>
 #include <string>
@@ -62,7 +62,7 @@ class TreeWriter {
                     absl::StrJoin(leaf.probabilities, ", ",
                                   [](std::string* out, double x) { *out += Number(x); }),
                     "]");
-    // The noise of scores is no leaf's alone: see SharedNoise.
+    // The noise of scores does not belong to a single leaf: see SharedNoise.
     if (model_.leaf_kind() != LeafKind::kScores) {
       absl::StrAppend(&out_, ", \"standard_error\": ", Number(leaf.standard_error));
     }

@@ -1,4 +1,4 @@
-// What several formats say of a model in the same words.
+// Descriptions of a model that several formats share.
 //
 // Threads    plain functions.
 
@@ -18,20 +18,20 @@ namespace coppice::formats {
 
 using Json = nlohmann::ordered_json;
 
-// {"label", "classes" or "target", "features"}: enough to encode a row.
+// Returns {"label", "classes" or "target", "features"}: enough to encode a row.
 Json SchemaJson(const Schema& schema);
 
-// Every member of the certificate. Costs are whole numbers of their smallest unit, as they are
-// kept, and numbers for people beside them.
+// Returns every member of the certificate. Costs are whole numbers in the smallest unit, as stored,
+// with readable numbers next to them.
 Json CertificateJson(const Certificate& certificate);
 
-// `json` in one line. What is not UTF-8 becomes U+FFFD.
+// Returns `json` as one line. Bytes that are not UTF-8 become U+FFFD.
 std::string ToLine(const Json& json);
 
-// "probabilities", "additive", "weights" or "scores".
+// Returns "probabilities", "additive", "weights" or "scores".
 absl::string_view NameOf(LeafKind kind);
 
-// Whether a tree splits a feature that follows from others.
+// Whether a tree splits on a derived feature.
 bool SplitsDerived(const Model& model);
 
 // Whether a leaf's own label is the prediction, whatever its probabilities are.

@@ -1,4 +1,4 @@
-// A graph with one input, "features", and the outputs "label" and "probabilities", or "value".
+// Writes a graph with the input "features" and the outputs "label" and "probabilities", or "value".
 // docs/export.md#onnx says how to feed it.
 
 #include <limits>
@@ -21,12 +21,12 @@ using onnx::Graph;
 using onnx::Message;
 using onnx::Operator;
 
-// The oldest that have what the graph needs: docs/export.md says which runtimes read them.
+// The oldest versions with the needed operators; docs/export.md lists the runtimes that read them.
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOpset = 15;
 constexpr int64_t kMlOpset = 3;
 
-// Protocol buffers hold no more.
+// Protocol buffers cannot be larger.
 constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max();
 
 std::string AddGather(const std::string& from, const std::string& indices, int64_t axis,
@@ -34,7 +34,7 @@ std::string AddGather(const std::string& from, const std::string& indices, int64
   return graph.Add(Operator("Gather", {from, indices}, output).Int("axis", axis), output);
 }
 
-// Parts of their total; if that is 0, nothing is known.
+// Divides parts by their total; if that is 0, nothing is known.
 std::string AddShares(const Model& model, const std::string& parts, const std::string& output,
                       Graph& graph) {
   const std::string columns = graph.Constant("columns", std::vector<int64_t>{1});
@@ -49,7 +49,7 @@ std::string AddShares(const Model& model, const std::string& parts, const std::s
   return graph.Add("Where", {has_total, shares, equal}, output);
 }
 
-// From sums to probabilities, or to the place of a number in its range.
+// Turns sums into probabilities, or into the place of a number in its range.
 std::string AddProbabilities(const Model& model, const std::string& sums, const std::string& output,
                              Graph& graph) {
   const std::string low = "least", high = "most";

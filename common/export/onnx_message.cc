@@ -6,7 +6,7 @@
 namespace coppice::formats::onnx {
 namespace {
 
-// Numbers are stored as they are in memory.
+// Numbers are stored with their bytes as in memory.
 static_assert(std::endian::native == std::endian::little);
 
 // AttributeProto.AttributeType.
@@ -40,8 +40,8 @@ Message Attribute(absl::string_view name, AttributeType type) {
 
 std::vector<int64_t> ShapeOf(size_t size) { return {static_cast<int64_t>(size)}; }
 
-constexpr int kNode = 1, kInitializer = 5;  // of GraphProto
-constexpr int kAttribute = 5;               // of NodeProto
+constexpr int kNode = 1, kInitializer = 5;  // fields of GraphProto
+constexpr int kAttribute = 5;               // field of NodeProto
 
 }  // namespace
 
@@ -78,7 +78,7 @@ Message StringTensor(absl::Span<const std::string> values, absl::string_view nam
 
 Message ValueInfo(absl::string_view name, Element element, int64_t columns) {
   Message rows, shape;
-  rows.AddBytes(2, "rows");  // a dimension with a name has any size
+  rows.AddBytes(2, "rows");  // a named dimension may have any size
   shape.AddMessage(1, rows);
   if (columns > 0) {
     Message fixed;
@@ -98,7 +98,7 @@ Operator::Operator(absl::string_view type, absl::Span<const std::string> inputs,
                    absl::string_view output, absl::string_view domain) {
   for (const std::string& input : inputs) message_.AddBytes(1, input);
   message_.AddBytes(2, output);
-  message_.AddBytes(3, output);  // its name: what it gives
+  message_.AddBytes(3, output);  // the node's name: that of its output
   message_.AddBytes(4, type);
   if (!domain.empty()) message_.AddBytes(7, domain);
 }

@@ -1,8 +1,8 @@
-// The few messages of ONNX that we write, by their field numbers (docs/export.md#onnx has the
-// versions). ONNX's files are protocol buffers: a message here is its bytes.
+// Writes the few ONNX messages that we need, by their field numbers (docs/export.md#onnx has the
+// versions). ONNX files are protocol buffers: a message here is its bytes.
 //
 // Source     https://github.com/onnx/onnx/blob/main/docs/IR.md
-// Threads    one thread at a time uses a message.
+// Threads    a message is not thread-safe.
 
 #ifndef COPPICE_COMMON_EXPORT_ONNX_MESSAGE_H_
 #define COPPICE_COMMON_EXPORT_ONNX_MESSAGE_H_
@@ -16,7 +16,7 @@
 
 namespace coppice::formats::onnx {
 
-// Some message of a protocol buffer.
+// A protocol buffer message of any type.
 class Message {
  public:
   void AddInt(int field, int64_t value);
@@ -39,7 +39,7 @@ Message DoubleTensor(absl::Span<const double> values, const std::vector<int64_t>
 Message IntTensor(absl::Span<const int64_t> values, absl::string_view name);
 Message StringTensor(absl::Span<const std::string> values, absl::string_view name);
 
-// A graph's input or output: rows, or rows of `columns` if that is not 0.
+// A graph's input or output: rows, with `columns` columns if that is not 0.
 Message ValueInfo(absl::string_view name, Element element, int64_t columns);
 
 // NodeProto: an operator with its attributes.
@@ -60,22 +60,22 @@ class Operator {
   Message message_;
 };
 
-// GraphProto, as it grows. Operators are in the order in which they run.
+// A GraphProto under construction. Operators are in the order in which they run.
 class Graph {
  public:
-  // A constant. Returns its name.
+  // Adds a constant. Returns its name.
   std::string Constant(absl::string_view name, double value);  // double
   std::string Constant(absl::string_view name, absl::Span<const double> values);
   std::string Constant(absl::string_view name, absl::Span<const int64_t> values);
   std::string Constant(absl::string_view name, absl::Span<const std::string> values);
-  // An operator that gives `output`. Returns `output`.
+  // Adds an operator that computes `output`. Returns `output`.
   std::string Add(absl::string_view type, absl::Span<const std::string> inputs,
                   absl::string_view output);
   std::string Add(const Operator& op, absl::string_view output);
 
   void AddInput(const Message& value_info) { message_.AddMessage(11, value_info); }
   void AddOutput(const Message& value_info) { message_.AddMessage(12, value_info); }
-  // Names the graph, after which it is whole.
+  // Names the graph, which is then complete.
   Message Finish(absl::string_view name);
 
  private:

@@ -1,5 +1,5 @@
-// The parts of an ONNX graph that predicts: from rows as users have them to what the model's trees
-// are asked, and on to sums.
+// Parts of an ONNX graph that predicts: from users' rows to the values that the model's trees test,
+// and on to sums.
 //
 // Threads    plain functions.
 
@@ -13,21 +13,21 @@
 
 namespace coppice::formats::onnx {
 
-// Adds the input "features" and what makes its rows fit the schema: numbers cut to their bounds and
-// rounded where they are whole, codes that are none replaced, derived features added. A NaN stays
-// one. Every operation is in double, as Schema::Encode() and ExtendRow() do it. Returns the
-// tensor's name.
+// Adds the input "features" and the operators that fit its rows to the schema: numbers are cut to
+// their bounds and rounded where they must be whole, invalid codes replaced, derived features
+// added. A NaN stays NaN. Every operation is in double, as in Schema::Encode() and ExtendRow().
+// Returns the tensor's name.
 std::string AddEncodedRows(const Model& model, Graph& graph);
 
-// Tensors with a row per row.
+// Tensors with one row per row of the input.
 struct ForestSums {
-  std::string sums;   // in double, a column per output: the second alone for a number by scores
-  std::string label;  // the leaf's own, where that decides; else empty
+  std::string sums;   // double, one column per output; for a number by scores the second only
+  std::string label;  // the leaf's own label, if it decides; otherwise empty
 };
 
-// Adds the forest. Where leaves hold probabilities or terms of them, sums are means.
+// Adds the forest. If leaves hold probabilities or terms of them, sums are means.
 //
-// The operator's sums are float32, whatever its terms are. So each term is a coarse part, a
+// The operator sums in float32, whatever its terms are. So each term is split into a coarse part, a
 // multiple of a power of two that keeps all sums exact in float32, and a fine rest, whose sum is so
 // small that its rounding does not matter.
 ForestSums AddForest(const Model& model, const std::string& rows, Graph& graph);

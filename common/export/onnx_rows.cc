@@ -10,7 +10,7 @@
 namespace coppice::formats::onnx {
 namespace {
 
-// One number a feature: constants that broadcast over rows.
+// One number per feature: constants that broadcast over rows.
 template <typename ValueOf>
 std::vector<double> PerFeature(const Schema& schema, ValueOf value_of) {
   std::vector<double> values;
@@ -20,8 +20,8 @@ std::vector<double> PerFeature(const Schema& schema, ValueOf value_of) {
 
 bool IsCategorical(const Feature& feature) { return feature.type == FeatureType::kCategorical; }
 
-// Below the lower bound a value becomes `if_below`, above the upper one `if_above`. Comparisons
-// rather than Clip, whose answer to a NaN is the runtime's own.
+// Replaces a value below the lower bound by `if_below`, one above the upper bound by `if_above`. It
+// compares instead of using Clip, whose result for NaN depends on the runtime.
 std::string AddBounds(const Schema& schema, const std::string& rows, Graph& graph) {
   const std::string lower = graph.Constant(
       "lower", PerFeature(schema, [](const Feature& f) { return IsCategorical(f) ? 0 : f.min; }));
@@ -37,9 +37,9 @@ std::string AddBounds(const Schema& schema, const std::string& rows, Graph& grap
   return graph.Add("Where", {above, upper, raised}, "bounded");
 }
 
-// A code with a fraction is none of the categories.
+// Replaces codes outside the categories, and codes with a fraction, by that of "other".
 std::string AddCodes(const Schema& schema, const std::string& rows, Graph& graph) {
-  constexpr double kAny = 1e300;  // no fraction is above it
+  constexpr double kAny = 1e300;  // no fraction exceeds it
   const std::string other = graph.Constant("other", PerFeature(schema, [](const Feature& f) {
                                              return IsCategorical(f) ? f.other() : 0;
                                            }));
@@ -52,8 +52,8 @@ std::string AddCodes(const Schema& schema, const std::string& rows, Graph& graph
   return graph.Add("Where", {is_none, other, rows}, "coded");
 }
 
-// To the nearest whole number where the feature is whole, halves away from zero; ONNX's own Round
-// goes to the even one.
+// Rounds to the nearest whole number where the feature is whole, halves away from zero; ONNX's own
+// Round takes the even one.
 std::string AddRounding(const Schema& schema, const std::string& rows, Graph& graph) {
   const std::string half = graph.Constant("half", 0.5);
   const std::string zero = graph.Constant("zero", 0.0);
@@ -84,7 +84,7 @@ std::string AddDerived(const Model& model, const std::string& rows, Graph& graph
   const std::string scaled = graph.Add("Div", {shifted, width}, "scaled");
   std::string sum;
   for (size_t i = 0; i < 3; ++i) {
-    // The third term of two is the first one, none of it: missing only where the sum is.
+    // With two terms the third is 0 times the first: it is missing only if the sum is.
     std::vector<int64_t> features;
     std::vector<double> signs;
     for (const DerivedFeature& derived : model.derived()) {

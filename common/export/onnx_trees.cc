@@ -21,7 +21,7 @@ size_t NumOutputs(const Model& model) {
   return IsNumberByScores(model) ? 1 : model.schema().num_outputs();
 }
 
-// What a leaf adds to each output.
+// Returns what a leaf adds to each output.
 std::vector<double> TermsOf(const Model& model, const LeafPrediction& leaf) {
   if (IsNumberByScores(model)) return {leaf.probabilities[1]};
   std::vector<double> terms = leaf.probabilities;
@@ -33,7 +33,7 @@ std::vector<double> TermsOf(const Model& model, const LeafPrediction& leaf) {
 }
 
 // The power of two whose multiples add up exactly in float32, which has 24 bits, whatever leaves
-// are met and in which order.
+// are reached and in whichever order.
 double StepOf(const Model& model) {
   std::vector<double> largest(NumOutputs(model));
   for (const std::vector<LeafPrediction>& leaves : model.leaves()) {
@@ -47,11 +47,11 @@ double StepOf(const Model& model) {
     for (size_t k = 0; k < largest.size(); ++k) largest[k] += in_tree[k];
   }
   const double sum = *std::max_element(largest.begin(), largest.end());
-  constexpr int kLeastExponent = -1000;  // smaller sums are nothing, and the step must not be 0
+  constexpr int kLeastExponent = -1000;  // smaller sums do not matter, and the step must not be 0
   return std::ldexp(1, std::max(sum > 0 ? std::ilogb(sum) : 0, kLeastExponent) - 22);
 }
 
-// The attributes of TreeEnsembleRegressor: a column each, a row per node or per number of a leaf.
+// Attributes of TreeEnsembleRegressor: columns with a row per node or per number of a leaf.
 class Ensemble {
  public:
   Ensemble(const Model& model, size_t outputs, double step)
@@ -103,7 +103,7 @@ class Ensemble {
       case SplitKind::kCategory:
         mode_.push_back("BRANCH_EQ");
         break;
-      case SplitKind::kMissing:  // no number is below the lowest
+      case SplitKind::kMissing:  // no number is lower
         value_.back() = std::numeric_limits<double>::lowest();
         mode_.push_back("BRANCH_LT");
         break;
@@ -120,7 +120,7 @@ class Ensemble {
     weight_.push_back(weight);
   }
 
-  // Zeros are left out but for the first column's: a leaf has to say something.
+  // Leaves out zeros except in the first column: every leaf must have a value.
   void AddLeaf(size_t tree, uint32_t node, const LeafPrediction& leaf) {
     const std::vector<double> terms = TermsOf(model_, leaf);
     for (size_t k = 0; k < terms.size(); ++k) {
@@ -134,7 +134,7 @@ class Ensemble {
 
   const Model& model_;
   const size_t outputs_;
-  const double step_;  // of coarse parts
+  const double step_;  // step of coarse parts
   std::vector<int64_t> tree_, node_, feature_, left_, right_, missing_left_;
   std::vector<absl::string_view> mode_;
   std::vector<double> value_;
@@ -150,7 +150,7 @@ ForestSums AddForest(const Model& model, const std::string& rows, Graph& graph) 
   for (size_t tree = 0; tree < model.forest().size(); ++tree) ensemble.AddTree(tree);
   const std::string table = graph.Add(ensemble.ToOperator(rows, "forest"), "forest");
 
-  // Columns of the table from `first` on, as doubles.
+  // Returns columns of the table from `first` on, as doubles.
   const auto columns = [&](size_t first, size_t count, const std::string& name) {
     std::vector<int64_t> numbers(count);
     std::iota(numbers.begin(), numbers.end(), static_cast<int64_t>(first));

@@ -1,8 +1,8 @@
-// XGBoost's JSON, as its version 1.7 writes it. XGBoost adds up float32 terms and passes the sum
-// through its objective; what our leaves hold must fit that, or the model is refused.
+// Writes XGBoost's JSON as version 1.7 does. XGBoost adds up float32 terms and passes the sum
+// through its objective; a model whose leaves do not fit that is refused.
 //
-// A node's hessian is the number of leaves below it, which is public. Covers are counts of private
-// rows, and a model never has them. So XGBoost's contributions weight leaves equally.
+// A node's hessian is the number of leaves below it, which is public. XGBoost's covers would be
+// counts of private rows, which a model never has, so its contributions weight leaves equally.
 
 #include <algorithm>
 #include <charconv>
@@ -25,14 +25,14 @@
 namespace coppice::formats {
 namespace {
 
-// No float32 is below it, so nothing but a missing value goes left.
+// No float32 is lower, so only missing values go left.
 constexpr float kNothingBelow = std::numeric_limits<float>::lowest();
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
 constexpr double kMaxTarget = kMaxFloat / 1e10;     // a score may be 1e9 times the range
-constexpr size_t kMaxCategories = size_t{1} << 24;  // XGBoost's own
+constexpr size_t kMaxCategories = size_t{1} << 24;  // XGBoost's own limit
 constexpr uint32_t kRootParent = std::numeric_limits<int32_t>::max();
 
-// With a point or an exponent: XGBoost's reader takes "1" for an integer, which is no float to it.
+// Writes a point or an exponent: XGBoost's reader refuses an integer such as "1" as a float.
 std::string Float(double value) {
   char buffer[32];
   const std::to_chars_result end =
@@ -41,14 +41,14 @@ std::string Float(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + "E0" : text;
 }
 
-// What XGBoost makes of a sum, and which sum that has to be.
+// What XGBoost computes from a sum, and which sum it needs.
 struct Objective {
   std::string name;
   Json parameters;
   double base_score = 0;
-  uint32_t groups = 1;  // sums a row
+  uint32_t groups = 1;  // sums per row
   std::string output;   // in words
-  std::string cut{};    // "[0,1]": what the user has to cut the output to; empty: nothing
+  std::string cut{};    // "[0,1]": the range that users must cut the output to; empty: none
   std::function<double(const LeafPrediction&, uint32_t group)> term;
 };
 
@@ -89,7 +89,7 @@ Objective TwoClassMean(const Model& model) {
 Objective TwoClassScores(const Model& model) {
   return {.name = "binary:logistic",
           .parameters = SquaredErrorParameters(),
-          .base_score = 0.5,  // a sum of 0
+          .base_score = 0.5,  // for a sum of 0
           .output = absl::StrCat("the probability of ", model.schema().classes()[1]),
           .term = [](const LeafPrediction& leaf, uint32_t) {
             return leaf.probabilities[1] - leaf.probabilities[0];
@@ -152,10 +152,10 @@ absl::Status CheckFeatures(const Model& model) {
   return absl::OkStatus();
 }
 
-// The cut of values as users have them that tells those apart that `cut` tells apart when they are
-// rounded to whole numbers, halves away from zero.
+// Returns the cut that divides users' values as `cut` divides them after rounding to whole numbers,
+// halves away from zero.
 double CutBeforeRounding(double cut) {
-  constexpr double kHasFractions = 4503599627370496;  // 2^52: from here on all doubles are whole
+  constexpr double kHasFractions = 4503599627370496;  // 2^52: all doubles from here on are whole
   if (std::abs(cut) >= kHasFractions) return cut;
   const double edge = std::ceil(cut) - 0.5;
   return edge > 0 ? edge : std::nextafter(edge, std::numeric_limits<double>::infinity());
@@ -173,7 +173,7 @@ struct Split {
   float cut = kNothingBelow;
   bool is_category = false;
   bool default_left = false;
-  bool swaps = false;  // its left is our right
+  bool swaps = false;  // whether its left child is our right one
 };
 
 Split SplitOf(const Node& node, const Feature& feature) {
@@ -181,15 +181,15 @@ Split SplitOf(const Node& node, const Feature& feature) {
   if (node.kind == SplitKind::kCategory) {
     return {.is_category = true, .default_left = !node.missing_left, .swaps = true};
   }
-  // XGBoost does not clamp: a cut outside of the bounds has all values on one side.
+  // XGBoost does not clamp: a cut outside the bounds has all values on one side.
   if (node.threshold <= feature.min) return {.default_left = node.missing_left};
   if (node.threshold > feature.max) return {.default_left = !node.missing_left, .swaps = true};
   const double cut = feature.integer ? CutBeforeRounding(node.threshold) : node.threshold;
   return {.cut = FloatCut(cut), .default_left = node.missing_left};
 }
 
-// The columns of one tree, one number a node. XGBoost finds a right child one place after the left
-// one, so nodes have other places than ours: levels from the top, children side by side.
+// The columns of one tree, one number per node. XGBoost's right child must follow its left one, so
+// nodes are reordered: level by level from the top, children side by side.
 class TreeText {
  public:
   TreeText(const Model& model, size_t tree, std::vector<double> terms)
@@ -198,7 +198,7 @@ class TreeText {
         std::adjacent_find(terms_.begin(), terms_.end(), std::not_equal_to<>()) == terms_.end();
     const Tree leaf = Tree::SingleLeaf();
     const Tree& shape = constant ? leaf : model.forest()[tree];
-    std::vector<uint32_t> ours = {0};  // by XGBoost's place
+    std::vector<uint32_t> ours = {0};  // indexed by XGBoost's place
     parents_ = {kRootParent};
     for (size_t i = 0; i < ours.size(); ++i) AddNode(shape, ours, i);
   }
@@ -218,7 +218,7 @@ class TreeText {
   }
 
  private:
-  // Node `place`, and places for its children at the end.
+  // Writes the node at `place`, and appends places for its children.
   void AddNode(const Tree& tree, std::vector<uint32_t>& ours, size_t place) {
     const uint32_t number = ours[place];
     const Node& node = tree.nodes()[number];
@@ -262,13 +262,13 @@ class TreeText {
   }
 
   const Schema& schema_;
-  const std::vector<double> terms_;  // one a leaf
+  const std::vector<double> terms_;  // one per leaf
   std::vector<int64_t> left_, right_, parents_, feature_, type_, default_left_;
   std::vector<int64_t> categories_, category_nodes_, segments_, sizes_;
   std::string means_, conditions_, leaves_, zeros_;
 };
 
-// Names, if XGBoost takes them: it refuses some characters, and then wants none at all.
+// Returns names if XGBoost accepts all of them; it refuses some characters, and then gets none.
 Json FeatureNames(const Schema& schema) {
   Json names = Json::array();
   for (const Feature& feature : schema.features()) {

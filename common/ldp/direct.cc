@@ -7,9 +7,9 @@
 namespace coppice {
 namespace {
 
-// `direct`, randomized response on the (leaf, label) pair itself: one cell out of all, the true one
-// with odds of exp(epsilon) to each other one. The least noise where there are few cells for the
-// epsilon (about 3 exp(epsilon) + 2); elsewhere by far the most.
+// `direct`: randomized response on the (leaf, label) pair itself. The report is one of all cells,
+// the true one exp(epsilon) times as likely as any other. It has the least noise if there are few
+// cells for the epsilon (about 3 exp(epsilon) + 2), and by far the most otherwise.
 //
 // The symbol is the cell, leaf * classes + label; there is one column.
 //
@@ -41,7 +41,7 @@ LeafCounts Direct::Estimate(absl::Span<const int64_t> sums, uint64_t reports) co
 }
 
 NoiseVariance Direct::Variance(uint32_t /*label*/) const {
-  // A report is one cell, so that never two of them are reported together.
+  // A report names one cell, so two cells are never reported together.
   const double scale = keep() * keep();
   return JointVariance(domain(), {.variance_q = q() * (1 - q()) / scale,
                                   .variance_p = p() * (1 - p()) / scale,

@@ -13,8 +13,8 @@ namespace {
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-// The noise of B blocks is (g + 2 B)^2 / (B g^2) with g = exp(epsilon) - 1, so twice as many are
-// better while 8 B^2 < g^2. In whole numbers: device and curator must agree on B.
+// The noise with B blocks is (g + 2 B)^2 / (B g^2) with g = exp(epsilon) - 1, so doubling B helps
+// while 8 B^2 < g^2. Computed in integers: device and curator must agree on B.
 uint32_t BlocksFor(const Budget& epsilon, const Domain& domain) {
   constexpr int kBits = kExpBits / 2;  // g^2 has twice as many, and fits
   const absl::uint128 gain = (ExpLowerBound(epsilon, 1) >> kBits) - (absl::uint128(1) << kBits);
@@ -26,16 +26,16 @@ uint32_t BlocksFor(const Budget& epsilon, const Domain& domain) {
   return static_cast<uint32_t>(blocks);
 }
 
-// `hadamard_response`, for few bytes at any number of cells: the cells are dealt to B blocks, and a
-// report names a block and the sign of the cell's entry in the ticket's column of a Hadamard matrix
-// over the cells of a block. With one block it is the one-bit Hadamard mechanism.
+// `hadamard_response`: few bytes for any number of cells. The cells are divided among B blocks, and
+// a report names a block and the sign of the cell's entry in the ticket's column of a Hadamard
+// matrix over the cells of a block. With one block it is the one-bit Hadamard mechanism.
 //
 // B is the power of two with the least noise, about (exp(epsilon) - 1) / 2, at least 1 and at most
 // the number of cells rounded up to a power of two. There are as many columns as a block has cells,
 // rounded up likewise. The symbol is 2 * block + (0 for +, 1 for -), block = cell % B.
 //
-// Variance() is exact with one block. With more, a row in a cell's own block adds more noise to its
-// estimate than a row in another block does, and the stated variance holds for rows that are spread
+// Variance() is exact with one block. With several, a row in a cell's own block adds more noise to
+// its estimate than a row in another block, and the stated variance holds for rows that are spread
 // evenly over the blocks.
 //
 // Guarantee  epsilon-LDP by symbol_response.h, with 2 B symbols.
@@ -83,8 +83,8 @@ LeafCounts HadamardResponse::Estimate(absl::Span<const int64_t> sums, uint64_t /
 }
 
 NoiseVariance HadamardResponse::Variance(uint32_t /*label*/) const {
-  // A report adds +-1 / keep to the cells of the block that it names, else nothing. Different
-  // cells' are uncorrelated: in one block the columns are orthogonal, and a report names one block.
+  // A report adds +-1 / keep to the cells of the block that it names, nothing to others. Cells are
+  // uncorrelated: in one block the columns are orthogonal, and a report names one block.
   const double scale = keep() * keep();
   const double own_block = (p() + q()) / scale;
   const double other_block = 2 * q() / scale;
@@ -96,7 +96,7 @@ NoiseVariance HadamardResponse::Variance(uint32_t /*label*/) const {
 }
 
 double HadamardResponse::WorstVarianceRatio() const {
-  // Every row and every cell of the sum in one block.
+  // The worst case has every row, and every cell of the sum, in one block.
   return (p() + q()) / (keep() * keep()) / Variance(0).label;
 }
 

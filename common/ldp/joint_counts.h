@@ -1,4 +1,4 @@
-// The joint encoding's arithmetic: cell = leaf * classes + label, a leaf is the sum of its cells.
+// Arithmetic of the joint encoding: cell = leaf * classes + label; a leaf is the sum of its cells.
 
 #ifndef COPPICE_COMMON_LDP_JOINT_COUNTS_H_
 #define COPPICE_COMMON_LDP_JOINT_COUNTS_H_
@@ -15,7 +15,7 @@ inline size_t CellOf(LeafLabel value, const Domain& domain) {
   return size_t{value.leaf} * domain.classes + value.label;
 }
 
-// Counts from `estimate_of(cell)`, the unbiased estimate of one cell.
+// Counts computed from `estimate_of(cell)`, the unbiased estimate of one cell.
 template <typename EstimateOf>
 LeafCounts JointCounts(const Domain& domain, EstimateOf estimate_of) {
   LeafCounts counts{.classes = domain.classes,
@@ -29,7 +29,7 @@ LeafCounts JointCounts(const Domain& domain, EstimateOf estimate_of) {
 }
 
 // Second moments of what one report adds to the estimates of cells: the variance where its row is
-// not and where it is, and the covariance of two cells, its row in neither or in one of them.
+// not (q) and is (p), and the covariance of two cells with its row in neither (qq) or one (pq).
 struct CellMoments {
   double variance_q = 0;
   double variance_p = 0;
@@ -37,12 +37,12 @@ struct CellMoments {
   double covariance_pq = 0;
 };
 
-// If these are the same for all cells, and all pairs of cells.
+// The noise if `noise` is the same for all cells and all pairs of cells.
 inline NoiseVariance JointVariance(const Domain& domain, const CellMoments& noise) {
-  const double others = domain.classes - 1;  // of the same leaf
+  const double others = domain.classes - 1;  // cells of the same leaf
   const double more = noise.variance_p - noise.variance_q;
   const double shared = noise.covariance_pq - noise.covariance_qq;
-  const double leaf = more + 2 * others * shared;  // whichever cell of the leaf is hit
+  const double leaf = more + 2 * others * shared;  // whichever cell of the leaf has the row
   return {.leaf = domain.classes * (noise.variance_q + others * noise.covariance_qq),
           .label = noise.variance_q,
           .covariance = noise.variance_q + others * noise.covariance_qq,

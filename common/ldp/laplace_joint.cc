@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint64_t kSensitivity = 2;
 
-// `laplace_joint`: the one-hot of the (leaf, label) pair, every entry with discrete Laplace noise
-// of scale 2/epsilon. Half the paper's scale, and no separate leaf vector to pay for.
-// A payload is leaves * classes integers (integer_payload.h), entry leaf * classes + label.
+// `laplace_joint`: the one-hot vector of the (leaf, label) pair, with discrete Laplace noise of
+// scale 2/epsilon on every entry. That is half the paper's scale, and no separate leaf vector costs
+// budget. A payload is leaves * classes integers (integer_payload.h), entry leaf * classes + label.
 //
 // Guarantee  two values differ in at most two entries, by one each: L1 sensitivity 2, so noise of
 //            scale 2/epsilon is epsilon-LDP. Tight. Neighbours: any value of the row for any other.
@@ -29,7 +29,7 @@ class LaplaceJoint final : public LaplaceVector {
   Influence MaxInfluence() const override;
 
  private:
-  static constexpr int64_t kOnes = 1;  // of a noiseless vector
+  static constexpr int64_t kOnes = 1;  // ones of a noiseless vector
 
   Ones OnesOf(LeafLabel value) const override;
 };

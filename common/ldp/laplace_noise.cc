@@ -16,11 +16,11 @@ namespace {
 
 constexpr size_t kChunk = 512;
 
-// Zero steps and a negative sign: dropped, or zero would count twice.
+// Zero steps with a negative sign are dropped, or zero would count twice.
 constexpr SignedSteps kNegativeZero = 1;
 
-// The noise of the draws that are not the negative zero; `noise` has room for all. Returns how many
-// there are.
+// Writes the noise of all draws except negative zeros; `noise` has room for all draws. Returns how
+// many it wrote.
 absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const GeometricTable& table,
                                PrivateRandom& random, absl::Span<int32_t> noise) {
   size_t kept = 0;
@@ -31,7 +31,7 @@ absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const Geomet
       steps += static_cast<int32_t>(tail);
     }
     const int32_t sign = -static_cast<int32_t>(draw & 1);  // 0 or -1
-    // Written always, kept unless it is the negative zero: no branch to mispredict.
+    // Always written, kept unless it is the negative zero: there is no branch to mispredict.
     noise[kept] = (steps ^ sign) - sign;
     kept += draw != kNegativeZero ? 1 : 0;
   }
@@ -39,7 +39,7 @@ absl::StatusOr<size_t> NoiseOf(absl::Span<const SignedSteps> draws, const Geomet
 }
 
 // The sum of `count` independent geometric draws with ratio numerator / 2^32: how many reach one
-// step, how many of those a second, and so on. Costs about 2 / (1 - ratio) random bits a draw.
+// step, how many of those a second, and so on. Costs about 2 / (1 - ratio) random bits per draw.
 absl::StatusOr<int64_t> SumOfGeometrics(uint64_t count, uint32_t numerator, PrivateRandom& random) {
   int64_t sum = 0;
   while (count > 0) {
@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> SumOfGeometrics(uint64_t count, uint32_t numerator, Priv
   return sum;
 }
 
-// Up to this ratio (15/16) whole sums are cheaper in layers than draw by draw.
+// Up to this ratio (15/16) summing in layers is cheaper than draw by draw.
 constexpr uint32_t kMaxLayeredNumerator = 0xf0000000;
 
 }  // namespace
@@ -106,8 +106,8 @@ absl::StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& rando
 }
 
 int64_t LaplaceNoise::TotalBound(size_t count) const {
-  // P(sum |z| >= t) <= (E exp(s |z|))^count exp(-s t) for every s in (0, -log_ratio_): each gives a
-  // bound that holds, and the least of some is taken.
+  // P(sum |z| >= t) <= (E exp(s |z|))^count exp(-s t) for every s in (0, -log_ratio_): each s gives
+  // a valid bound, and the least of several is used.
   constexpr int kTries = 64;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 1; i < kTries; ++i) {

@@ -1,8 +1,8 @@
-// Discrete Laplace noise for whole vectors, exact and fast: what both Laplace mechanisms add.
+// Discrete Laplace noise for whole vectors, exact and fast, for both Laplace mechanisms.
 //
 // The law is P(z) proportional to ratio^|z| with ratio = A / 2^32, A the least whole number with
-// ratio >= exp(-epsilon / sensitivity). Exactly that law, which is at most 2^-32 (relative) noisier
-// than the textbook's exp(-epsilon |z| / sensitivity).
+// ratio >= exp(-epsilon / sensitivity). The noise follows it exactly; its variance exceeds that of
+// exp(-epsilon |z| / sensitivity), the textbook's law, by at most 2^-32 (relative).
 
 #ifndef COPPICE_COMMON_LDP_LAPLACE_NOISE_H_
 #define COPPICE_COMMON_LDP_LAPLACE_NOISE_H_
@@ -30,8 +30,8 @@ class LaplaceNoise {
  public:
   static absl::StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);
 
-  // Independent noise, `count` in all, a few hundred at a time: calls take(start, noise) for what
-  // belongs at `start` and after it. `take` may change what it is given.
+  // Draws `count` independent noises, a few hundred at a time: calls take(start, noise) with the
+  // noises from index `start` on. `take` may change the span's values.
   using Take = absl::FunctionRef<void(size_t start, absl::Span<int32_t> noise)>;
   absl::Status Draw(PrivateRandom& random, size_t count, Take take) const;
   // Adds independent noise to `sums`.
@@ -42,7 +42,7 @@ class LaplaceNoise {
 
   double variance() const { return variance_; }
   double LogProbability(int64_t noise) const;
-  // Noise is larger than this with probability below 2^-100: no honest device sends it.
+  // Noise exceeds this with probability below 2^-100: no honest device sends it.
   int64_t bound() const { return bound_; }
   // The absolute values of `count` independent noises add up to more than this with probability
   // below 2^-100 (Chernoff).

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kSensitivity = 4;
 
-// `laplace_split`, the paper's encoding: U, the one-hot of the leaf, and V_k, the one-hot of the
-// leaf if the label is k, for k = 1..K-1; every entry with discrete Laplace noise of scale
+// `laplace_split`, the paper's encoding: U, the one-hot vector of the leaf, and for k = 1..K-1 V_k,
+// the same vector if the label is k, otherwise 0; every entry with discrete Laplace noise of scale
 // 4/epsilon. A payload is U, then V_1, ..., V_{K-1}, each `leaves` integers (integer_payload.h).
 //
 // Guarantee  two values differ in at most two places of U and in at most two of V_1..V_{K-1}
@@ -31,7 +31,7 @@ class LaplaceSplit final : public LaplaceVector {
   Influence MaxInfluence() const override;
 
  private:
-  static constexpr int64_t kOnes = 2;  // of a noiseless vector
+  static constexpr int64_t kOnes = 2;  // ones of a noiseless vector
 
   Ones OnesOf(LeafLabel value) const override;
 };
@@ -49,7 +49,7 @@ LeafCounts LaplaceSplit::Estimate(absl::Span<const int64_t> sums, uint64_t /*rep
                     .label = std::vector<double>(domain().cells())};
   for (uint32_t leaf = 0; leaf < leaves; ++leaf) {
     counts.leaf[leaf] = static_cast<double>(sums[leaf]);
-    double first_class = counts.leaf[leaf];  // what the other classes leave over
+    double first_class = counts.leaf[leaf];  // minus the other classes, below
     for (uint32_t k = 1; k < classes; ++k) {
       const auto of_class = static_cast<double>(sums[size_t{k} * leaves + leaf]);
       counts.label[size_t{leaf} * classes + k] = of_class;
@@ -62,9 +62,9 @@ LeafCounts LaplaceSplit::Estimate(absl::Span<const int64_t> sums, uint64_t /*rep
 
 NoiseVariance LaplaceSplit::Variance(uint32_t label) const {
   const double entry = noise().variance();
-  // The same whatever the row: nothing is added by a hit.
+  // The noise does not depend on the row, so a hit adds nothing.
   if (label > 0) return {.leaf = entry, .label = entry, .covariance = 0, .hit = {}, .beside = {}};
-  // Class 0 is U minus K - 1 of the V.
+  // Class 0 is U minus all K - 1 of the V_k.
   return {.leaf = entry,
           .label = domain().classes * entry,
           .covariance = entry,
@@ -73,7 +73,7 @@ NoiseVariance LaplaceSplit::Variance(uint32_t label) const {
 }
 
 Influence LaplaceSplit::MaxInfluence() const {
-  // Class 0 is U less the V, each at its limit; and each V counts twice, for its class and for
+  // Class 0 is U minus the V_k, each at its limit; each V_k counts twice, for its class and for
   // class 0.
   return {.count = static_cast<double>(std::min(domain().classes * limits().each, limits().total)),
           .total = static_cast<double>(2 * limits().total)};

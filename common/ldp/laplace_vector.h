@@ -1,5 +1,5 @@
-// What both Laplace mechanisms share: a 0/1 vector with one or two ones, and discrete Laplace noise
-// on every entry.
+// Base of both Laplace mechanisms: a 0/1 vector with one or two ones, and discrete Laplace noise on
+// every entry.
 //
 // A payload is the noisy entries in order (integer_payload.h). A report is refused if an entry, or
 // the sum of absolute entries, is one that an honest report has with probability below 2^-100.
@@ -52,11 +52,11 @@ class LaplaceVector : public LocalMechanism {
  private:
   absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
                      std::string& payload) const final;
-  // Where the noiseless vector of `value` has its ones.
+  // The positions of the ones in the noiseless vector of `value`.
   virtual Ones OnesOf(LeafLabel value) const = 0;
 
   LaplaceNoise noise_;
-  IntegerLimits limits_;  // an honest payload passes one with probability below 2^-90
+  IntegerLimits limits_;  // an honest payload exceeds one with probability below 2^-90
 };
 
 }  // namespace coppice

@@ -17,7 +17,7 @@ bool IsPrime(uint64_t number) {
   return true;
 }
 
-// Steps from a table over (vector a, symbol s) to the sums over all a of its entries at s + <a, x>,
+// Turns a table over (vector a, symbol s) into the sums over all a of its entries at s + <a, x>,
 // one digit of a at a time: a's digit of weight `weight` becomes x's.
 void TransformDigit(uint64_t prime, uint64_t weight, absl::Span<int64_t> table) {
   const uint64_t stride = weight * prime;  // from one value of the digit to the next
@@ -39,20 +39,19 @@ void TransformDigit(uint64_t prime, uint64_t weight, absl::Span<int64_t> table) 
   }
 }
 
-// `local_hashing`: a public hash of the cell to a few symbols, drawn by the ticket out of a finite
-// family, and randomized response on its value. As little noise as optimized_unary, in one byte.
+// `local_hashing`: the ticket draws a public hash of the cell to a few symbols out of a finite
+// family, and the device randomizes its value. As little noise as optimized_unary, in one byte.
 //
-// The family is our own, so that hashing needs no seed, adding up no work, and estimating no loop
-// over pairs: the symbols are the field GF(g), g prime; a cell is the vector of its t digits in
-// base g; a column is a vector a other than 0; the hash is the inner product <a, cell>. Two
-// different cells collide in exactly (g^(t-1) - 1) / (g^t - 1) of the columns.
+// The family is our own, so that hashing needs no seed, summing no work and estimating no loop over
+// pairs: the symbols are the field GF(g), g prime; a cell is the vector of its t digits in base g;
+// a column is a vector a other than 0; the hash is the inner product <a, cell>. Two different cells
+// collide in exactly (g^(t-1) - 1) / (g^t - 1) of the columns.
 //
-// g is the prime of least noise whose sums fit: g^(t+1) <= max(32 cells, 4096). The symbol is
-// <a, cell>; column c is the vector of the digits of c + 1, low ones first, as a cell's are.
+// g is the prime with the least noise whose sums fit: g^(t+1) <= max(32 cells, 4096). The symbol is
+// <a, cell>; column c is the vector of the digits of c + 1, low ones first, as with cells.
 //
-// Variance() is exact but for the covariance of two cells, which depends on whether the row lies on
-// the line through them; the stated covariance holds for rows that are spread evenly over the other
-// vectors.
+// Variance() is exact except for the covariance of two cells, which depends on whether the row lies
+// on the line through them; the stated one holds for rows spread evenly over the other vectors.
 //
 // Guarantee  epsilon-LDP by symbol_response.h, with g symbols.
 // Source     Bassily and Smith 2015; Wang, Blocki, Li, Jha 2017 (OLH);
@@ -81,7 +80,7 @@ class LocalHashing final : public SymbolResponse {
 
   Family family_;
   double collide_;  // share of the columns in which two cells collide
-  double miss_;     // P(the report is the hash of a cell that the row is not in)
+  double miss_;     // P(the report is the hash of a cell other than the row's)
 };
 
 LocalHashing::Family LocalHashing::WithPrime(uint64_t prime, uint64_t cells) {
@@ -93,8 +92,8 @@ LocalHashing::Family LocalHashing::WithPrime(uint64_t prime, uint64_t cells) {
   return family;
 }
 
-// In whole numbers: device and curator must agree on the prime. With x = exp(epsilon) - 1 and G =
-// g^t the variance times x^2 is ((G - g) x + g (G - 1)) (G x + g (G - 1)) / (G^2 (g - 1)).
+// Computed in integers: device and curator must agree on the prime. With x = exp(epsilon) - 1 and G
+// = g^t the variance times x^2 is ((G - g) x + g (G - 1)) (G x + g (G - 1)) / (G^2 (g - 1)).
 LocalHashing::Family LocalHashing::Choose(const Budget& epsilon, uint64_t cells) {
   constexpr int kBits = 20;  // of x: the product stays below 2^101
   const absl::uint128 one = absl::uint128(1) << kBits;
@@ -143,7 +142,7 @@ LeafCounts LocalHashing::Estimate(absl::Span<const int64_t> sums, uint64_t repor
     TransformDigit(prime, weight, absl::MakeSpan(table));
     weight *= prime;
   }
-  // Now the entry (x, 0) counts the reports that are the hash of x.
+  // The entry (x, 0) now counts the reports that are the hash of x.
   const double expected_misses = static_cast<double>(reports) * miss_;
   return JointCounts(domain(), [&](size_t cell) {
     return (static_cast<double>(table[cell * prime]) - expected_misses) / (p() - miss_);
@@ -152,7 +151,7 @@ LeafCounts LocalHashing::Estimate(absl::Span<const int64_t> sums, uint64_t repor
 
 NoiseVariance LocalHashing::Variance(uint32_t /*label*/) const {
   const double scale = (p() - miss_) * (p() - miss_);
-  // Where two cells collide, g^(t-1) vectors have their hash, the two included.
+  // Where two cells collide, g^(t-1) vectors have their hash, these two included.
   const auto vectors = static_cast<double>(family_.vectors);
   const double with_both =
       vectors > 2 ? (vectors / static_cast<double>(family_.prime) - 2) / (vectors - 2) : 0;
@@ -164,16 +163,16 @@ NoiseVariance LocalHashing::Variance(uint32_t /*label*/) const {
 }
 
 double LocalHashing::WorstVarianceRatio() const {
-  // Two cells on a line with the row's collide only where all three do. A line has this many others
-  // beside the row and one cell; off the line no two cells are positively correlated.
+  // Two cells on a line with the row's cell collide only where all three do. A line has `others`
+  // more cells than the row's and one other; off the line no two cells are positively correlated.
   const double others = static_cast<double>(family_.prime) - 2;
   const double covariance = std::max(collide_ * p() - miss_ * miss_, 0.0);
   return 1 + others * covariance / (miss_ * (1 - miss_));
 }
 
 Influence LocalHashing::MaxInfluence() const {
-  // No symbol of any column is the hash of more vectors than this, and the cells below it share
-  // their highest digit, 0.
+  // In any column, at most this many vectors have a given symbol as their hash, and the cells among
+  // them share their highest digit, 0.
   const auto hits = static_cast<double>(family_.vectors / family_.prime);
   const auto cells = static_cast<double>(domain().cells());
   const double scale = p() - miss_;

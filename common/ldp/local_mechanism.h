@@ -1,16 +1,16 @@
-// The one shape of every local mechanism: what a device does to its value, and what the curator
-// makes of the sum of the answers.
+// The interface of every local mechanism: how a device randomizes its value, and how the curator
+// estimates counts from the sum of the reports.
 //
 // A row is one (leaf, label) pair of a public tree with `leaves` leaves, and one of `classes`
 // classes. One mechanism object serves one tree, one epsilon, one domain.
 //
-// Some mechanisms ask each device only about one of columns() public parts of a code. The ticket
-// draws it, uniformly; the device does not choose it and does not send it, so a liar cannot push
-// all leaves one way, and the report shrinks. The guarantee holds in every column.
+// Some mechanisms ask each device about only one of columns() public parts of a code. The ticket
+// draws the column uniformly; the device neither chooses nor sends it, so a liar cannot push all
+// leaves one way, and the report is shorter. The guarantee holds in every column.
 //
 // Estimate() is unbiased over devices' and tickets' draws. Variance() is its noise for one report,
-// in closed form. A payload is packed bits or small integers, never floats; docs/protocol.md has
-// each layout.
+// in closed form. A payload is packed bits or small integers, never floats; docs/protocol.md
+// defines each layout.
 
 #ifndef COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
 #define COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
@@ -47,7 +47,7 @@ enum class MechanismKind : uint8_t {
 
 absl::Span<const MechanismKind> AllMechanismKinds();
 absl::string_view MechanismName(MechanismKind kind);  // "laplace_split", ...
-// InvalidArgument lists the names there are.
+// The InvalidArgument error lists the known names.
 absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name);
 
 // What one report is about.
@@ -65,9 +65,9 @@ struct LeafLabel {
   uint32_t label = 0;
 };
 
-// Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative. From a
-// mechanism that is margins_only(): leaf is 0, and label is half of the margin N(leaf, 1) - N(leaf,
-// 0) for class 1 and less half of it for class 0, so that differences of classes are as ever.
+// Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative. If the
+// mechanism is margins_only(), leaf is 0 and label is plus (class 1) or minus (class 0) half of the
+// margin N(leaf, 1) - N(leaf, 0), so that differences of classes keep their meaning.
 struct LeafCounts {
   uint32_t classes = 0;
   std::vector<double> leaf;   // one per leaf
@@ -77,14 +77,14 @@ struct LeafCounts {
 };
 
 // Variance that the mechanism adds to the estimates of one leaf, for one report. Multiply by the
-// number of reports; a node over h leaves has h times as much, or less: leaves are independent, or,
-// where a report names a fixed number of cells, one is the less likely for another.
+// number of reports; a node over h leaves has at most h times as much: leaves are independent or,
+// if a report names a fixed number of cells, negatively correlated.
 struct NoiseVariance {
   double leaf = 0;        // of LeafCounts::leaf
   double label = 0;       // of LeafCounts::label, for the class asked for
-  double covariance = 0;  // of the two
+  double covariance = 0;  // of leaf and label
 
-  // What a report of that leaf adds to the three: of that very class, and of another class.
+  // What a report from that leaf adds to the three, if of that class (hit) or another (beside).
   struct Hit {
     double leaf = 0;
     double label = 0;
@@ -94,7 +94,7 @@ struct NoiseVariance {
   Hit beside{};
 };
 
-// The most that one accepted report adds to estimates in absolute value, however it was made.
+// The most that one accepted report, however it was made, adds to estimates in absolute value.
 struct Influence {
   double count = 0;  // to LeafCounts::label of one leaf and class
   double total = 0;  // to all of those together
@@ -103,10 +103,10 @@ struct Influence {
 // Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
 //            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
 //            neighbouring relation is "any value of one row for any other". Exact: the output law
-//            is the one OutputProbability() states, up to nothing.
+//            is precisely the one of OutputProbability().
 // Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
 // Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
-//            outside the domain or a column that there is not, Unavailable if the random source
+//            outside the domain or a column that does not exist, Unavailable if the random source
 //            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
 //            that no honest device sends; sums are untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
@@ -121,61 +121,61 @@ class LocalMechanism {
 
   // How many public columns there are; a ticket draws one of them uniformly.
   virtual uint32_t columns() const { return 1; }
-  // If so, only the margin of two classes is estimated: see LeafCounts.
+  // If true, only the margin of two classes is estimated: see LeafCounts.
   virtual bool margins_only() const { return false; }
 
-  // The device's half: one report's payload, in the column of its ticket.
+  // The device's half: returns one report's payload, in the column of its ticket.
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
                                         PrivateRandom& random) const;
-  // The same in place of what `payload` says, which is nothing after an error. Takes no memory if
-  // `payload` has room_bytes() reserved, so that whether there is any tells nothing of the row.
+  // As above, but replaces `payload`, which is empty after an error. Allocates nothing if `payload`
+  // has room_bytes() reserved, so that free memory reveals nothing about the row.
   absl::Status Randomize(LeafLabel value, uint32_t column, PrivateRandom& random,
                          std::string& payload) const;
 
-  // Bytes of a payload; where it varies, of one with little noise.
+  // Bytes of a payload; if that varies, of one with little noise.
   virtual size_t payload_bytes() const = 0;
   // At least as many bytes as any payload has.
   virtual size_t max_payload_bytes() const { return payload_bytes(); }
-  // Bytes to make a payload in.
+  // Bytes of room that making a payload needs.
   virtual size_t room_bytes() const { return max_payload_bytes(); }
 
   // The curator's half, on sums of sum_size() integers. Check() is InvalidArgument for a payload
-  // that no honest device sends, whatever the column; AddAll() adds reports whose payloads it lets
-  // pass and whose columns there are, many at a time because that is several times as fast; Add()
-  // is both for one.
+  // that no honest device sends, whatever the column. AddAll() adds many reports at once, which is
+  // several times faster; their payloads must pass Check() and their columns exist. Add() checks
+  // and adds one.
   virtual size_t sum_size() const = 0;
   virtual absl::Status Check(absl::string_view payload) const = 0;
   virtual void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const = 0;
   absl::Status Add(absl::string_view payload, uint32_t column, absl::Span<int64_t> sums) const;
 
-  // A ticket's draw of the column, Randomize() and Add() in one, without the bytes between: the
-  // same law, for simulations.
+  // Draws a column as a ticket does, then does Randomize() and Add() without the bytes between
+  // them: the same law, for simulations.
   virtual absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                                      absl::Span<int64_t> sums) const = 0;
 
-  // RandomizeInto() for a whole table: rows_of[leaf * classes + label] rows of each value. The same
-  // law in one go, since the order of independent reports does not matter to their sum.
+  // RandomizeInto() for a whole table, with rows_of[leaf * classes + label] rows of each value. It
+  // has the same law, since the order of independent reports does not matter to their sum.
   virtual absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
                                         absl::Span<int64_t> sums) const;
 
   virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
   virtual NoiseVariance Variance(uint32_t label) const = 0;
-  // The variance that one report adds to a sum of several cells is at most this times the sum of
-  // NoiseVariance::label over them, hits apart, whatever its row. Above 1 where Variance() is an
-  // average over rows (docs/research/mechanisms.md#break-downs).
+  // For any row, one report adds to a sum of cells at most this times the sum of their
+  // NoiseVariance::label in variance, hits apart. It exceeds 1 if Variance() is an average over
+  // rows (docs/research/mechanisms.md#break-downs).
   virtual double WorstVarianceRatio() const { return 1; }
   virtual Influence MaxInfluence() const = 0;
   // The `a` of docs/research/mechanisms.md#amplification, for the worst pair of rows in the worst
-  // column: at most 1 / (exp(epsilon) + 1), which holds for every mechanism. Less says that
-  // shuffling buys more.
+  // column: at most 1 / (exp(epsilon) + 1), which holds for every mechanism. With a lower value
+  // shuffling amplifies more.
   virtual double TwoSidedMass() const { return MaxTwoSidedMass(epsilon()); }
-  // Laplace noise has no bound and wider tails than its variance says.
+  // True for Laplace noise, which is unbounded and has wider tails than its variance suggests.
   virtual bool adds_laplace_noise() const { return false; }
-  // If so, the noise of one report's cells is independent.
+  // If true, the noise of one report's cells is independent.
   virtual bool has_independent_cells() const { return false; }
 
   // Natural logarithm of the probability that Randomize(value, column) returns `payload`; minus
-  // infinity if it cannot. InvalidArgument for a value, column or payload outside the domain.
+  // infinity if it never does. InvalidArgument for a value, column or payload outside the domain.
   virtual absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                                       absl::string_view payload) const = 0;
   absl::StatusOr<double> OutputProbability(LeafLabel value, uint32_t column,
@@ -188,11 +188,11 @@ class LocalMechanism {
   absl::Status CheckValue(LeafLabel value) const;
   absl::Status CheckColumn(uint32_t column) const;
   absl::Status CheckInput(LeafLabel value, uint32_t column) const;
-  // The value whose place is `cell` = leaf * classes + label.
+  // The value at `cell` = leaf * classes + label.
   LeafLabel ValueOf(size_t cell) const;
 
  private:
-  // Randomize() for a value and a column that there are; `payload` still says what it said before.
+  // Randomize() for a checked value and column; `payload` still has its old content.
   virtual absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
                              std::string& payload) const = 0;
 
@@ -202,20 +202,20 @@ class LocalMechanism {
 };
 
 // Bounds of every mechanism. A study refuses more than kMaxStudyEpsilonNanos, above which a report
-// protects nothing worth the name; the lab goes on to the papers' 1000.
+// protects nothing worth mentioning; the lab accepts epsilons up to the papers' 1000.
 inline constexpr uint64_t kMinEpsilonNanos = 10'000'000;           // 0.01
 inline constexpr uint64_t kMaxStudyEpsilonNanos = 20'000'000'000;  // 20
 inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;    // 1000
 inline constexpr size_t kMaxCells = size_t{1} << 22;
 
 // InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many
-// cells; more than two classes for a mechanism of margins only.
+// cells; more than two classes for a margins-only mechanism.
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
                                                                    const Budget& epsilon,
                                                                    const Domain& domain);
 
-// The largest TwoSidedMass() of the mechanisms for trees of so many leaves, one entry a tree.
-// InvalidArgument as MakeLocalMechanism(), and for no tree.
+// The largest TwoSidedMass() of the mechanisms for trees with these numbers of leaves, one per
+// tree. InvalidArgument as MakeLocalMechanism(), and for no tree.
 absl::StatusOr<double> LargestTwoSidedMass(MechanismKind kind, const Budget& epsilon,
                                            absl::Span<const uint32_t> leaves, uint32_t classes);
 

@@ -1,8 +1,8 @@
-// The local mechanisms that there are: a factory for each, and the table of their numbers and names
-// that everything else reads. Each contract stands above its class, in NAME.cc.
+// All local mechanisms: a factory for each, and the table of their numbers and names that all other
+// code reads. The contract of each is above its class, in NAME.cc.
 //
 // Errors     a factory takes an epsilon and a domain that MakeLocalMechanism() has checked; it
-//            returns InvalidArgument for a domain that this mechanism alone does not take.
+//            returns InvalidArgument for a domain that only its own mechanism refuses.
 
 #ifndef COPPICE_COMMON_LDP_MECHANISMS_H_
 #define COPPICE_COMMON_LDP_MECHANISMS_H_

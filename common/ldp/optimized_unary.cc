@@ -9,12 +9,12 @@
 namespace coppice {
 namespace {
 
-// `optimized_unary`: in the one-hot of the (leaf, label) pair the true bit is sent as it is with
-// probability 1/2, and every other bit is raised with probability A / 2^32, A the least whole
+// `optimized_unary`: in the one-hot vector of the (leaf, label) pair the true bit is sent as it is
+// with probability 1/2, and every other bit is raised with probability A / 2^32, A the least whole
 // number with (2^32 - A) / A <= exp(epsilon).
 //
-// Guarantee  epsilon-LDP: with p = 1/2 the worst ratio is (1 - q) / q <= exp(epsilon).
-//            Neighbours: any value of the row for any other.
+// Guarantee  epsilon-LDP: with p = 1/2 the worst ratio is (1 - q) / q <= exp(epsilon). Neighbours:
+//            any value of the row for any other.
 // Source     Wang, Blocki, Li, Jha 2017 (OUE); docs/research/mechanisms.md#optimized_unary.
 class OptimizedUnary final : public UnaryVector {
  public:

@@ -1,12 +1,12 @@
-// A number as one of two classes: the lower or the upper end of a public range, the upper one with
-// the probability that the number is along the range. The mean of what is drawn is the number.
+// Encodes a number as one of two classes: the ends of a public range, the upper one with the
+// probability that is the number's place in the range. The mean of the draw is the number.
 //
-// A mechanism for two classes then hides which end it is, and whatever reads margins of two classes
-// reads numbers.
+// A mechanism for two classes then hides which end it is, and code that reads margins of two
+// classes reads numbers.
 //
 // Guarantee  none of its own. What is epsilon-private for any two classes is so for any two
-//            numbers: the answer's law is a mixture of the laws of the two ends.
-// Errors     what the random source says.
+//            numbers: the report's law is a mixture of the laws of the two ends.
+// Errors     those of the random source.
 // Source     Duchi, Jordan and Wainwright 2018; docs/research/mechanisms.md#numbers.
 
 #ifndef COPPICE_COMMON_LDP_RANDOMIZED_ROUNDING_H_

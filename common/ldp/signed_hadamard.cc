@@ -13,9 +13,9 @@ namespace {
 constexpr uint32_t kClasses = 2;
 
 // `signed_hadamard`, for two classes: one bit, the sign of the label times the leaf's entry in the
-// ticket's column of a Hadamard matrix. It estimates the margin N(leaf, 1) - N(leaf, 0) alone,
-// which alone decides a label, with the least noise of all mechanisms here up to an epsilon of
-// about 1, and says nothing about how many rows a leaf has.
+// ticket's column of a Hadamard matrix. It estimates only the margin N(leaf, 1) - N(leaf, 0), which
+// is enough to decide a label, and does so with the least noise of all mechanisms here up to an
+// epsilon of about 1. It tells nothing about how many rows a leaf has.
 //
 // The symbol is 0 for +, 1 for -; a label of 1 counts +. There are as many columns as the least
 // power of two that is not below the number of leaves.
@@ -60,7 +60,7 @@ LeafCounts SignedHadamard::Estimate(absl::Span<const int64_t> sums, uint64_t /*r
 }
 
 NoiseVariance SignedHadamard::Variance(uint32_t /*label*/) const {
-  // Each report adds +-1 / keep to each margin, with mean +-1 to that of its own leaf.
+  // Each report adds +-1 / keep to each margin, with mean +-1 for that of its own leaf.
   const double margin = 1 / (keep() * keep());
   const NoiseVariance::Hit own = {.leaf = 0, .label = -1.0 / 4, .covariance = 0};
   return {.leaf = 0, .label = margin / 4, .covariance = 0, .hit = own, .beside = own};

@@ -1,4 +1,4 @@
-// Geometric draws put together from a table's draws.
+// Builds geometric draws from a table's draws.
 
 #ifndef COPPICE_COMMON_LDP_STEPS_H_
 #define COPPICE_COMMON_LDP_STEPS_H_
@@ -17,8 +17,8 @@
 
 namespace coppice {
 
-// Steps are cut off here. Reached with probability ratio^(2^30): not in the life of the universe
-// for any ratio that a mechanism uses.
+// Maximum number of steps. Reached with probability ratio^(2^30), which is negligible for any ratio
+// that a mechanism uses.
 inline constexpr uint32_t kMaxSteps = 1u << 30;
 
 // One geometric draw: P(steps >= i) = ratio^i.
@@ -33,13 +33,13 @@ inline absl::StatusOr<uint32_t> DrawSteps(const GeometricTable& table, PrivateRa
   return steps;
 }
 
-// Calls hit(position) for each success in `trials` independent trials that fail with the table's
-// ratio, in order. Costs one draw a success, not one a trial.
+// Calls hit(position), in order, for each success in `trials` independent trials that fail with the
+// table's ratio. Costs one draw per success, not one per trial.
 template <typename Hit>
 absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, PrivateRandom& random,
                             Hit hit) {
   std::array<SignedSteps, 32> draws;
-  // About as many as there are successes to expect, so that few are drawn in vain.
+  // About as many as successes are expected, so that few draws are wasted.
   const uint64_t successes = (trials * ((uint64_t{1} << 32) - failures.numerator())) >> 32;
   const auto batch = absl::MakeSpan(draws.data(), std::min<uint64_t>(draws.size(), successes + 1));
   size_t position = 0;
@@ -48,7 +48,7 @@ absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, Priva
     for (const SignedSteps draw : batch) {
       position += StepsOf(draw);
       if (position >= trials) return absl::OkStatus();
-      if (StepsOf(draw) == kManySteps) continue;  // no success yet, and memoryless from here
+      if (StepsOf(draw) == kManySteps) continue;  // no success yet; the rest is memoryless
       hit(position);
       ++position;
     }

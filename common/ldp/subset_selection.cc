@@ -27,7 +27,7 @@ double LogChoose(size_t n, size_t k) {
   return log;
 }
 
-// Calls take(i) for each bit i that is one, rising, counted from the start of byte `first`.
+// Calls take(i) for each bit i that is one, in ascending order, counted from byte `first`.
 template <typename Take>
 void ForEachOne(const std::string& bytes, size_t first, Take take) {
   for (size_t at = first; at < bytes.size(); ++at) {
@@ -46,7 +46,7 @@ MechanismOr MakeSubsetSelection(const Budget& epsilon, const Domain& domain) {
   const absl::uint128 cells = domain.cells();
   const absl::uint128 rounded = (2 * cells * one + one + e) / (2 * (one + e));
   const absl::uint128 members = std::max<absl::uint128>(rounded, 1);
-  // Fits: e is below 2^89, and w e below that or 2 D 2^60, whichever is more.
+  // This fits: e is below 2^89, and w e is below the larger of e and 2 D 2^60.
   const absl::uint128 odds = members * e;
   const absl::uint128 rate = (odds << kRateBits) / (odds + (cells - members) * one);
   return std::unique_ptr<LocalMechanism>(
@@ -67,7 +67,7 @@ absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, In
   COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(truth_rate_, kOne));
   const size_t others = sum_size() - 1;
   const size_t drawn = members_ - (truth ? 1 : 0);
-  // The other cells, numbered without this one.
+  // The other cells, numbered without the row's cell.
   const auto cell_of = [cell](size_t other) { return other + (other >= cell ? 1 : 0); };
   for (size_t last = others - drawn; last < others; ++last) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(last + 1));
@@ -79,7 +79,7 @@ absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, In
 
 absl::Status SubsetSelection::Write(LeafLabel value, uint32_t /*column*/, PrivateRandom& random,
                                     std::string& payload) const {
-  // The bits stand behind the numbers where they are not what is sent.
+  // The bits stand behind the numbers if they are not what is sent.
   const size_t first_bit = is_bitmap() ? 0 : 8 * payload_bytes();
   payload.assign(room_bytes(), '\0');
   COPPICE_RETURN_IF_ERROR(DrawMembers(CellOf(value, domain()), random, [&](size_t member) {
@@ -116,7 +116,7 @@ absl::Status SubsetSelection::Check(absl::string_view payload) const {
     return CountOnes(payload) == members_ ? absl::OkStatus() : impossible();
   }
   COPPICE_RETURN_IF_ERROR(CheckBits(payload, members_ * width_));
-  size_t least = 0;  // that the next may be
+  size_t least = 0;  // the least value that the next may have
   for (size_t i = 0; i < members_; ++i) {
     const size_t member = GetNumber(payload, width_, i);
     if (member < least || member >= sum_size()) return impossible();
@@ -144,7 +144,7 @@ NoiseVariance SubsetSelection::Variance(uint32_t /*label*/) const {
   const double scale = (p_ - q_) * (p_ - q_);
   const auto w = static_cast<double>(members_);
   const auto others = static_cast<double>(sum_size() - 1);
-  // Of the w - 1 or w other members, two given cells are both, or one given cell is.
+  // Probability that two given cells are both among the w - 1 or w other members, or that one is.
   const double both = w > 1 ? (w - 1) * (w - 2 * p_) / (others * (others - 1)) : 0;
   const double true_and_other = p_ * (w - 1) / others;
   return JointVariance(domain(), {.variance_q = q_ * (1 - q_) / scale,
@@ -160,7 +160,7 @@ Influence SubsetSelection::MaxInfluence() const {
   return {.count = (1 - q_) / (p_ - q_), .total = (w * (1 - q_) + (cells - w) * q_) / (p_ - q_)};
 }
 
-// The sets with one row's cell and without the other's, at the probability of a set without both.
+// Mass of the sets with one row's cell and not the other's, at the probability of one with neither.
 double SubsetSelection::TwoSidedMass() const {
   const auto w = static_cast<double>(members_);
   const auto cells = static_cast<double>(sum_size());

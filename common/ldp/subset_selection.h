@@ -1,10 +1,10 @@
 // `subset_selection`: a set of exactly w of the (leaf, label) pairs; the true one is in it with
-// probability P / 2^32, the others are uniform. The least noise of all mechanisms that estimate
-// every count; `direct` is its case w = 1.
+// probability P / 2^32, the others are uniform. It has the least noise of all mechanisms that
+// estimate every count; `direct` is its case w = 1.
 //
-// A payload is the w cells, increasing, as numbers of the bits that D - 1 has, if those are fewer
-// than D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say. A device
-// makes one draw per member of the set, not one per cell.
+// A payload is the w cells in increasing order, each in as many bits as D - 1 has, if that makes
+// fewer than D bits; otherwise D bits, w of them ones (bit_payload.h). D and w determine which. A
+// device makes one draw per member of the set, not one per cell.
 
 #ifndef COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
 #define COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
@@ -28,8 +28,8 @@ namespace coppice {
 //            (Bentley and Floyd 1987); docs/research/mechanisms.md#subset_selection.
 class SubsetSelection final : public LocalMechanism {
  public:
-  size_t members() const { return members_; }  // the w above
-  size_t cell_bits() const { return width_; }  // of a cell's number
+  size_t members() const { return members_; }  // w
+  size_t cell_bits() const { return width_; }  // bits of a cell's number
   bool is_bitmap() const { return members_ * width_ >= sum_size(); }
 
   size_t payload_bytes() const override {
@@ -57,16 +57,16 @@ class SubsetSelection final : public LocalMechanism {
   SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members, uint64_t truth_rate);
   absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
                      std::string& payload) const override;
-  // Calls insert(cell) for members of a randomized set until it has all of them; insert() says
+  // Calls insert(cell) for members of a randomized set until it is complete; insert() returns
   // whether the cell is new to the set.
   template <typename Insert>
   absl::Status DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const;
   bool Contains(absl::string_view payload, size_t cell) const;
 
   size_t members_;
-  size_t width_;         // of a cell's number in bits
+  size_t width_;         // bits of a cell's number
   uint64_t truth_rate_;  // over 2^32
-  double p_, q_;         // probability that the true cell is a member, and that another one is
+  double p_, q_;         // probability that the true cell is a member, and any other
 };
 
 }  // namespace coppice

@@ -27,8 +27,7 @@ uint64_t SymbolResponse::KeepRate(const Budget& epsilon, uint32_t symbols) {
   const absl::uint128 one = absl::uint128(1) << kExpBits;
   const absl::uint128 gain = ExpLowerBound(epsilon, 1) - one;
   const absl::uint128 whole = gain + one * symbols;
-  // floor(2^62 gain / whole), by 31 digits at a time: whole is below 2^93, so that the products
-  // fit.
+  // floor(2^62 gain / whole), 31 digits at a time: whole is below 2^93, so that the products fit.
   constexpr int kDigits = kRateBits / 2;
   const absl::uint128 high = (gain << kDigits) / whole;
   const absl::uint128 rest = (gain << kDigits) % whole;

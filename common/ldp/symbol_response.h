@@ -1,10 +1,10 @@
-// What the mechanisms of a single symbol share: randomized response on a public map from (column,
-// cell) to one of `symbols` symbols. The symbol of the row's cell is kept with probability K /
-// 2^62; else the report is a uniform symbol out of all of them.
+// Base of the mechanisms that send a single symbol: randomized response on a public map from
+// (column, cell) to one of `symbols` symbols. The symbol of the row's cell is kept with probability
+// K / 2^62; otherwise the report is a uniform symbol out of all of them.
 //
 // A payload is the symbol, little-endian, in the fewest whole bytes that hold symbols - 1. The sums
-// are how often each symbol was reported in each column, entry column * symbols + symbol. A report
-// costs constant time, but for the map on the device.
+// count how often each symbol was reported in each column, entry column * symbols + symbol. A
+// report costs constant time, except for the map on the device.
 
 #ifndef COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
 #define COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
@@ -26,12 +26,12 @@ namespace coppice {
 //            docs/research/mechanisms.md#symbol_response.
 class SymbolResponse : public LocalMechanism {
  public:
-  // The K above; symbols is at least 2.
+  // The K above. `symbols` must be at least 2.
   static uint64_t KeepRate(const Budget& epsilon, uint32_t symbols);
 
   uint32_t columns() const final { return shape_.columns; }
   uint32_t symbols() const { return shape_.symbols; }
-  // What a report of `cell` (leaf * classes + label) would say without noise.
+  // The symbol that a report of `cell` (leaf * classes + label) would have without noise.
   virtual uint32_t SymbolOf(uint32_t column, size_t cell) const = 0;
 
   size_t payload_bytes() const final { return bytes_; }
@@ -65,7 +65,7 @@ class SymbolResponse : public LocalMechanism {
                                       PrivateRandom& random) const;
 
   Shape shape_;
-  size_t bytes_;  // of a payload
+  size_t bytes_;  // bytes of a payload
   uint64_t keep_rate_;
   double keep_, q_;
 };

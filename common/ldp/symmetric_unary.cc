@@ -10,8 +10,8 @@
 namespace coppice {
 namespace {
 
-// `symmetric_unary`, the paper's randomized response: every bit of the one-hot of the (leaf, label)
-// pair is flipped with probability A / 2^32, A the least whole number with (2^32 - A) / A <=
+// `symmetric_unary`, the paper's randomized response: every bit of the one-hot vector of the (leaf,
+// label) pair is flipped with probability A / 2^32, A the least whole number with (2^32 - A) / A <=
 // exp(epsilon / 2).
 //
 // Guarantee  epsilon-LDP: p = 1 - q, so the worst ratio is ((1 - q) / q)^2 <= exp(epsilon).

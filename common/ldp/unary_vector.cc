@@ -35,7 +35,7 @@ UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain
       rates_(std::move(rates)),
       p_(Fraction(rates_.p)),
       q_(Fraction(rates_.q)) {
-  // Hoeffding: the ones are `bits` independent bits with mean about bits * q, one of them more
+  // Hoeffding: the ones are a sum of `bits` independent bits with mean about bits * q, one bit more
   // likely; either side is exceeded by t with probability at most exp(-2 t^2 / bits) = 2^-100.
   const auto bits = static_cast<double>(domain.cells());
   const double slack = std::sqrt(50 * std::log(2.0) * bits);
@@ -48,7 +48,7 @@ size_t UnaryVector::payload_bytes() const { return BitPayloadBytes(sum_size()); 
 template <typename Set>
 absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
   const size_t cell = CellOf(value, domain());
-  // The true cell's bit is drawn apart, so a one that falls on it there is passed over.
+  // The true cell's bit is drawn separately, so a one that falls on it here is skipped.
   COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
     if (position != cell) set(position);
   }));

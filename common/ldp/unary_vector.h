@@ -1,9 +1,9 @@
-// What both unary mechanisms share: the one-hot of the (leaf, label) pair as bits, where the true
-// bit is sent as one with probability p and every other bit with probability q, independently.
+// Base of both unary mechanisms: the one-hot vector of the (leaf, label) pair as bits, where the
+// true bit is sent as one with probability p and every other bit with probability q, independently.
 //
 // A payload is leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
-// number of ones lies outside [min_ones, max_ones] is refused: an honest one does with probability
-// below 2^-99. A device makes one draw per untrue one, not one per bit.
+// number of ones lies outside [min_ones, max_ones] is refused; for an honest one that happens with
+// probability below 2^-99. A device makes one draw per untrue one, not one per bit.
 
 #ifndef COPPICE_COMMON_LDP_UNARY_VECTOR_H_
 #define COPPICE_COMMON_LDP_UNARY_VECTOR_H_
@@ -42,8 +42,7 @@ class UnaryVector : public LocalMechanism {
   size_t max_ones() const { return max_ones_; }
 
  protected:
-  // Probabilities over 2^32; `silence` draws the zeros between ones that are not true: its ratio is
-  // 1 - q.
+  // Probabilities over 2^32. `silence` draws the zeros between untrue ones: its ratio is 1 - q.
   struct Rates {
     uint64_t p;  // that the true cell's bit is sent as 1
     uint64_t q;  // that any other one is
@@ -57,7 +56,7 @@ class UnaryVector : public LocalMechanism {
  private:
   absl::Status Write(LeafLabel value, uint32_t column, PrivateRandom& random,
                      std::string& payload) const final;
-  // Calls set(position) for every one of a randomized report.
+  // Calls set(position) for every one bit of a randomized report.
   template <typename Set>
   absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;
 

@@ -32,13 +32,13 @@ absl::StatusOr<Budget> Budget::FromEpsilon(double epsilon) {
   if (epsilon < 0) return BadEpsilon("is negative");
   constexpr double kMaxEpsilon = static_cast<double>(kMaxNanos / kNanosPerEpsilon);
   if (epsilon > kMaxEpsilon) return BadEpsilon("is too large");
-  // Splitting off the whole part keeps the product below 2^53, so only the final floor rounds
-  // beyond half a unit, and a product that rounded up past the exact value is taken back.
+  // Splitting off the whole part keeps the product below 2^53, so only the final floor rounds by
+  // more than half a unit; a product that rounded up past the exact value is corrected.
   const double whole = std::floor(epsilon);
   const double fraction = epsilon - whole;  // exact
   auto nanos = static_cast<uint64_t>(std::floor(fraction * kNanosPerEpsilon));
   if (std::fma(fraction, static_cast<double>(kNanosPerEpsilon), -static_cast<double>(nanos)) < 0) {
-    --nanos;  // not from 0: the product is not negative
+    --nanos;  // not below 0: the product is not negative
   }
   return FromNanos(static_cast<uint64_t>(whole) * kNanosPerEpsilon + nanos);
 }

@@ -1,4 +1,4 @@
-// An amount of epsilon, exact: a whole number of nano-epsilons (1e-9 nats).
+// An exact amount of epsilon: a whole number of nano-epsilons (1e-9 nats).
 //
 // There is no default budget: an unset one does not compile.
 
@@ -14,9 +14,9 @@
 
 namespace coppice {
 
-// Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
-//            for; shares never sum to more than the whole.
-// Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
+// Guarantee  parsing and conversion round down, so a Budget never exceeds what was asked for;
+//            shares never sum to more than the whole.
+// Errors     InvalidArgument for zero, negative, NaN, infinite or too large (above 1e6) amounts.
 // Source     docs/research/mechanisms.md#budget.
 class Budget {
  public:
@@ -25,19 +25,19 @@ class Budget {
 
   static absl::StatusOr<Budget> FromNanos(uint64_t nanos);
   static absl::StatusOr<Budget> FromEpsilon(double epsilon);
-  // A plain decimal such as "0.5" or "2"; digits past the ninth are dropped (rounded down).
+  // Parses a plain decimal such as "0.5" or "2"; digits past the ninth are dropped (rounded down).
   static absl::StatusOr<Budget> Parse(absl::string_view text);
 
   uint64_t nanos() const { return nanos_; }
   double epsilon() const { return static_cast<double>(nanos_) / kNanosPerEpsilon; }
-  // The shortest decimal that Parse() reads back to this budget.
+  // The shortest decimal that Parse() converts to this budget.
   std::string ToString() const;
 
   // One of `parts` equal shares, rounded down. InvalidArgument if a share would be zero.
   absl::StatusOr<Budget> Share(uint64_t parts) const;
 
-  // The sum; OutOfRange above kMaxNanos. What is left after `spent`; ResourceExhausted if nothing
-  // is.
+  // Plus() returns OutOfRange above kMaxNanos. Minus() returns what is left after `spent`, or
+  // ResourceExhausted if that is nothing.
   absl::StatusOr<Budget> Plus(const Budget& other) const;
   absl::StatusOr<Budget> Minus(const Budget& spent) const;
 

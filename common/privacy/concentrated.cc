@@ -20,29 +20,29 @@ constexpr uint64_t kMaxL2Squared = uint64_t{1} << 60;
 // whose terms are all positive. This is the numerator.
 struct Numerator {
   double value = 0;
-  double error = 0;  // at most this much too large
+  double error = 0;  // upper bound of the rounding error
 
   Numerator(double epsilon, double log_delta, double u) {
     const double gain = u * epsilon + std::log1p(u) + u * std::log1p(1 / u);
     value = gain + log_delta;
-    // A dozen operations, each good to two units in the last place (2^-52), on terms no larger than
-    // these; delta itself is rounded, which moves its logarithm by at most 2^-53. Hundred times
-    // that.
+    // About a dozen operations, each accurate to two units in the last place (2^-52), on terms no
+    // larger than these; rounding delta moves its logarithm by at most 2^-53. The margin is a
+    // hundred times that.
     constexpr double kMargin = 1e-13;
     error = kMargin * (1 + gain - log_delta);
   }
 };
 
-// Rounded down.
+// The bound at Renyi order 1 + u, rounded down.
 double RhoAtOrder(double epsilon, double log_delta, double u) {
   const Numerator numerator(epsilon, log_delta, u);
   return (numerator.value - numerator.error) / (u * (1 + u));
 }
 
-// The numerator is concave and grows with u, the denominator convex and positive: the quotient has
-// one peak. Where the search ends is not what makes the bound valid; every u does.
+// The numerator is concave and grows with u, the denominator is convex and positive, so the
+// quotient has one peak. The bound is valid for every u, wherever the search ends.
 double BestRho(double epsilon, double log_delta) {
-  double low = -50;  // of ln u
+  double low = -50;  // ln u
   double high = 50;
   for (int i = 0; i < 100; ++i) {
     const double left = low + (high - low) / 3;
@@ -57,7 +57,7 @@ double BestRho(double epsilon, double log_delta) {
   return RhoAtOrder(epsilon, log_delta, std::exp(low));
 }
 
-// The largest whole number below 2^`bits` that `fits`, which holds up to some number: 0 if none.
+// The largest whole number below 2^`bits` that `fits`; 0 if none. `fits` must hold up to a number.
 template <typename Fits>
 uint64_t Largest(int bits, Fits fits) {
   uint64_t found = 0;
@@ -81,16 +81,16 @@ absl::StatusOr<Rho> Rho::Implying(const Budget& epsilon, uint64_t delta_atto) {
     return absl::InvalidArgumentError("delta must lie between 0 and 1");
   }
   constexpr double kRoundDown = 1 - 1e-13;
-  // Both conversions are to the nearest double, which the margin allows for.
+  // Both conversions round to the nearest double, which the margin covers.
   const double delta = static_cast<double>(delta_atto) / kDeltaOne;
   const double rho = BestRho(epsilon.epsilon(), std::log(delta)) * kPicosPerRho * kRoundDown;
-  // At most about epsilon + ln(1/u), so far below 2^63.
+  // rho is at most about epsilon + ln(1/u), so far below 2^63.
   if (rho < 1) return absl::InvalidArgumentError("epsilon and delta are too small together");
   return FromPicos(static_cast<uint64_t>(rho));
 }
 
 Budget Rho::ForPure() const {
-  // As below, with a quarter of the square.
+  // As in ForSelection(), with a quarter of the square.
   const uint128 square = uint128(picos_) * 2'000'000;
   return *Budget::FromNanos(Largest(50, [&](uint128 nanos) { return nanos * nanos <= square; }));
 }
@@ -106,7 +106,7 @@ absl::StatusOr<uint64_t> Rho::DeviationFor(uint64_t l2_squared) const {
   if (l2_squared == 0 || l2_squared > kMaxL2Squared) {
     return absl::InvalidArgumentError("a squared sensitivity must be 1 to 2^60");
   }
-  // rho = l2_squared / (2 deviation^2); the largest deviation that is too small, and one more.
+  // rho = l2_squared / (2 deviation^2): takes the largest deviation that is too small, plus one.
   const uint128 wanted = uint128(l2_squared) * kPicosPerRho;
   const uint64_t too_small = Largest(kDeviationBits, [&](uint128 deviation) {
     return deviation * deviation < (wanted + 2 * uint128(picos_) - 1) / (2 * uint128(picos_));

@@ -16,7 +16,7 @@ absl::Status BadDelta() {
       "wants 0, or a number from 1e-18 to below 1, such as 1e-6 or 0.000001");
 }
 
-// All digits of a number, and where its point is: after `whole` of them.
+// All digits of a number; its decimal point comes after the first `whole` of them.
 struct Digits {
   std::string all;
   int64_t whole = 0;

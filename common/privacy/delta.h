@@ -1,4 +1,4 @@
-// An amount of delta, exact: a whole number of 10^-18.
+// An exact amount of delta: a whole number of 10^-18.
 
 #ifndef COPPICE_COMMON_PRIVACY_DELTA_H_
 #define COPPICE_COMMON_PRIVACY_DELTA_H_

@@ -16,7 +16,7 @@ absl::uint128 CeilDivide(absl::uint128 numerator, absl::uint128 denominator) {
 absl::uint128 ExpLowerBound(const Budget& epsilon, uint64_t divisor) {
   const uint64_t unit = Budget::kNanosPerEpsilon * divisor;
   const uint64_t nanos = std::min(epsilon.nanos(), kMaxExponent * unit);
-  // The Taylor series, each term rounded down. A term is at most 2^86 and nanos below 2^37, so the
+  // Taylor series, each term rounded down. A term is at most 2^86 and nanos below 2^37, so the
   // products fit; every rounding loses less than one unit of 2^-60.
   absl::uint128 term = absl::uint128(1) << kExpBits;
   absl::uint128 sum = term;
@@ -28,7 +28,7 @@ absl::uint128 ExpLowerBound(const Budget& epsilon, uint64_t divisor) {
 }
 
 uint32_t DecayRatio(const Budget& epsilon, uint64_t divisor) {
-  // Fits: the smallest budget over the largest divisor is 2.5e-10, more than 2^-32.
+  // This fits: the smallest budget over the largest divisor is 2.5e-10, more than 2^-32.
   return static_cast<uint32_t>(absl::Uint128Low64(
       CeilDivide(absl::uint128(1) << (kExpBits + 32), ExpLowerBound(epsilon, divisor))));
 }

@@ -1,4 +1,4 @@
-// A rigorous lower bound of an exponential, in integers: what turns an epsilon into a rational rate
+// A rigorous lower bound of an exponential, in integers: it turns an epsilon into a rational rate
 // that is never less private than the epsilon.
 //
 // Source     docs/research/mechanisms.md#rates.
@@ -13,14 +13,14 @@
 
 namespace coppice {
 
-// The fixed point of ExpLowerBound().
+// ExpLowerBound() returns a fixed-point number with this many fraction bits.
 inline constexpr int kExpBits = 60;
 
-// A whole number e with e / 2^60 <= exp(epsilon / divisor), short of it by at most 2^-50 relatively
+// A whole number e with e / 2^60 <= exp(epsilon / divisor), with a relative error of at most 2^-50
 // up to epsilon / divisor = 20; beyond that, the bound of 20. `divisor` is 1 to 4.
 absl::uint128 ExpLowerBound(const Budget& epsilon, uint64_t divisor);
 
-// The least A with A / 2^32 >= exp(-epsilon / divisor): a ratio of geometric noise.
+// The least A with A / 2^32 >= exp(-epsilon / divisor), a ratio of geometric noise.
 uint32_t DecayRatio(const Budget& epsilon, uint64_t divisor);
 
 // The least A with (2^32 - A) / A <= exp(epsilon / divisor), that is A / 2^32 >= 1 / (1 +

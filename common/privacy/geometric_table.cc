@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint16_t kSignBit = 0x8000;
 
-// ratio^kManySteps / 2 has two digits for each step, and one for the half.
+// ratio^kManySteps / 2 has two digits per step, and one for the half.
 constexpr size_t kMaxDigits = 2 * kManySteps + 1;
 
 // ratio^i / 2 for i = 1..kManySteps, as 16-bit digits after the binary point. Halving makes room
@@ -50,7 +50,7 @@ GeometricTable::GeometricTable(uint32_t numerator)
     bool undecided = false;
     for (const std::vector<uint16_t>& power : powers_) {
       const uint32_t power_prefix = power[0] >> (16 - kLookupBits);
-      if (prefix > power_prefix) break;  // and so for all later, smaller, powers
+      if (prefix > power_prefix) break;  // and so for all later powers, which are smaller
       if (prefix == power_prefix) undecided = true;
       ++steps;
     }
@@ -64,7 +64,7 @@ GeometricTable::GeometricTable(uint32_t numerator)
 absl::StatusOr<SignedSteps> GeometricTable::Resolve(
     uint16_t first_word, absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
   const auto first_digit = static_cast<uint16_t>(first_word & ~kSignBit);
-  // Powers fall, so the first digit alone passes a run of them, and mostly settles the rest too.
+  // Powers decrease, so the first digit alone skips a run of them and mostly decides the rest.
   size_t steps = static_cast<size_t>(
       std::partition_point(first_digits_.begin(), first_digits_.end(),
                            [first_digit](uint16_t digit) { return first_digit < digit; }) -
@@ -81,8 +81,8 @@ absl::StatusOr<size_t> GeometricTable::Compare(
   std::array<uint16_t, kMaxDigits> uniform;
   uniform[0] = first_digit;
   size_t drawn = 1;
-  // True if the uniform number is less than `power`. Draws the digits it needs and keeps them.
-  // Equal to the last digit means not less: whatever follows only adds.
+  // True if the uniform number is less than `power`. Draws the digits that it needs and keeps them.
+  // If all digits are equal it is not less, as further digits only add.
   const auto is_less = [&](const std::vector<uint16_t>& power) -> absl::StatusOr<bool> {
     for (size_t at = 0; at < power.size(); ++at) {
       if (at == drawn) {

@@ -1,9 +1,9 @@
 // An exact geometric law with a rational ratio, as a lookup table.
 //
-// The law is that of steps g = 0, 1, 2, ... with P(g >= i) = ratio^i, ratio = numerator / 2^32, and
-// a fair sign drawn with it. Exact: a uniform real number is revealed binary digit by digit, as far
-// as the comparison with ratio^i (a number with 32*i binary digits, kept in full) needs. The first
-// 16 bits decide all but a few draws in a hundred, through a 4 KiB table. It draws the distance
+// The law is that of steps g = 0, 1, 2, ... with P(g >= i) = ratio^i, ratio = numerator / 2^32,
+// together with a fair sign. It is exact: a uniform real number is revealed bit by bit, as far as
+// the comparison with ratio^i (a number with 32*i bits, kept in full) needs. The first 16 bits
+// decide all but a few draws in a hundred, through a 4 KiB table. The table draws the distance
 // between rare events in a row of Bernoulli trials, and the magnitude of discrete Laplace noise,
 // whose tail is memoryless.
 
@@ -20,8 +20,8 @@
 
 namespace coppice {
 
-// One draw, packed: the low bit is the sign (1: negative), the rest is the number of steps, where
-// kManySteps stands for "kManySteps or more": by memorylessness the rest is a draw of its own.
+// One draw, packed: the low bit is the sign (1: negative), the rest is the number of steps.
+// kManySteps stands for "kManySteps or more": by memorylessness the remainder is a draw of its own.
 using SignedSteps = uint8_t;
 inline constexpr uint32_t kManySteps = 62;
 inline uint32_t StepsOf(SignedSteps draw) { return draw >> 1; }
@@ -60,7 +60,7 @@ class GeometricTable {
   // sign bit's place (see geometric_table.cc), for i = 1..kManySteps.
   std::vector<std::vector<uint16_t>> powers_;
   std::array<uint16_t, kManySteps> first_digits_;  // powers_[i][0]
-  std::vector<SignedSteps> lookup_;  // by prefix; on the heap, for devices have little stack
+  std::vector<SignedSteps> lookup_;  // by prefix; on the heap because devices have little stack
 };
 
 }  // namespace coppice

@@ -1,7 +1,7 @@
-// Counts and sums, released with noise.
+// Releases counts and sums with noise.
 //
-// All is in whole numbers; a sum that does not fit into 64 bits is held at its bound, which is
-// post-processing.
+// All arithmetic is on whole numbers; a sum that does not fit into 64 bits is held at its bound,
+// which is post-processing.
 //
 // Guarantee  epsilon-DP if one step between neighbours moves all values together by at most
 //            `sensitivity` in L1, the sum of the absolute changes: independent discrete Laplace
@@ -11,7 +11,7 @@
 //            rho-zCDP if that step moves them by an L2 norm whose square is at most `l2_squared`:
 //            independent discrete Gaussian noise (CKS 2020, Theorem 14).
 // Errors     InvalidArgument for a sensitivity of 0 or a scale of 2^48 (Laplace), 2^40 (Gaussian)
-//            and more; what the PrivateRandom returns otherwise, and then nothing may be released.
+//            and more; otherwise that of the PrivateRandom, and then nothing may be released.
 
 #ifndef COPPICE_COMMON_PRIVACY_NOISY_SUMS_H_
 #define COPPICE_COMMON_PRIVACY_NOISY_SUMS_H_

@@ -15,7 +15,7 @@
 namespace coppice {
 namespace {
 
-// Counts the forks between this process and the one that first asked.
+// Counts the forks since the first call of ForkGeneration().
 std::atomic<uint64_t> fork_count;
 
 uint64_t ForkGeneration() {
@@ -60,7 +60,7 @@ absl::Status OpenSslRandom::EnsureWord() {
   if (next_ < kWords && generation == fork_generation_) [[likely]] {
     return absl::OkStatus();
   }
-  next_ = kWords;  // whatever is left belongs to the parent as well
+  next_ = kWords;  // the parent has the remaining words too
   fork_generation_ = generation;
   // Only 1 is success; 0 and -1 are not.
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(words_.data()), sizeof(words_)) != 1) {
@@ -79,7 +79,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
   if (count == 0) return 0;
   COPPICE_RETURN_IF_ERROR(EnsureWord());
   if (kWords - next_ < kWordsIn64Bits) {
-    next_ = kWords;  // too few for any count: skip them
+    next_ = kWords;  // too few bits for any count: skip them
     COPPICE_RETURN_IF_ERROR(EnsureWord());
   }
   const uint64_t bits = Load64(words_.data() + next_);
@@ -89,7 +89,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
 
 absl::StatusOr<uint64_t> OpenSslRandom::UniformBelow(uint64_t bound) {
   if (bound == 0) return absl::InvalidArgumentError("the bound of a uniform draw must be positive");
-  // As many bits as bound - 1 has, until they are below the bound: never a modulo.
+  // Draws as many bits as bound - 1 has, until they are below the bound: a modulo would be biased.
   const int bits = std::bit_width(bound - 1);
   while (true) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t value, NextBits(bits));
@@ -123,7 +123,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
 // Each trial succeeds if a uniform number is less than the probability. All trials reveal one
 // binary digit at a time: where the probability's digit is 1, the trials that drew 0 are settled as
 // successes; where it is 0, those that drew 1 as failures. Half are settled each time, so it takes
-// two bits a trial; how many drew what is all that matters, and that is a count of ones.
+// two bits per trial. Only how many drew what matters, which is a count of ones.
 absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) {
   uint64_t successes = 0;
   for (uint32_t digit = uint32_t{1} << 31; digit != 0 && trials > 0; digit >>= 1) {
@@ -135,7 +135,7 @@ absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numer
       trials = zeros;
     }
   }
-  return successes;  // the unsettled drew the probability itself, which is not less
+  return successes;  // the unsettled equal the probability, which is not less
 }
 
 absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
@@ -144,8 +144,8 @@ absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<Si
     const size_t run = std::min({out.size(), kWords - next_, kMaxRun});
     const uint16_t* const words = words_.data() + next_;
     for (size_t i = 0; i < run; ++i) out[i] = table.Lookup(words[i]);
-    // The few undecided draws go on with fresh words, so their first words must be read before
-    // those are drawn: a refill overwrites them.
+    // The few undecided draws continue with fresh words. Their first words must be read before
+    // that, since a refill overwrites them.
     size_t put_off = 0;
     for (size_t i = FindUndecided(out.first(run), 0); i < run;
          i = FindUndecided(out.first(run), i + 1)) {

@@ -1,4 +1,4 @@
-// The one PrivateRandom of a release: OpenSSL's private generator, buffered.
+// The only PrivateRandom in release builds: OpenSSL's private generator, buffered.
 
 #ifndef COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
 #define COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
@@ -14,10 +14,10 @@ namespace coppice {
 // Guarantee  every bit comes from RAND_priv_bytes (OpenSSL's per-thread CTR_DRBG for private
 //            values, seeded and reseeded from the operating system). There is no way to seed it
 //            from here. A child made by fork() discards the buffered bytes, so that it never
-//            repeats its parent's noise (a raw clone() without fork handlers is not covered).
-//            Bytes are wiped when the object goes.
+//            repeats its parent's noise (a raw clone() without fork handlers is not covered). The
+//            destructor wipes the buffer.
 // Errors     Unavailable when RAND_priv_bytes does not return exactly 1.
-// Threads    one object a thread.
+// Threads    one object per thread.
 class OpenSslRandom final : public PrivateRandom {
  public:
   OpenSslRandom();
@@ -31,10 +31,10 @@ class OpenSslRandom final : public PrivateRandom {
   absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override;
 
  private:
-  // Large enough that OpenSSL's fixed cost a call is small, small enough for a device.
+  // Large enough to make OpenSSL's fixed cost per call small, small enough for a device.
   static constexpr size_t kWords = 8192;
 
-  // Makes sure that next_ is a fresh word: refills if all are used, or after a fork.
+  // Makes next_ a fresh word: refills if all words are used, or after a fork.
   absl::Status EnsureWord();
   absl::StatusOr<uint16_t> NextWord();
   absl::StatusOr<uint64_t> NextBits(int count);
@@ -44,10 +44,10 @@ class OpenSslRandom final : public PrivateRandom {
   std::array<uint16_t, kWords> words_;
   size_t next_ = kWords;
   struct Undecided {
-    uint16_t at;  // in the run
+    uint16_t at;  // position in the run
     uint16_t first_word;
   };
-  // Geometric() looks up this many draws at most before it settles the undecided ones among them,
+  // Geometric() looks up at most this many draws before it settles the undecided ones among them,
   // which wait here.
   static constexpr size_t kMaxRun = 512;
   std::array<Undecided, kMaxRun> undecided_;

@@ -1,7 +1,7 @@
-// Randomness that privacy rests on, as a seam of a few exact draws.
+// Randomness that privacy rests on, as an interface of a few exact draws.
 //
-// The seam is of draws and not of bytes, so that a test can replace the source by one that walks
-// every branch of a mechanism with its exact probability, and so compute the mechanism's law.
+// The interface has draws and not bytes, so that a test can replace the source by one that walks
+// every branch of a mechanism with its exact probability, and so computes the mechanism's law.
 
 #ifndef COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
 #define COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
@@ -16,7 +16,7 @@
 namespace coppice {
 
 // Guarantee  each draw has exactly the stated law, and draws are independent. There is no seed and
-//            no other source: the one implementation outside of tests is OpenSslRandom.
+//            no other source: OpenSslRandom is the only implementation outside tests.
 // Errors     Unavailable if the source fails; the caller must then release nothing.
 // Threads    not safe to share; one per thread.
 class PrivateRandom {
@@ -26,8 +26,8 @@ class PrivateRandom {
   // Uniform on {0, ..., bound - 1}. InvalidArgument if bound is 0.
   virtual absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) = 0;
 
-  // True with probability exactly numerator / denominator. InvalidArgument if that is not in [0,
-  // 1].
+  // True with probability exactly numerator / denominator. InvalidArgument if that exceeds 1 or the
+  // denominator is 0.
   virtual absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
 
   // How many of `trials` independent trials succeed, each with probability exactly numerator /

@@ -24,7 +24,7 @@ uint128 GreatestCommonDivisor(uint128 a, uint128 b) {
 
 bool FitsIn64Bits(uint128 value) { return absl::Uint128High64(value) == 0; }
 
-// Large bounds are drawn in two pieces of at most 63 bits, until the whole is below the bound.
+// Draws large bounds in two pieces of at most 63 bits, until the whole is below the bound.
 absl::StatusOr<uint128> UniformBelow(uint128 bound, PrivateRandom& random) {
   if (FitsIn64Bits(bound)) return random.UniformBelow(absl::Uint128Low64(bound));
   constexpr uint64_t kPiece = uint64_t{1} << 63;
@@ -45,14 +45,14 @@ absl::StatusOr<bool> Bernoulli(uint128 numerator, uint128 denominator, PrivateRa
   return value < numerator;
 }
 
-// exp(-numerator / denominator) for a fraction of at most 1: K - 1 successes in a row of coins of
-// probability x/1, x/2, x/3, ...; the first failure comes at an odd K with probability exp(-x).
+// True with probability exp(-x), x = numerator / denominator at most 1: counts K - 1 successes in a
+// row of coins with probability x/1, x/2, x/3, ...; K is odd with probability exp(-x).
 absl::StatusOr<bool> BernoulliExpBelowOne(uint128 numerator, uint128 denominator,
                                           PrivateRandom& random) {
   uint64_t k = 1;
   while (true) {
-    // K passes 2^15 with probability 1/2^15!, which is no number worth a branch, but this is
-    // integers.
+    // K passes 2^15 with probability 1/2^15!, which hardly needs a branch, but keeps the product in
+    // range.
     if (k > uint64_t{1} << 15) return absl::InternalError("the random source repeats itself");
     COPPICE_ASSIGN_OR_RETURN(const bool success, Bernoulli(numerator, denominator * k, random));
     if (!success) return k % 2 == 1;
@@ -82,7 +82,7 @@ absl::StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator,
   const uint128 s = numerator / divisor;
   const uint128 t = denominator / divisor;
   while (true) {
-    // u + t*v is geometric with ratio exp(-1/t); divided by s, geometric with ratio exp(-s/t).
+    // u + t*v is geometric with ratio exp(-1/t); divided by s it has ratio exp(-s/t).
     COPPICE_ASSIGN_OR_RETURN(const uint128 u, UniformBelow(t, random));
     COPPICE_ASSIGN_OR_RETURN(const bool keep, BernoulliExp(u, t, random));
     if (!keep) continue;
@@ -94,7 +94,7 @@ absl::StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator,
     }
     const uint128 magnitude = (t * v + u) / s;
     COPPICE_ASSIGN_OR_RETURN(const bool negative, random.Bernoulli(1, 2));
-    if (negative && magnitude == 0) continue;  // or zero would count twice
+    if (negative && magnitude == 0) continue;  // otherwise zero would count twice
     const auto value = static_cast<int64_t>(absl::Uint128Low64(magnitude));
     return negative ? -value : value;
   }

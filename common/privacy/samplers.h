@@ -1,11 +1,10 @@
 // Exact integer samplers, after Canonne, Kamath and Steinke, "The Discrete Gaussian for
-// Differential Privacy" (2020), Algorithms 1, 2 and 3. No floating point: the laws are exact, not
-// close. Rates are fractions of whole numbers.
+// Differential Privacy" (2020), Algorithms 1, 2 and 3. They use no floating point: the laws are
+// exact. Rates are fractions of whole numbers.
 //
-// How long a draw takes depends on what is drawn, as with every rejection sampler;
-// docs/threat-model.md.
+// The time of a draw depends on its result, as with every rejection sampler; docs/threat-model.md.
 //
-// Errors     InvalidArgument for parameters out of range; what the PrivateRandom returns otherwise.
+// Errors     InvalidArgument for parameters out of range; otherwise that of the PrivateRandom.
 
 #ifndef COPPICE_COMMON_PRIVACY_SAMPLERS_H_
 #define COPPICE_COMMON_PRIVACY_SAMPLERS_H_
@@ -19,9 +18,9 @@
 
 namespace coppice {
 
-// Largest denominator that the samplers take: products stay in 128 bits.
+// Maximum of the samplers' denominators: products stay in 128 bits.
 inline constexpr absl::uint128 kMaxSamplerTerm = absl::uint128(1) << 100;
-// Noise with a scale (denominator / numerator) of this or more is refused: results stay in 64 bits.
+// Noise with a scale (denominator / numerator) of this or more is refused: it must fit 64 bits.
 inline constexpr uint64_t kMaxNoiseScale = uint64_t{1} << 48;
 inline constexpr uint64_t kMaxDeviation = uint64_t{1} << 40;
 
@@ -33,7 +32,7 @@ absl::StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denomin
 absl::StatusOr<int64_t> DiscreteLaplace(absl::uint128 numerator, absl::uint128 denominator,
                                         PrivateRandom& random);
 
-// The noise that makes an integer of sensitivity `sensitivity` epsilon-private.
+// Noise that makes an integer of sensitivity `sensitivity` epsilon-private.
 absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
                                         PrivateRandom& random);
 

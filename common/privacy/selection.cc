@@ -26,7 +26,7 @@ absl::Status CheckSelection(absl::Span<const int64_t> scores, uint64_t range) {
 // True with probability exp(-epsilon (best - score) / range).
 absl::StatusOr<bool> Keep(int64_t best, int64_t score, const Budget& epsilon, uint64_t range,
                           PrivateRandom& random) {
-  // In 128 bits: scores may lie up to 2^64 apart.
+  // 128 bits, since scores may be up to 2^64 apart.
   const auto behind = static_cast<absl::uint128>(absl::int128(best) - score);
   return BernoulliExp(behind * epsilon.nanos(), absl::uint128(Budget::kNanosPerEpsilon) * range,
                       random);
@@ -47,7 +47,7 @@ absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Bu
     const size_t candidate = order[left - 1];
     COPPICE_ASSIGN_OR_RETURN(const bool keep,
                              Keep(best, scores[candidate], epsilon, range, random));
-    if (keep) return candidate;  // The best one always is, so this ends.
+    if (keep) return candidate;  // the best candidate is always kept, so this ends
   }
 }
 

@@ -49,7 +49,7 @@ void Log::Write(LogLevel level, absl::string_view event, Fields fields) const {
   const std::string line = absl::StrCat(json_ ? AsJson(time, LevelName(level), event, fields)
                                               : AsText(time, LevelName(level), event, fields),
                                         "\n");
-  // One write, so that lines of several threads do not mix. Where nobody reads it, it is lost.
+  // One write, so that lines of several threads do not mix. Errors are ignored.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -1,4 +1,4 @@
-// The daemon's log: one line an event on stderr, for people or as JSON. Never a payload or a row.
+// The daemon's log: one line per event on stderr, for people or as JSON. No payloads or rows.
 
 #ifndef COPPICE_COMMON_PROCESS_LOG_H_
 #define COPPICE_COMMON_PROCESS_LOG_H_
@@ -22,11 +22,11 @@ class Log {
 
   Log(LogLevel least, bool json) : least_(least), json_(json) {}
 
-  // From now on, lines of `least` and above.
+  // Sets the least level that is written from now on.
   void SetLevel(LogLevel least) { least_ = least; }
   bool Writes(LogLevel level) const { return level >= least_.load(std::memory_order_relaxed); }
 
-  // 2026-01-31T12:00:00Z info serving address=127.0.0.1:8443
+  // Writes: 2026-01-31T12:00:00Z info serving address=127.0.0.1:8443
   void Write(LogLevel level, absl::string_view event, Fields fields = {}) const;
 
   void Info(absl::string_view event, Fields fields = {}) const {

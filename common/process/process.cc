@@ -33,10 +33,10 @@ void NotifyServiceManager(absl::string_view state) {
   if (path == nullptr || *path == '\0' || std::strlen(path) >= sizeof(address.sun_path)) return;
   std::strcpy(address.sun_path, path);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
-  if (*path == '@') address.sun_path[0] = '\0';  // a socket without a file
+  if (*path == '@') address.sun_path[0] = '\0';  // an abstract socket, without a file
   const int socket_file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket_file < 0) return;
-  // Nobody hears it if nobody listens: that is theirs to notice.
+  // Errors are ignored: if nobody listens, systemd notices that itself.
   [[maybe_unused]] const ssize_t sent =
       sendto(socket_file, state.data(), state.size(), MSG_NOSIGNAL,
              reinterpret_cast<const sockaddr*>(&address), size);

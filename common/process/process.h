@@ -1,4 +1,4 @@
-// The daemon as a process: its signals, what it reads again, and the file that tells its port.
+// The daemon as a process: its signals, the files that it reloads, and the file with its port.
 
 #ifndef COPPICE_COMMON_PROCESS_PROCESS_H_
 #define COPPICE_COMMON_PROCESS_PROCESS_H_
@@ -21,13 +21,13 @@
 
 namespace coppice {
 
-// SIGTERM, SIGINT and SIGHUP as something to wait for. The only handler hands a signal on to the
-// thread that waits, so nothing else must be async-signal-safe.
+// Waits for SIGTERM, SIGINT and SIGHUP. The only handler forwards a signal to the waiting thread,
+// so nothing else must be async-signal-safe.
 class StopSignals {
  public:
-  // Holds them back, in this thread and in those that it starts from now on: make it first.
-  // A library's threads may be older and hold nothing back; what comes to them comes here all the
-  // same. A broken pipe becomes an error of the write that met it.
+  // Blocks the signals in this thread and in those that it starts from now on, so construct it
+  // first. Older threads of libraries do not block them; what they receive is forwarded here. A
+  // broken pipe becomes an error of the write that met it.
   StopSignals() {
     waiting_thread_ = pthread_self();
     sigemptyset(&signals_);
@@ -39,7 +39,7 @@ class StopSignals {
     std::signal(SIGPIPE, SIG_IGN);
   }
 
-  // Waits for the next of them for at most `wait`; then nothing.
+  // Waits for the next signal for at most `wait`; nullopt if none came.
   std::optional<std::string> WaitFor(absl::Duration wait) const {
     const timespec timeout = absl::ToTimespec(wait);
     int signal = -1;
@@ -50,8 +50,8 @@ class StopSignals {
     return NameOf(signal);
   }
 
-  // Waits for the next of them and returns its name. After SIGTERM or SIGINT a second one ends the
-  // process at once, for whoever does not want to wait for the orderly end; SIGHUP is then ignored.
+  // Waits for the next signal and returns its name. After SIGTERM or SIGINT a second one ends the
+  // process at once, without the orderly end; SIGHUP is then ignored.
   std::string Wait() const {
     int signal = 0;
     while (sigwait(&signals_, &signal) != 0) {
@@ -69,7 +69,7 @@ class StopSignals {
     return signal == SIGTERM ? "SIGTERM" : "SIGINT";
   }
 
-  // Unless it is ignored, as nohup does.
+  // Does nothing if the signal is ignored, as under nohup.
   static void HandOn(int signal) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -83,8 +83,8 @@ class StopSignals {
   sigset_t signals_{};
 };
 
-// What the daemon reads again while it runs: one part after the other, each by itself, so that a
-// bad file leaves its part as it was and the others are read.
+// Files that the daemon reads again while it runs. Each part reloads by itself: a bad file leaves
+// its own part unchanged, and the others are reloaded.
 class Reloads {
  public:
   // `reload` changes nothing if it fails; its error names the file and what to do.
@@ -92,7 +92,7 @@ class Reloads {
     parts_.emplace_back(std::move(part), std::move(reload));
   }
 
-  // A line for each part: event "reloaded", or "kept" with the reason.
+  // Logs a line per part: event "reloaded", or "kept" with the reason.
   void Run(const Log& log) const {
     for (const auto& [part, reload] : parts_) {
       const absl::Status status = reload();
@@ -108,23 +108,22 @@ class Reloads {
   std::vector<std::pair<std::string, std::function<absl::Status()>>> parts_;
 };
 
-// A key that a flag names; without a path there is none.
+// The file of a private key, and the flag that names it; an empty path means no key.
 struct FlaggedKey {
   absl::string_view flag;
   std::string path;
 };
 
-// A warning for each private key that everybody on the machine may read or change, with what to
+// Warns about each private key that everybody on the machine may read or change, and says what to
 // do. The program starts all the same, since some file systems show such modes whatever they allow.
 void WarnOfOpenKeyFiles(const std::vector<FlaggedKey>& keys, const Log& log);
 
-// Tells systemd how far the program is, such as "READY=1", if it asked to be told (Type=notify).
+// Tells systemd the state of the program, such as "READY=1", if it asked for it (Type=notify).
 void NotifyServiceManager(absl::string_view state);
 
-// For --port-file, which tells whoever started the daemon where it listens. Puts a file with the
-// port in the place of `path`, whole, readable by everybody: a port is no secret. Never follows a
-// link, at `path` or elsewhere, so the folder may be one that others write to. FailedPrecondition
-// that names the flag.
+// For --port-file, which tells the starter of the daemon where it listens. Replaces `path` with a
+// complete file with the port, readable by everybody: a port is no secret. Never follows a link, so
+// the folder may be writable by others. FailedPrecondition, naming the flag.
 absl::Status WritePortFile(const std::string& path, int port);
 
 }  // namespace coppice

@@ -53,7 +53,7 @@ void Readiness::Run() {
       Judge(check.name, status);
     }
     const MutexLock lock(mutex_);
-    // Under the lock, so that what Stop() told stays the last word.
+    // Told under the lock, so that what Stop() tells is the last word.
     if (stopping_) return;
     ready_ = ready;
     tell_(ready);

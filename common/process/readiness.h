@@ -1,4 +1,4 @@
-// Whether the daemon is fit to serve: named checks, run every few seconds by one thread.
+// Decides whether the daemon is fit to serve: one thread runs named checks every few seconds.
 
 #ifndef COPPICE_COMMON_PROCESS_READINESS_H_
 #define COPPICE_COMMON_PROCESS_READINESS_H_
@@ -22,25 +22,25 @@ struct ReadinessCheck {
   std::function<absl::Status()> run;
 };
 
-// Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` hears
-//            of each round's verdict, in order. A check that begins or ceases to fail is a line in
-//            the log, with the reason: event "ready" or "not ready".
-// Threads    safe to share. Checks run on the one thread and may take their time.
+// Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` gets
+//            each round's verdict, in order. When a check begins or ceases to fail, the log gets a
+//            line with the reason: event "ready" or "not ready".
+// Threads    safe to share. Checks run on one thread and may be slow.
 class Readiness {
  public:
-  // What `checks` and `tell` use must live until Stop(). `tell` must not call this.
+  // What `checks` and `tell` use must live until Stop(). `tell` must not call this object.
   Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, const Log& log,
             std::function<void(bool ready)> tell);
   ~Readiness() { Stop(); }
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  // Says "not ready" at once, then waits for a check that is under way. Idempotent.
+  // Tells "not ready" at once, then waits for a running check to end. Idempotent.
   void Stop();
 
-  // By the name of the check; empty before the first round.
+  // Results by check name; empty before the first round.
   std::map<std::string, bool> Passed() const;
-  // The reasons of those that failed last, by name.
+  // The reasons of the checks that failed last, by name.
   std::map<std::string, std::string> Failing() const;
   // The last verdict that was told.
   bool IsReady() const;
@@ -58,7 +58,7 @@ class Readiness {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ready_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, absl::Status> verdicts_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts when all other members exist
 };
 
 }  // namespace coppice

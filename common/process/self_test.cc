@@ -14,7 +14,7 @@
 namespace coppice {
 namespace {
 
-constexpr size_t kWords = 2048;  // of 32 bits
+constexpr size_t kWords = 2048;  // words of 32 bits
 using Words = std::array<uint32_t, kWords>;
 constexpr double kBits = 32.0 * kWords;
 
@@ -34,7 +34,7 @@ absl::StatusOr<Words> DrawWords(PrivateRandom& random) {
   return words;
 }
 
-// 512 blocks of 128 bits: two are the same with probability below 2^-110.
+// 512 blocks of 128 bits: two are equal with probability below 2^-110.
 bool RepeatsItself(const Words& words) {
   std::set<std::array<uint32_t, 4>> seen;
   for (size_t i = 0; i < words.size(); i += 4) {
@@ -43,7 +43,7 @@ bool RepeatsItself(const Words& words) {
   return false;
 }
 
-// Each of the 32 bits over all words: one is so far from its mean with probability below 2^-62.
+// Checks each of the 32 bit positions; a sound source fails with probability below 2^-62.
 bool HasStuckBit(const Words& words) {
   const auto size = static_cast<double>(words.size());
   const double limit = std::sqrt(68 * std::log(2.0) * size / 2);
@@ -68,9 +68,9 @@ double OnesOf(const Words& words) {
   return static_cast<double>(ones);
 }
 
-// Bits that differ from the one before, which of fair and independent bits are fair and independent
-// too. The first is compared with the last: that takes one from the sum at most, of a limit of
-// 1196.
+// Counts bits that differ from the bit before; for fair, independent bits these differences are
+// fair and independent too. Comparing the first with the last takes at most one from the sum; the
+// limit is 1196.
 double ChangesOf(const Words& words) {
   uint32_t last = words.back();
   size_t changes = 0;
@@ -81,8 +81,8 @@ double ChangesOf(const Words& words) {
   return static_cast<double>(changes);
 }
 
-// Of 8192 bytes one value is expected 32 times, and comes 108 times with probability below 2^-79
-// (Chernoff: exp(-(k ln(k / 32) - k + 32))); one of 256 values with 2^-71.
+// Among 8192 bytes one value is expected 32 times, and occurs 108 times with probability below
+// 2^-79 (Chernoff: exp(-(k ln(k / 32) - k + 32))); for one of 256 values that is 2^-71.
 bool FavoursAByte(const Words& words) {
   std::array<size_t, 256> counts{};
   for (const uint32_t word : words) {

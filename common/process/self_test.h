@@ -1,13 +1,13 @@
-// What a program tries on itself before it opens its port: whatever fails here would fail quietly
-// later, with somebody's privacy or reports.
+// Tests that a program runs on itself before it opens its port: a failure here would later cost
+// somebody's privacy or reports without notice.
 //
-// It catches a source that stands still, repeats itself, or whose bits lean by 2 % or hang together
-// with their neighbours. It does not tell good randomness from what an attacker made to look like
-// it.
+// The random source's test catches one that stands still, repeats itself, or whose bits are biased
+// by 2 % or depend on their neighbours. It cannot tell good randomness from an attacker's
+// imitation.
 //
-// Guarantee  a sound machine fails the random source with probability below 2^-60 a run (bounds of
-//            Hoeffding and Chernoff, in the source), and the clock never.
-// Threads    one at a time.
+// Guarantee  a sound machine fails the random source's test with probability below 2^-60 per run
+//            (bounds of Hoeffding and Chernoff, in the source), and the clock's never.
+// Threads    not thread-safe.
 
 #ifndef COPPICE_COMMON_PROCESS_SELF_TEST_H_
 #define COPPICE_COMMON_PROCESS_SELF_TEST_H_
@@ -33,7 +33,7 @@ struct SelfTest {
   std::function<absl::Status()> run;
 };
 
-// Runs all of `tests` and returns the failures, each with the test's name in front.
+// Runs all `tests` and returns the failures, each prefixed with the test's name.
 std::vector<absl::Status> RunSelfTests(const std::vector<SelfTest>& tests);
 
 }  // namespace coppice

@@ -27,7 +27,7 @@ Json ArrayOf(const Json& json, const char* name) {
 
 std::string PlainOf(const Json& json, const char* name) { return Plain(json.value(name, Json())); }
 
-// "0.5", or nothing of 0: a column of zeros tells nobody anything.
+// Returns "0.5", or "" for 0: a column of zeros tells nothing.
 std::string UnlessZero(double value) { return value == 0 ? "" : absl::StrFormat("%.6g", value); }
 
 std::string ShareNote(const Json& dataset) {
@@ -71,7 +71,7 @@ std::string HoldRemark(const Json& dataset) {
       "be charged until an admin confirms the ledger or writes off what was lost.");
 }
 
-// Jobs whose releases were made: what they had planned is told by these.
+// Jobs whose releases were made; these replace what the jobs had planned.
 std::set<std::string> SettledJobs(const Json& ledger) {
   std::set<std::string> settled;
   for (const Json& entry : ledger) {
@@ -84,7 +84,7 @@ std::string LedgerTable(const Json& ledger) {
   TableData table{.caption = "What was charged and refunded, oldest first",
                   .columns = {"time", "entry", "job", "ε"},
                   .rows = {}};
-  std::vector<const char*> others;  // that anything was charged of
+  std::vector<const char*> others;  // algorithms or jobs that were charged for
   for (const auto& [name, heading] : {std::pair{"delta", "δ"}, std::pair{"rho", "ρ"}}) {
     const auto charges = [name = name](const Json& entry) { return NumberOf(entry, name) != 0; };
     if (std::none_of(ledger.begin(), ledger.end(), charges)) continue;

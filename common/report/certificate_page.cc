@@ -8,7 +8,7 @@
 namespace coppice::report {
 namespace {
 
-constexpr size_t kShownReleases = 12;  // what fits on the page beside the rest
+constexpr size_t kShownReleases = 12;  // what fits on the page with the rest
 
 std::string ReleaseRows(const Json& releases, size_t begin, size_t end, const char* caption) {
   TableData table{.caption = caption, .columns = {}, .rows = {}};
@@ -56,7 +56,7 @@ Figure SignatureFigure(const Json& verdict) {
   return {"Signed by the curator", "no", "do not use this model"};
 }
 
-// Not rounded: what is promised would else be less than what holds.
+// Not rounded: a rounded promise could claim more than what holds.
 std::string Exact(const Json& number) {
   return number.is_number() ? absl::StrFormat("%.15g", number.get<double>()) : Plain(number);
 }
@@ -90,7 +90,7 @@ std::string Facts(const Json& verdict) {
 }  // namespace
 
 std::string CertificatePage(const Json& verdict) {
-  // The words tell the releases too: a table of them is for a certificate that does not add up.
+  // The words tell the releases too, so the table is only for a certificate that does not add up.
   const std::string words = Words(verdict);
   const std::string body = absl::StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words);
   const std::string neighbouring = verdict.value("neighbouring", "");

@@ -14,10 +14,9 @@ namespace {
 
 constexpr double kHeight = 420, kSquareHeight = 440, kLeft = 62, kTop = 18, kBottom = 58;
 constexpr double kPlotWidth = 560, kSquareWidth = 364, kCharacter = 7.2, kLabelGap = 17;
-constexpr double kNameWidth =
-    150;  // for names beside lines, at least: drawings of a page look alike
-constexpr double kBeyondGap = 76;  // between the end of the axis and what lies beyond
-constexpr size_t kColors = 6;      // that the style sheet has
+constexpr double kNameWidth = 150;  // minimum, so that drawings of a page look alike
+constexpr double kBeyondGap = 76;   // between the end of the axis and `beyond`
+constexpr size_t kColors = 6;       // colors of the style sheet
 
 size_t Letters(const std::string& utf8) {
   return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) {
@@ -67,8 +66,7 @@ struct Range {
   double span() const { return high - low; }
 };
 
-// Places for labels at the heights wanted, moved apart where they would touch, inside [top,
-// bottom].
+// Places labels at the wanted heights, moved apart where they would touch, inside [top, bottom].
 std::vector<double> Spread(const std::vector<double>& wanted, double top, double bottom) {
   std::vector<size_t> order(wanted.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -160,7 +158,7 @@ class LineDrawing {
     double last = -100;
     for (const double x : Ticks()) {
       absl::StrAppend(&svg, SvgLine(X(x), bottom_, X(x), bottom_ + 5, "axis"));
-      if (X(x) - last < 30) continue;  // names would touch
+      if (X(x) - last < 30) continue;  // labels would touch
       last = X(x);
       absl::StrAppend(&svg,
                       SvgText(X(x), bottom_ + 21, "tick", "middle", absl::StrFormat("%g", x)));
@@ -178,7 +176,7 @@ class LineDrawing {
     return svg;
   }
 
-  // Where the points are, or a round grid.
+  // The x of the points, or a round grid.
   std::vector<double> Ticks() const {
     if (chart_.unit_square) return {0, 0.2, 0.4, 0.6, 0.8, 1};
     std::vector<double> ticks;
@@ -219,7 +217,7 @@ class LineDrawing {
     return svg;
   }
 
-  // Points of a unit square are apart from each other, and one point has no area.
+  // No band in a unit square, whose points are separate, or for one point, which has no area.
   bool HasBand(const std::vector<ChartPoint>& points) const {
     return !chart_.unit_square && points.size() > 1;
   }
@@ -256,7 +254,7 @@ class LineDrawing {
     return svg;
   }
 
-  // Beside the end of each line and level.
+  // Names at the end of each line and level.
   std::string Names() const {
     std::vector<double> wanted;
     std::vector<std::pair<std::string, std::string>> names;  // class and text
@@ -281,7 +279,7 @@ class LineDrawing {
 
   const Chart& chart_;
   Range x_, y_;
-  double step_ = 0.2;  // between the grid's lines
+  double step_ = 0.2;  // between grid lines
   double width_ = 0, bottom_ = 0, right_ = 0, total_width_ = 0;
 };
 

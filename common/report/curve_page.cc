@@ -32,7 +32,7 @@ ChartPoint PointOf(double x, const Json& summary) {
   return {.x = x, .y = mean, .low = mean - error, .high = mean + error};
 }
 
-// "auto"; "local, 1000 devices".
+// Returns "auto"; "local, 1000 devices".
 std::string SeriesOf(const Json& line) {
   const std::string name = line.value("algorithm", "");
   return line.contains("devices") ? absl::StrCat(name, ", ", Plain(line["devices"]), " devices")
@@ -45,7 +45,7 @@ std::string WithError(const Json& summary) {
   return error > 0 ? absl::StrCat(mean, " ± ", Decimal(error)) : mean;
 }
 
-// One measure of all series: a row for each epsilon, and one without privacy.
+// One measure of all series: a row per epsilon, and one without privacy.
 std::string MeasureTable(const Json& curve, const std::string& measure, const std::string& title) {
   std::map<double, std::map<std::string, std::string>> by_epsilon;
   for (const Json& line : curve["lines"]) {
@@ -105,7 +105,7 @@ std::string DeltaOf(const Json& curve) {
   return curve.contains("delta") ? absl::StrCat("; δ = ", curve.value("delta", "")) : "";
 }
 
-// Whom the ε of each series protects.
+// Says whom the ε of each series protects.
 std::string NeighboursOf(const Json& curve) {
   Json sentences = Json::array();
   for (const Json& series : curve["series"]) {

@@ -10,8 +10,8 @@
 namespace coppice::report {
 namespace {
 
-constexpr size_t kMostClasses = 40;  // in a matrix that a person reads
-constexpr int kShades = 6;           // of the style sheet
+constexpr size_t kMostClasses = 40;  // in a readable matrix
+constexpr int kShades = 6;           // shades of the style sheet
 
 bool HasNumber(const Json& json, const char* name) {
   const auto found = json.find(name);
@@ -20,7 +20,7 @@ bool HasNumber(const Json& json, const char* name) {
 
 double NumberAt(const Json& json, const char* name) { return json[name].get<double>(); }
 
-// The member as an interval bar; without an interval a dot.
+// The member as an interval bar; a dot if it has no interval.
 IntervalBar BarOf(const Json& json, const std::string& name, const char* value, const char* range) {
   IntervalBar bar{.name = name, .value = NumberAt(json, value)};
   bar.low = bar.high = bar.value;
@@ -96,7 +96,7 @@ std::string RegressionSummary(const Json& json) {
   return absl::StrCat(html, Paragraph(CountNote(json)));
 }
 
-// Shaded by its part of the row.
+// A cell shaded by its share of the row.
 TableCell HeatCell(double count, double row, bool right) {
   const double share = row > 0 ? count / row : 0;
   const int shade = static_cast<int>(std::ceil(share * kShades));

@@ -1,7 +1,7 @@
-// The pages that commands write for people: each a whole HTML file; see html.h for what that holds.
+// Pages that commands write for people: each a complete HTML file; html.h says what that holds.
 //
-// They take what a command prints with --json, so that a page says nothing that its command does
-// not. A member that is missing or null is left out.
+// Their input is what a command prints with --json, so that a page says nothing that its command
+// does not. A member that is missing or null is left out.
 //
 // Threads    plain functions.
 
@@ -24,29 +24,29 @@ std::string EvaluationPage(const nlohmann::ordered_json& evaluation);
 // "lines": as `curve --json` prints them; "series": [{"name", "neighbours", "non_private": {"mean",
 // "std", "n"} or null}]; "sentences"}.
 std::string CurvePage(const nlohmann::ordered_json& curve);
-// The drawing of that page.
+// The drawing on that page.
 std::string CurveDrawing(const nlohmann::ordered_json& curve, ChartUse use);
 
 // `coppice-lab plan --json`.
 std::string PlanPage(const nlohmann::ordered_json& plan);
 
-// A forest in figures, and its trees, which open at a click. Of a large forest the first trees.
+// A forest in figures, and its trees, which open at a click; of a large forest the first trees.
 std::string TreePage(const std::string& id, const Model& model);
 
-// Trees of a page have at most this many nodes together, so that a browser shows it at once.
+// Limit of nodes in all trees of a page, so that a browser shows it at once.
 inline constexpr size_t kMaxPageNodes = 20'000;
 
 // `coppice model verify --json`: what a model cost in privacy, in "words" of sections with a
 // "title" and "sentences", and everything that was released.
 std::string CertificatePage(const nlohmann::ordered_json& verdict);
 
-// `coppice dataset show --json`: what is left of a budget, its ledger, and every release. Of a
-// budget that is nobody's dataset the members "dataset", "state" and "rows" are left out.
+// `coppice dataset show --json`: what is left of a budget, its ledger, and every release. For a
+// budget without a dataset leave out the members "dataset", "state" and "rows".
 std::string BudgetPage(const nlohmann::ordered_json& dataset);
 
-// Anything that a command describes as one object, such as `coppice study show --json` or `coppice
-// train show --json`: its members in a table, and those that are lists of objects in tables of
-// their own. `kind` and `title` are plain text.
+// Any object that a command describes, such as `coppice study show --json` or `coppice train show
+// --json`: its members in a table, and those that are lists of objects in tables of their own.
+// `kind` and `title` are plain text.
 std::string RecordPage(const std::string& kind, const std::string& title,
                        const nlohmann::ordered_json& record);
 

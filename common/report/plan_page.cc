@@ -13,8 +13,8 @@
 namespace coppice::report {
 namespace {
 
-// What the points of a drawing lie over: epsilons, with a line for each number of devices; or, of a
-// plan with one epsilon, the numbers of devices.
+// The x axis of a drawing: epsilons, with a line per number of devices; or, for a plan with one
+// epsilon, the numbers of devices.
 struct Axis {
   bool is_devices = false;
   std::string name, label, lines;
@@ -33,7 +33,7 @@ Axis AxisOf(const Json& plan) {
       .name = "epsilon", .label = "ε of one report", .lines = "A line for each number of devices"};
 }
 
-// `point` makes one of a study, all but its x.
+// `point` makes a point from a study, without its x.
 template <typename PointOf>
 std::vector<ChartLine> LinesOf(const Json& studies, const Axis& axis, PointOf point) {
   std::map<uint64_t, ChartLine> lines;
@@ -54,7 +54,7 @@ std::vector<ChartLine> LinesOf(const Json& studies, const Axis& axis, PointOf po
   return result;
 }
 
-// Several mechanisms at one epsilon would be one line that doubles back.
+// False if there are several mechanisms at one epsilon: the line would double back.
 bool CanBeDrawn(const Json& plan) {
   std::map<std::pair<uint64_t, double>, int> seen;
   for (const Json& study : plan["studies"]) {
@@ -122,7 +122,7 @@ TableCell WithInterval(const std::string& number, const std::string& low, const 
           .css_class = "n"};
 }
 
-// Of numbers, whose unit may be any.
+// Formats a number of any unit.
 std::string InUnits(double value) { return absl::StrFormat("%.4g", value); }
 
 bool PredictsNumbers(const Json& plan) { return plan.contains("public_only_rmse"); }
@@ -170,7 +170,7 @@ std::string StudyTable(const Json& plan) {
   return Section("Studies", RenderTable(table));
 }
 
-// What reports in batches of a relay promise towards the curator.
+// What reports in a relay's batches promise towards the curator.
 std::string ThroughRelay(const Json& plan) {
   if (!plan.contains("relay")) return "";
   const Json& relay = plan["relay"];
@@ -192,7 +192,7 @@ std::string ThroughRelay(const Json& plan) {
                           "which.")));
 }
 
-// What the accuracy that was wanted takes.
+// What reaching the wanted accuracy takes.
 std::string Requirements(const Json& plan) {
   if (!plan.contains("takes")) return "";
   TableData table{.caption = "The least ε, or the fewest devices, that reach an accuracy",

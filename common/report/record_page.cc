@@ -14,7 +14,7 @@ bool IsTable(const Json& value) {
   return value.is_array() && !value.empty() && value.front().is_object();
 }
 
-// A member in a cell: a list or an object as what it holds, by commas.
+// Formats a member for a cell: a list or an object as its values, separated by commas.
 std::string ValueText(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";

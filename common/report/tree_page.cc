@@ -14,7 +14,7 @@ namespace {
 
 using render_internal::TreeView;
 
-constexpr uint32_t kOpenDepth = 2;  // splits above it are shown without a click
+constexpr uint32_t kOpenDepth = 2;  // splits above this depth are open at first
 constexpr size_t kShownFeatures = 20;
 
 std::string Way(const TreeView& view, uint32_t node) {

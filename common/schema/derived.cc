@@ -11,7 +11,7 @@
 namespace coppice {
 namespace {
 
-// Far more than any trainer makes (boosting: 64), and little memory and time whatever a file says.
+// Far more than any trainer makes (boosting: 64); bounds memory and time whatever a file says.
 constexpr size_t kMaxDerived = 1024;
 constexpr size_t kMaxNameBytes = 200;  // of each part's name in the name of the whole
 

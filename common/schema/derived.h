@@ -1,10 +1,10 @@
 // Numeric features that follow from others: signed sums of two or three, each scaled to [0, 1] by
-// its declared bounds. A split of one of them is an oblique split of the features that it is made
-// of.
+// its declared bounds. A split on a derived feature is an oblique split on the features that it is
+// made of.
 //
-// Which of them there are follows from the schema and a fixed seed, never from rows. A derived
-// feature is missing if any of its parts is. There is one code path for every row, at training and
-// at prediction: the same bits.
+// The set of derived features follows from the schema and a fixed seed, never from rows. A derived
+// feature is missing if any of its parts is. Training and prediction compute it with the same code,
+// so with the same bits.
 //
 // Threads    plain values.
 
@@ -28,24 +28,23 @@ struct DerivedTerm {
 };
 using DerivedFeature = std::vector<DerivedTerm>;  // 2 or 3 terms, increasing features
 
-// `schema` with the derived features after its own, numeric, within the bounds that they can reach,
-// with names of their own.
-// InvalidArgument for terms that are none.
+// Returns `schema` with the derived features after its own, as numeric features with names of their
+// own, within the bounds that they can reach. InvalidArgument for invalid terms.
 absl::StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
 
-// The value of one; `value_of` tells a feature's value.
+// Computes a derived feature; `value_of` returns a feature's value.
 template <typename ValueOf>
 double DerivedValue(const Schema& schema, const DerivedFeature& derived, ValueOf value_of) {
   double sum = 0;
   for (const DerivedTerm& term : derived) {
     const Feature& feature = schema.features()[term.feature];
     const double scaled = (value_of(term.feature) - feature.min) / (feature.max - feature.min);
-    sum = term.minus ? sum - scaled : sum + scaled;  // a missing part makes it missing
+    sum = term.minus ? sum - scaled : sum + scaled;  // a missing part makes the sum missing
   }
   return sum;
 }
 
-// `row` with the derived values after its own.
+// Returns `row` with the derived values after its own.
 Row ExtendRow(const Schema& schema, absl::Span<const DerivedFeature> derived, RowView row);
 
 }  // namespace coppice

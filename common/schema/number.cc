@@ -9,11 +9,11 @@
 namespace coppice {
 
 absl::optional<double> ParseFinite(absl::string_view text) {
-  // SimpleAtod() reads hexadecimal too.
+  // SimpleAtod() also accepts hexadecimal.
   if (absl::StrContains(text, 'x') || absl::StrContains(text, 'X')) return absl::nullopt;
   double value = 0;
   if (!absl::SimpleAtod(text, &value) || !std::isfinite(value)) return absl::nullopt;
-  return value + 0.0;  // -0 becomes 0: one spelling of each value.
+  return value + 0.0;  // -0 becomes 0: one spelling per value
 }
 
 std::string ShortestNumber(double value) {

@@ -1,4 +1,4 @@
-// Numbers as text, both ways, independent of the locale.
+// Converts numbers to text and back, independent of the locale.
 
 #ifndef COPPICE_COMMON_SCHEMA_NUMBER_H_
 #define COPPICE_COMMON_SCHEMA_NUMBER_H_
@@ -10,15 +10,15 @@
 
 namespace coppice {
 
-// The finite decimal number that the whole of `text` spells, or nothing: "nan", "inf", "1e999",
-// "12x" and hexadecimal are not numbers here. Surrounding blanks are ignored; "-0" is 0.
+// Parses a finite decimal number that spans all of `text`. Nothing for "nan", "inf", "1e999", "12x"
+// and hexadecimal. Surrounding blanks are ignored; "-0" is 0.
 absl::optional<double> ParseFinite(absl::string_view text);
 
-// The fewest digits that read back to the same double.
+// The fewest digits that convert back to the same double.
 std::string ShortestNumber(double value);
 
-// The same without an exponent, for people: 100000, not 1e+05. Numbers that are far from 1, below
-// 1e-5 or from 1e15 on, keep theirs.
+// As ShortestNumber() but without an exponent, for people: 100000, not 1e+05. Numbers below 1e-5 or
+// from 1e15 on keep their exponent.
 std::string ReadableNumber(double value);
 
 }  // namespace coppice

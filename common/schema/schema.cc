@@ -41,7 +41,7 @@ absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
       absl::StrCat(what, ": its unit must be UTF-8 without control characters"));
 }
 
-// All whole numbers up to it are doubles.
+// All whole numbers up to this are doubles.
 constexpr double kMaxWhole = 9007199254740992;  // 2^53
 
 constexpr EncodedField kUnreadableField = {kMissingValue, FieldNote::kUnreadable};
@@ -52,7 +52,7 @@ bool UnitsAgree(const std::string& a, const std::string& b) {
   return a == b || a.empty() || b.empty();
 }
 
-// Whether it is public changes what a study does with a feature, not what its values are.
+// Being public changes what a study does with a feature, not its values.
 bool IsSame(Feature a, const Feature& b) {
   if (!UnitsAgree(a.unit, b.unit)) return false;
   a.unit = b.unit;
@@ -60,7 +60,7 @@ bool IsSame(Feature a, const Feature& b) {
   return a == b;
 }
 
-// Whether every value of `own` is one of `asked`.
+// Whether every value of `own` is a value of `asked`.
 bool Suits(Feature own, const Feature& asked) {
   own.integer = own.integer && asked.integer;  // whole numbers are numbers
   return IsSame(std::move(own), asked);
@@ -76,7 +76,7 @@ absl::Status CheckNumeric(const Feature& feature) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature \"", feature.name, "\" is numeric and must not list values"));
   }
-  // The width must be finite too, or no cell of it could be measured.
+  // The width must be finite too, or no cell could be measured.
   if (!std::isfinite(feature.min) || !std::isfinite(feature.max) ||
       !std::isfinite(feature.max - feature.min)) {
     return absl::InvalidArgumentError(
@@ -171,7 +171,7 @@ EncodedField EncodeNumber(const Feature& feature, double number) {
   const double inside = std::clamp(number, feature.min, feature.max);
   if (inside != number) return {inside, FieldNote::kClamped};
   if (!feature.integer || IsWhole(number)) return {number, FieldNote::kNone};
-  return {std::round(number) + 0.0, FieldNote::kRounded};  // -0 is 0
+  return {std::round(number) + 0.0, FieldNote::kRounded};  // -0 becomes 0
 }
 
 double WholeCut(double cut) {
@@ -284,7 +284,7 @@ LabelledRow Schema::EncodeTotally(const TextRow& text) const {
                                                : EncodeOrMissing(i, column->second).value);
   }
   if (const auto column = text.find(label_); column == text.end()) {
-    // Nothing is said of the label.
+    // The row has no label.
   } else if (target_.has_value()) {
     encoded.number = EncodeTargetOrMissing(column->second).value;
   } else {

@@ -1,5 +1,5 @@
-// What a row looks like: features with public bounds or vocabularies, and what is to be predicted:
-// one of several classes, or a number within public bounds (regression).
+// What a row looks like: features with public bounds or vocabularies, and what to predict: one of
+// several classes, or a number within public bounds (regression).
 //
 // Everything here is public: names, bounds, vocabularies and classes are public by declaration.
 // Nothing in a Schema may be computed from private rows. A row is one double per feature: a numeric
@@ -25,8 +25,8 @@
 
 namespace coppice {
 
-// A row in encoded form, one value a feature (see the file comment). `Row` owns, `RowView` does
-// not.
+// A row in encoded form, one value per feature (see the file comment). `Row` owns its values,
+// `RowView` does not.
 using Row = std::vector<double>;
 using RowView = absl::Span<const double>;
 
@@ -36,22 +36,22 @@ inline bool IsMissing(double value) { return std::isnan(value); }
 // The label of a row whose class is not known.
 inline constexpr uint32_t kUnlabelled = ~0u;
 
-// A row with what is to be predicted of it: a class, or a number within the target's bounds.
+// A row with what to predict for it: a class, or a number within the target's bounds.
 struct LabelledRow {
   Row row;
   uint32_t label = kUnlabelled;
   double number = kMissingValue;
-  std::string id{};  // of whom, where a study asks for it: see Terms::joined_by
+  std::string id{};  // the owner's, if a study asks for it: see Terms::joined_by
 };
 
-// A row as its owner keeps it: what each column says, by the column's name, the label among them.
+// A row as its owner keeps it: each column's text by the column's name, the label included.
 using TextRow = std::map<std::string, std::string, std::less<>>;
 
-// Most features and classes of a schema: models, sums and messages grow with them.
+// Maximum number of features and classes of a schema: models, sums and messages grow with them.
 inline constexpr size_t kMaxFeatures = 65'536;
 inline constexpr size_t kMaxClasses = 4'096;
 
-// A unit is a word beside a number, not a text.
+// A unit is a word next to a number, not a text.
 inline constexpr size_t kMaxUnitBytes = 64;
 
 enum class FeatureType { kNumeric, kCategorical };
@@ -62,7 +62,7 @@ struct Feature {
   double min = 0;                   // numeric: public lower bound
   double max = 0;                   // numeric: public upper bound, min < max or min == max
   std::vector<std::string> values;  // categorical: public vocabulary, distinct, not empty
-  std::string unit{};               // numeric: "mmHg", for people; empty: not said
+  std::string unit{};               // numeric: "mmHg", for people; empty: not given
   bool integer = false;             // numeric: whole numbers only, and so are its bounds
   bool is_public = false;           // in a study: devices send it in the clear, and hide the rest
 
@@ -72,8 +72,8 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
-// What encoding one field had to do to it. Counted and shown to the owner of the rows, never put
-// into a model (a count of private rows is private).
+// What encoding had to do to one field. Counted and shown to the owner of the rows, never put into
+// a model (a count of private rows is private).
 enum class FieldNote { kNone, kClamped, kRounded, kUnknownCategory, kMissing, kUnreadable };
 
 struct EncodedField {
@@ -81,52 +81,52 @@ struct EncodedField {
   FieldNote note = FieldNote::kNone;
 };
 
-// The cut that tells whole numbers apart as `cut` does, "below the cut", and reads "at most" a
-// whole number. Two cuts between the same whole numbers become one. For |cut| up to 2^53.
+// The cut ("below the cut") that divides whole numbers as `cut` does, moved to where "at most"
+// names a whole number. Two cuts between the same whole numbers become one. For |cut| up to 2^53.
 double WholeCut(double cut);
 
-// The public bounds of a number that is to be predicted.
+// The public bounds of a number to predict.
 struct Target {
   double min = 0;
   double max = 0;
-  std::string unit{};  // for people; empty: not said
+  std::string unit{};  // for people; empty: not given
 
   double span() const { return max - min; }
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-// Numbers from `low` to `high`, which is more.
+// The range from `low` to `high`; low < high.
 struct NumberRange {
   double low = 0;
   double high = 0;
 
   double width() const { return high - low; }
-  // Where `number`, cut to the range, lies in it: from 0 to 1.
+  // The place of `number`, clamped to the range, in it: from 0 to 1.
   double PlaceOf(double number) const {
     return (std::clamp(number, low, high) - low) / (high - low);
   }
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
 
-// "LOW:HIGH". InvalidArgument unless these are finite numbers, the lower one first.
+// Parses "LOW:HIGH". InvalidArgument unless these are finite numbers, the lower one first.
 absl::StatusOr<NumberRange> ParseNumberRange(absl::string_view text);
 
 // Threads    immutable after Create(); safe to share.
 class Schema {
  public:
-  // InvalidArgument: no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses, a
-  // duplicate or empty name, non-finite or reversed bounds, bounds of an integer feature that are
+  // InvalidArgument for no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses,
+  // a duplicate or empty name, non-finite or reversed bounds, bounds of an integer feature that are
   // not whole or above 2^53, an empty or repeated vocabulary, a unit that is longer than
-  // kMaxUnitBytes or not printable, a unit or `integer` of a categorical feature. The message names
-  // the feature.
+  // kMaxUnitBytes or not printable, a categorical feature with a unit or `integer`. The message
+  // names the feature.
   static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
                                        std::vector<std::string> classes);
-  // InvalidArgument also for bounds of the target that are not finite or do not increase.
+  // InvalidArgument also for target bounds that are not finite or do not increase.
   static absl::StatusOr<Schema> CreateRegression(std::vector<Feature> features, std::string label,
                                                  Target target);
 
   const std::vector<Feature>& features() const { return features_; }
-  // Name of the column that is to be predicted.
+  // Name of the column to predict.
   const std::string& label() const { return label_; }
   // Empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -134,57 +134,57 @@ class Schema {
   const std::optional<Target>& target() const { return target_; }
   size_t num_features() const { return features_.size(); }
   uint32_t num_classes() const { return static_cast<uint32_t>(classes_.size()); }
-  // The positions of the public features, rising.
+  // The positions of the public features, in ascending order.
   const std::vector<uint32_t>& public_features() const { return public_features_; }
-  // If so, a study protects the label alone.
+  // If true, a study protects the label alone.
   bool all_public() const { return public_features_.size() == features_.size(); }
-  // This schema with these public features and no others, by their names. InvalidArgument for a
-  // name that no feature has, or one that comes twice.
+  // This schema with exactly these public features, given by name. InvalidArgument for a name that
+  // no feature has, or one that occurs twice.
   absl::StatusOr<Schema> WithPublicFeatures(absl::Span<const std::string> names) const;
   Schema WithAllPublic() const;
-  // What a prediction has a probability for: the classes, or the two ends of the target's range,
-  // between which a number is a mixture (model.h).
+  // How many probabilities a prediction has: one per class, or two for the ends of the target's
+  // range, between which a number is a mixture (model.h).
   uint32_t num_outputs() const { return target_ ? 2 : num_classes(); }
 
   // Encodes one text field: empty is missing, a number outside its bounds is clamped, one that is
-  // not whole is rounded to the nearest where the feature is (halves away from zero), an unknown
+  // not whole is rounded to the nearest if the feature is whole (halves away from zero), an unknown
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
   absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
 
-  // The same for every text there is: what Encode(), ClassOf() and EncodeTarget() refuse is missing
-  // or kUnlabelled. For rows whose owner must not be heard to stumble; see
-  // docs/threat-model.md#silence. They take no memory, whatever the text.
+  // The same, but total: what Encode(), ClassOf() and EncodeTarget() refuse becomes missing or
+  // kUnlabelled. For rows whose owner's errors must not be observable; see
+  // docs/threat-model.md#silence. They allocate nothing, whatever the text.
   EncodedField EncodeOrMissing(size_t feature, absl::string_view text) const;
   uint32_t ClassOrUnlabelled(absl::string_view text) const;
   EncodedField EncodeTargetOrMissing(absl::string_view text) const;
 
-  // Every row of this world, columns that it lacks being missing, as one that fits this schema. A
-  // label that is none of the classes is kUnlabelled, a target that is no number kMissingValue.
-  // Never fails.
+  // Encodes any row as one that fits this schema; columns that it lacks are missing. A label that
+  // is none of the classes becomes kUnlabelled, a target that is not a number kMissingValue. Never
+  // fails.
   LabelledRow EncodeTotally(const TextRow& text) const;
 
-  // Makes missing whatever Validate() would complain of. Never fails, and takes no memory if `row`
-  // has a value for each feature.
+  // Makes every value missing that Validate() would refuse. Never fails, and allocates nothing if
+  // `row` has a value for each feature.
   void Fit(Row& row) const;
 
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
-  // answer by this schema: each of its features is one of theirs with the same type, bounds and
-  // values, and the label and its classes are theirs. Units differ only where both say one. A
-  // feature that is whole here is whole there. What is public is for Policy (client/policy.h).
+  // answer with this schema: each of its features is one of theirs with the same type, bounds and
+  // values, and label and classes are theirs. Units conflict only if both give one; a feature that
+  // is whole here must be whole there. What is public is for Policy (client/policy.h).
   absl::Status CheckAgreesWith(const Schema& own) const;
 
-  // Whether this is `other` but for units that one of them does not say. Rows of one are rows of
-  // the other.
+  // Whether the schemas differ only in units that one of them does not give. Rows of one are then
+  // rows of the other.
   bool IsSameButForUnsaidUnits(const Schema& other) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.
   absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;
 
-  // The number that `text` says is to be predicted, clamped to the target's bounds; never missing.
-  // InvalidArgument when it is no finite number. Regression only.
+  // The number to predict that `text` says, clamped to the target's bounds; never missing.
+  // InvalidArgument if it is not a finite number. Regression only.
   absl::StatusOr<EncodedField> EncodeTarget(absl::string_view text) const;
 
-  // InvalidArgument unless `row` has one value a feature, each one that Encode() could return.
+  // InvalidArgument unless `row` has one value per feature, each one that Encode() could return.
   absl::Status Validate(RowView row) const;
 
   friend bool operator==(const Schema&, const Schema&) = default;

@@ -17,15 +17,15 @@ namespace coppice::seal {
 namespace {
 
 constexpr size_t kHashBytes = 32;
-constexpr size_t kBlockBytes = 64;  // of SHA-256
+constexpr size_t kBlockBytes = 64;  // block size of SHA-256
 constexpr size_t kNonceBytes = 12;
 constexpr absl::string_view kVersionLabel = "HPKE-v1";
 constexpr absl::string_view kKemSuite("KEM\x00\x20", 5);
-constexpr absl::string_view kHpkeSuite("HPKE\x00\x20\x00\x01", 8);  // and the Aead
+constexpr absl::string_view kHpkeSuite("HPKE\x00\x20\x00\x01", 8);  // followed by the Aead
 constexpr absl::string_view kBaseMode("\x00", 1);
 constexpr absl::string_view kFirstBlock("\x01", 1);  // of HKDF-Expand
 
-// Secret bytes, wiped with their object.
+// Secret bytes, wiped by the destructor.
 template <size_t kBytes>
 struct SecretBytes : std::array<uint8_t, kBytes> {
   SecretBytes() : std::array<uint8_t, kBytes>{} {}
@@ -52,7 +52,7 @@ struct OpenSslDelete {
 template <typename T>
 using Owned = std::unique_ptr<T, OpenSslDelete>;
 
-// HMAC-SHA256 of keys of 32 bytes. OpenSSL's own makes and frees objects at every call.
+// HMAC-SHA256 with 32-byte keys. OpenSSL's own function allocates objects at every call.
 class Hmac {
  public:
   bool Compute(absl::string_view key, std::initializer_list<absl::string_view> parts, Hash& mac) {
@@ -87,7 +87,7 @@ struct MessageKey {
   SecretBytes<kNonceBytes> nonce;
 };
 
-// What a secret shared with the recipient becomes: RFC 9180's labels around HKDF.
+// Derives the message key from a shared secret: RFC 9180's labels around HKDF.
 class KeySchedule {
  public:
   KeySchedule(Aead aead, const SealingPublicKey& recipient)
@@ -129,7 +129,7 @@ class KeySchedule {
                absl::string_view input, Hash& out) {
     return hmac_.Compute(salt, {kVersionLabel, suite, label, input}, out);
   }
-  // The first block, of which the caller takes `bytes`.
+  // Computes the first block, of which the caller uses `bytes` bytes.
   bool Expand(absl::string_view suite, absl::string_view prk, absl::string_view label,
               std::pair<absl::string_view, absl::string_view> info, size_t bytes, Hash& out) {
     const char length[] = {0, static_cast<char>(bytes)};
@@ -146,7 +146,7 @@ class KeySchedule {
   std::string context_;
 };
 
-// One authenticated cipher, whose object is kept.
+// One authenticated cipher; keeps OpenSSL's object.
 class Cipher {
  public:
   explicit Cipher(Aead aead) : cipher_(Fetch(aead)) {}
@@ -160,7 +160,7 @@ class Cipher {
                                to + plain.size()) == 1;
   }
 
-  // False if the tag is wrong; `works` is false if something else is.
+  // False if the tag is wrong, or something else failed, when `works` is false too.
   bool Decrypt(const MessageKey& with, absl::string_view aad, absl::string_view sealed,
                std::string& out, bool& works) {
     const absl::string_view body = sealed.substr(0, sealed.size() - kTagBytes);
@@ -181,7 +181,7 @@ class Cipher {
   }
   bool Begin(const MessageKey& with, absl::string_view aad, int encrypts) {
     int size = 0;
-    // Naming the cipher again would make its object anew.
+    // Naming the cipher again would recreate its object.
     const EVP_CIPHER* const named = has_cipher_ ? nullptr : cipher_;
     has_cipher_ = cipher_ != nullptr && context_ != nullptr &&
                   EVP_CipherInit_ex(context_.get(), named, nullptr, with.key.data(),
@@ -217,7 +217,7 @@ KeyPtr PublicKeyOf(const SealingPublicKey& key) {
   return KeyPtr(EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, key.data(), key.size()));
 }
 
-// X25519 refuses a point of small order, of which the outcome is zero.
+// X25519 refuses a point of small order, whose result would be zero.
 bool Agree(EVP_PKEY_CTX* ours, SecretBytes<kSealingKeyBytes>& agreed) {
   size_t size = agreed.size();
   return EVP_PKEY_derive(ours, agreed.data(), &size) == 1 && size == agreed.size();
@@ -294,7 +294,7 @@ class Recipient::Parts {
         IsLong(aad, ciphertext)) {
       return NotOurs();
     }
-    // A new object for the sender's key would cost a tenth of the curve.
+    // A new object for the sender's key would cost a tenth of the curve's time.
     if (EVP_PKEY_set1_encoded_public_key(peer_.get(), Raw(encapsulated), encapsulated.size()) !=
             1 ||
         EVP_PKEY_derive_set_peer_ex(ours_.get(), peer_.get(), 0) != 1) {
@@ -307,13 +307,13 @@ class Recipient::Parts {
     std::string plain;
     bool works = false;
     if (cipher_.Decrypt(with, aad, ciphertext, plain, works)) return plain;
-    OPENSSL_cleanse(plain.data(), plain.size());  // nothing that is not vouched for leaves
+    OPENSSL_cleanse(plain.data(), plain.size());  // nothing unauthenticated leaves
     return works ? NotOurs() : OpenSslFailed();
   }
 
  private:
   const KeyPtr key_;
-  const KeyPtr peer_;  // takes each sender's key in turn
+  const KeyPtr peer_;  // holds each sender's key in turn
   const Owned<EVP_PKEY_CTX> ours_;
   KeySchedule schedule_;
   Cipher cipher_;

@@ -1,7 +1,7 @@
 // HPKE in base mode: messages that only the holder of a private key can open.
 //
-// Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. OpenSSL 3.0 has the parts and not the
-// whole.
+// Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. OpenSSL 3.0 has the parts but not
+// HPKE itself.
 
 #ifndef COPPICE_COMMON_SEAL_HPKE_H_
 #define COPPICE_COMMON_SEAL_HPKE_H_
@@ -21,7 +21,7 @@ namespace coppice::seal {
 inline constexpr size_t kTagBytes = 16;
 inline constexpr size_t kMaxMessageBytes = size_t{1} << 20;
 
-// A message as it travels. `ciphertext` ends with the tag.
+// A message as it is sent. `ciphertext` ends with the tag.
 struct SealedMessage {
   std::array<uint8_t, kSealingKeyBytes> encapsulated{};  // the sender's ephemeral public key
   std::string ciphertext;
@@ -30,13 +30,13 @@ struct SealedMessage {
 // Seals messages for one recipient.
 //
 // Guarantee  every message has an ephemeral key of its own from OpenSSL's private generator, which
-//            is wiped after it: the sender cannot open what it sealed.
+//            is wiped afterwards: the sender cannot open what it sealed.
 // Errors     InvalidArgument: a public key of small order, under which everybody could open, or a
 //            message above kMaxMessageBytes. Unavailable: the random source fails. Internal:
 //            OpenSSL lacks a part.
-// Threads    one at a time.
-// Source     RFC 9180, sections 4.1, 5.1 and 6.1; one message a context, so its sequence number is
-//            always 0.
+// Threads    not thread-safe.
+// Source     RFC 9180, sections 4.1, 5.1 and 6.1; one message per context, so its sequence number
+//            is always 0.
 class Sender {
  public:
   static absl::StatusOr<Sender> Create(Aead aead, const SealingPublicKey& recipient,
@@ -54,13 +54,13 @@ class Sender {
   std::unique_ptr<Parts> parts_;
 };
 
-// Opens what was sealed for one key and `info`. It keeps OpenSSL's objects from one message to the
-// next: making them takes longer than the curve.
+// Opens messages that were sealed for one key and `info`. It keeps OpenSSL's objects between
+// messages: making them takes longer than the curve.
 //
 // Errors     InvalidArgument: the message was changed, or sealed for another key, info or aad; or
 //            it is too short or above kMaxMessageBytes; or its ephemeral key is of small order.
 //            Internal: OpenSSL fails, which says nothing about the message.
-// Threads    one at a time.
+// Threads    not thread-safe.
 // Source     as Sender.
 class Recipient {
  public:

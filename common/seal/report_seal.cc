@@ -39,7 +39,7 @@ std::string Padded(absl::string_view payload, size_t payload_bytes) {
   return padded;
 }
 
-// Takes the length and the zeros off `padded`; false if it is not what Padded() makes.
+// Removes the length and the zeros from `padded`; false if Padded() would not make it.
 bool Unpad(std::string& padded) {
   const size_t size =
       static_cast<size_t>(static_cast<uint8_t>(padded[0])) << 8 | static_cast<uint8_t>(padded[1]);

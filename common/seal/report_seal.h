@@ -1,4 +1,4 @@
-// One report, sealed for the curator so that a relay can carry it and not read it.
+// Seals one report for the curator so that a relay can carry it but not read it.
 //
 //   info      "coppice.v1.sealed_report" 0x00, the fingerprint of the terms, the sealing key's id
 //   aad       the ticket, which travels in the open: the relay indexes by it
@@ -24,19 +24,19 @@ namespace coppice::seal {
 
 inline constexpr size_t kMaxSealedPayload = 65535;
 
-// What all devices of a study have in common.
+// What all devices of a study share.
 struct ReportSealing {
   Aead aead = Aead::kAes128Gcm;
-  Fingerprint fingerprint{};  // stands for the study, its epsilon, its mechanism and its forest
+  Fingerprint fingerprint{};  // covers the study, its epsilon, mechanism and forest
   size_t payload_bytes = 0;   // the longest of all trees, at most kMaxSealedPayload
 
-  // Of every SealedMessage::ciphertext, whichever tree it is about.
+  // Length of every SealedMessage::ciphertext, whatever its tree.
   size_t ciphertext_bytes() const { return 2 + payload_bytes + kTagBytes; }
 };
 
-// Guarantee  all reports of a study have one length, so that it shows neither tree nor payload.
-// Errors     InvalidArgument: a payload above `payload_bytes`; else those of Sender.
-// Threads    one at a time.
+// Guarantee  all sealed reports of a study have one length: it shows neither tree nor payload.
+// Errors     InvalidArgument: a payload above `payload_bytes`; otherwise those of Sender.
+// Threads    not thread-safe.
 class ReportSealer {
  public:
   static absl::StatusOr<ReportSealer> Create(const ReportSealing& sealing,
@@ -52,11 +52,11 @@ class ReportSealer {
   Sender sender_;
 };
 
-// Guarantee  a payload is returned only if it was sealed for this ticket, study and key, by
-//            whomever, and there is one plaintext for each payload.
+// Guarantee  returns a payload only if somebody sealed it for this ticket, study and key; there is
+//            one plaintext for each payload.
 // Errors     InvalidArgument: it does not open, or has another length than the study's reports, or
 //            is not padded as ReportSealer pads. Internal: OpenSSL fails; the report may be good.
-// Threads    one at a time.
+// Threads    not thread-safe.
 class ReportOpener {
  public:
   static absl::StatusOr<ReportOpener> Create(const ReportSealing& sealing, const SealingKey& key);

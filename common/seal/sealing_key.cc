@@ -35,7 +35,7 @@ KeyPtr PrivateKeyOf(const SealingKey::Secret& secret) {
       EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, secret.data(), secret.size()));
 }
 
-// False for a key of another kind.
+// Returns false for a key of another type.
 bool ReadBoth(const EVP_PKEY* key, SealingKey::Secret& secret, SealingPublicKey& public_key) {
   size_t secret_bytes = secret.size();
   size_t public_bytes = public_key.size();
@@ -50,7 +50,7 @@ absl::Status FileError(const std::string& path, absl::string_view what) {
   return errno == ENOENT ? absl::NotFoundError(message) : absl::UnavailableError(message);
 }
 
-// Zeros over all of the file, on disk when it returns true.
+// Overwrites the whole file with zeros; they are on disk if it returns true.
 bool OverwriteWithZeros(int file) {
   struct stat facts {};
   if (fstat(file, &facts) != 0) return false;

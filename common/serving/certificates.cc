@@ -13,16 +13,15 @@
 namespace coppice {
 namespace {
 
-// gRPC asks before each handshake. One listening socket accepts one connection after the other, so
-// no handshake begins while the certificate is exchanged.
+// gRPC calls this before each handshake. One listening socket accepts one connection after the
+// other, so no handshake begins while the certificate is exchanged.
 grpc_ssl_certificate_config_reload_status Fetch(void* certificates,
                                                 grpc_ssl_server_certificate_config** config) {
   const std::optional<TlsFiles> files = static_cast<Certificates*>(certificates)->TakeChanged();
   if (!files.has_value()) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair{.private_key = files->key.c_str(),
                                         .cert_chain = files->certificate.c_str()};
-  // gRPC wants an authority also where clients are not asked for a certificate, and does not use
-  // it.
+  // gRPC requires an authority even where clients are not asked for a certificate, and ignores it.
   const std::string& authority = files->client_ca.empty() ? files->certificate : files->client_ca;
   *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
@@ -36,7 +35,7 @@ std::vector<grpc::string_ref> ValuesOf(grpc_auth_property_iterator properties) {
   return values;
 }
 
-// What gRPC knows of a connection's peer, as its C++ interface shows it.
+// What gRPC knows about a connection's peer, in the form of its C++ interface.
 class PeerContext final : public grpc::AuthContext {
  public:
   explicit PeerContext(grpc_auth_context* context) : context_(context) {}
@@ -110,8 +109,8 @@ void ProcessMetadata(void* state, grpc_auth_context* context, const grpc_metadat
 
 void DestroyProcessor(void* state) { delete static_cast<Processor*>(state); }
 
-// gRPC's C++ credentials take their certificate once, or poll files for it and take a bad pair; the
-// C interface below them asks for it at each handshake.
+// gRPC's C++ credentials either take their certificate once, or poll files for it and accept a pair
+// that does not match; the C interface below asks for it at each handshake.
 class FetchingCredentials final : public grpc::ServerCredentials {
  public:
   explicit FetchingCredentials(Certificates& certificates)

@@ -1,8 +1,8 @@
-// What one connection may take of the daemon, and for how long, so that many that stall or flood
-// leave it to the others. What gRPC does not bound, and docs/threat-model.md#connections tells, is
-// left to the operator.
+// Limits what one connection may take of the daemon, and for how long, so that connections that
+// stall or flood leave room for others. The operator limits what gRPC cannot
+// (docs/threat-model.md#connections).
 //
-// Threads    all of this before the server is built.
+// Threads    call all of this before the server is built.
 
 #ifndef COPPICE_COMMON_SERVING_CONNECTIONS_H_
 #define COPPICE_COMMON_SERVING_CONNECTIONS_H_
@@ -13,11 +13,11 @@ namespace coppice {
 
 void SetConnectionLimits(grpc::ServerBuilder& builder);
 
-// A compressed call is Unimplemented. Part of the above.
+// Makes compressed calls Unimplemented. SetConnectionLimits() includes it.
 void RefuseCompression(grpc::ServerBuilder& builder);
 
 // Lets this process open as many files, and so connections, as it may. A listener of gRPC 1.51 that
-// meets the limit once accepts nothing ever after.
+// meets the limit once never accepts a connection again.
 void RaiseFileLimit();
 
 }  // namespace coppice

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
     const std::string& password) {
   std::unique_ptr<MetricsPage> page(new MetricsPage());
   page->collectables_ = std::move(collectables);
-  try {  // the library's way to say so
+  try {  // the library reports errors by throwing
     page->exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
         "listening_ports", listen, "num_threads", "2", "request_timeout_ms", "5000"});
   } catch (const std::exception&) {
@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
                      "machine? Port 0 takes a free port"));
   }
   if (!password.empty()) {
-    // Before anything is on the page. Hashes are compared, whose length tells nothing.
+    // Checked before anything is rendered. Compares hashes, so that the time reveals no length.
     const auto is_known = [digest = Sha256({password})](const std::string& /*user*/,
                                                         const std::string& shown) {
       const Sha256Digest other = Sha256({shown});
@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
 }
 
 absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
-  constexpr size_t kFewestBytes = 16;  // it is asked for in the clear, and by machines alone
+  constexpr size_t kFewestBytes = 16;  // it is sent in the clear, and only machines type it
   if (path.empty()) return std::string();
   if (IsWorldAccessible(path)) {
     return absl::FailedPreconditionError(

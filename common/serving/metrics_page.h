@@ -1,5 +1,5 @@
-// The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port or,
-// with a password, knows that.
+// Serves the page for Prometheus: http://HOST:PORT/metrics, unencrypted, for everybody who reaches
+// the port or, if there is a password, knows it.
 
 #ifndef COPPICE_COMMON_SERVING_METRICS_PAGE_H_
 #define COPPICE_COMMON_SERVING_METRICS_PAGE_H_
@@ -15,11 +15,11 @@
 
 namespace coppice::metrics {
 
-// Threads    a few of its own. The destructor waits for the pages that are being answered.
+// Threads    has a few of its own. The destructor waits until pending pages are answered.
 class MetricsPage {
  public:
-  // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if it cannot be had. With a
-  // `password` the page is for those who show it (HTTP Basic, under any name).
+  // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if the port cannot be had.
+  // With a `password` only those who show it (HTTP Basic, any name) get the page.
   static absl::StatusOr<std::unique_ptr<MetricsPage>> Serve(
       const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables,
       const std::string& password = "");
@@ -30,11 +30,11 @@ class MetricsPage {
   MetricsPage() = default;
 
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables_;
-  std::unique_ptr<prometheus::Exposer> exposer_;  // the first to go
+  std::unique_ptr<prometheus::Exposer> exposer_;  // destroyed first
 };
 
-// The first line of `path`, the file of --metrics-password-file; empty without one.
-// FailedPrecondition for a file that everybody may read, InvalidArgument for a password that is
+// Reads the first line of `path`, the file of --metrics-password-file; empty if there is no path.
+// FailedPrecondition for a file that everybody may read, InvalidArgument for a password that is too
 // short.
 absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path);
 

@@ -13,8 +13,8 @@
 namespace coppice::metrics {
 namespace {
 
-// Field `number` of /proc/self/stat after the name, which may hold anything but ends at the last
-// bracket; the state is field 0.
+// Returns field `number` of /proc/self/stat after the name, which may contain anything but ends at
+// the last bracket; the state is field 0.
 uint64_t StatField(size_t number) {
   std::ifstream file("/proc/self/stat");
   const std::string line{std::istreambuf_iterator<char>(file), {}};
@@ -25,7 +25,7 @@ uint64_t StatField(size_t number) {
   return number < fields.size() && absl::SimpleAtoi(fields[number], &value) ? value : 0;
 }
 
-// In seconds since 1970.
+// Returns seconds since 1970.
 double StartTime() {
   constexpr size_t kStartTicks = 19;  // since the machine started
   timespec now{};

@@ -12,7 +12,7 @@ std::vector<prometheus::MetricFamily> Readings::Collect() const {
     for (Reading& reading : source.read()) {
       prometheus::ClientMetric& metric = family.metric.emplace_back();
       metric.label = std::move(reading.labels);
-      metric.counter.value = reading.value;  // the serializer takes the one of the type
+      metric.counter.value = reading.value;  // the serializer uses the one for the type
       metric.gauge.value = reading.value;
     }
   }

@@ -1,5 +1,5 @@
-// Metrics whose values are kept elsewhere: read when they are asked for, and so never counted
-// twice.
+// Metrics whose values are kept elsewhere: they are read when they are asked for, so nothing is
+// counted twice.
 
 #ifndef COPPICE_COMMON_SERVING_READINGS_H_
 #define COPPICE_COMMON_SERVING_READINGS_H_
@@ -16,7 +16,7 @@
 
 namespace coppice::metrics {
 
-// Of studies, and of datasets, that metrics name one by one.
+// Maximum number of studies, and of datasets, that metrics name one by one.
 inline constexpr size_t kMaxNamed = 500;
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
@@ -26,9 +26,9 @@ struct Reading {
   double value = 0;
 };
 
-// Each reader bounds what it adds: it returns one sample a set of labels.
+// A reader must bound what it adds: it returns one sample per set of labels.
 //
-// Threads    Add() before it is served; Collect() from any thread, as are the readers.
+// Threads    call Add...() before it is served; Collect() and the readers run on any thread.
 class Readings final : public prometheus::Collectable {
  public:
   using Reader = std::function<std::vector<Reading>()>;
@@ -37,7 +37,7 @@ class Readings final : public prometheus::Collectable {
     sources_.push_back(
         {std::move(name), std::move(help), prometheus::MetricType::Gauge, std::move(read)});
   }
-  // Of a sum that only grows while the process lives.
+  // For sums that only grow while the process lives.
   void AddCounters(std::string name, std::string help, Reader read) {
     sources_.push_back(
         {std::move(name), std::move(help), prometheus::MetricType::Counter, std::move(read)});
@@ -60,10 +60,10 @@ class Readings final : public prometheus::Collectable {
   std::vector<Source> sources_;
 };
 
-// When the process began, by the name that Prometheus' own clients use; 0 where /proc does not
-// tell. No more: the size of the store and what its disk has free tell exactly how many private
-// rows there are, to whoever knows all others; memory, processor time and open files tell of the
-// rows that a job trains on. An operator watches them on the host.
+// Adds the process's start time, under the name that Prometheus' own clients use; 0 if /proc does
+// not tell. Nothing more: store size and free disk reveal the exact number of private rows to
+// somebody who knows all others; memory, processor time and open files reveal the rows that a job
+// trains on. An operator watches these on the host.
 void AddProcessReadings(Readings& readings);
 
 }  // namespace coppice::metrics

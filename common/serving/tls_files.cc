@@ -15,7 +15,7 @@
 namespace coppice {
 namespace {
 
-// The certificates after the first are the chain to the authority; each must be one.
+// The certificates after the first are the chain to the authority; each must be valid PEM.
 absl::StatusOr<CertificatePtr> ParseCertificate(absl::string_view flag, const std::string& path,
                                                 const std::string& pem) {
   PemCertificates read = CertificatesFromPem(pem);

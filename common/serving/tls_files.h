@@ -1,5 +1,5 @@
-// A server's certificates, checked before it serves: a bad one should stop the start, not every
-// client's handshake.
+// A server's certificates, checked before it serves: a bad one must stop the start instead of
+// failing every client's handshake.
 
 #ifndef COPPICE_COMMON_SERVING_TLS_FILES_H_
 #define COPPICE_COMMON_SERVING_TLS_FILES_H_
@@ -16,7 +16,7 @@ struct TlsFiles {
   std::string certificate;  // PEM, all of these
   std::string key;
   std::string client_ca;  // empty: clients need no certificate
-  absl::Time expires{};   // the certificate
+  absl::Time expires{};   // when the certificate expires
 };
 
 // The flags that name the files, for messages.
@@ -25,17 +25,17 @@ struct TlsFlags {
 };
 
 // Reads and checks the files; `authority` may be empty. NotFound: a file cannot be read.
-// InvalidArgument: it does not parse, or the key is another certificate's. FailedPrecondition: the
+// InvalidArgument: one does not parse, or the key is another certificate's. FailedPrecondition: the
 // certificate is not valid at `now`. Every message names the flag, the file and what to do.
 absl::StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
                                       const std::string& key, const std::string& authority,
                                       absl::Time now);
 
-// The same for --tls-cert, --tls-key and --client-ca.
+// As above, for --tls-cert, --tls-key and --client-ca.
 absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
                                       const std::string& client_ca, absl::Time now);
 
-// The bytes of the file that `flag` names, which errors name too.
+// Returns the bytes of the file that `flag` names. Errors name both.
 absl::StatusOr<std::string> ReadFlaggedFile(absl::string_view flag, const std::string& path);
 
 }  // namespace coppice

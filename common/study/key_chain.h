@@ -1,7 +1,7 @@
-// How trust in one signing key leads to the next: the old key signs the new one.
+// Chains of trust from one signing key to the next: the old key signs the new one.
 //
-// What is signed is kEndorsementDomain, the new public key (32 bytes), and the time from which it
-// counts, in seconds since 1970 (8 bytes, big-endian). All of it is public.
+// The signed bytes are kEndorsementDomain, the new public key (32 bytes), and the time from which
+// it is valid, in seconds since 1970 (8 bytes, big-endian). All of it is public.
 //
 // Guarantee  a chain leads from a key to another only by signatures of every key on the way, each
 //            valid already. It is as strong as the weakest key between the two: a thief of one of
@@ -25,22 +25,22 @@ namespace coppice {
 inline constexpr size_t kMaxEndorsements = 8;
 
 struct KeyEndorsement {
-  KeyId endorser{};  // of the old key; says which one to verify with
-  PublicKey key{};   // the new one
+  KeyId endorser{};  // the old key, with which to verify
+  PublicKey key{};   // the new key
   int64_t not_before_unix_seconds = 0;
   Signature signature{};
 
   friend bool operator==(const KeyEndorsement&, const KeyEndorsement&) = default;
 };
-// Oldest first, each by the key that the one before endorses.
+// Oldest first; each is signed by the key that the previous one endorses.
 using KeyChain = std::vector<KeyEndorsement>;
 
 absl::StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
                                        int64_t not_before_unix_seconds);
 
-// OK if `signer` is `trusted`, or if `chain` leads there at `now`; what comes before `trusted` in
-// it is passed over. FailedPrecondition otherwise, and for a step that counts only later; DataLoss
-// for a signature that does not check. InvalidArgument: more than kMaxEndorsements.
+// OK if `signer` is `trusted`, or if `chain` leads there at `now`; steps before `trusted` are
+// skipped. FailedPrecondition otherwise, and for a step that is not valid yet; DataLoss for a
+// signature that does not verify. InvalidArgument: more than kMaxEndorsements.
 absl::Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
                          const PublicKey& signer, int64_t now_unix_seconds);
 

@@ -30,7 +30,7 @@ absl::Status ValidateSealing(const ManifestSealing& sealing) {
   return absl::OkStatus();
 }
 
-// What of the sealing must stay as it was.
+// Whether the parts of the sealing agree that must not change.
 bool SealsAlike(const std::optional<ManifestSealing>& a, const std::optional<ManifestSealing>& b) {
   if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
   return a->suite == b->suite && a->payload_bytes == b->payload_bytes;

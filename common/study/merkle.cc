@@ -16,8 +16,8 @@ Sha256Digest HashNode(absl::string_view left, absl::string_view right) {
   return Sha256({kNodePrefix, left, right});
 }
 
-// The root of `leaves`, of which `paths` are the paths so far: below this root they get their last
-// hash here.
+// Returns the root of `leaves`, and appends to their `paths`, complete below this root, the last
+// hash.
 Sha256Digest Climb(absl::Span<const std::string> leaves, absl::Span<std::string> paths) {
   if (leaves.empty()) return Sha256({});
   if (leaves.size() == 1) return HashLeaf(leaves[0]);
@@ -42,7 +42,7 @@ void MerkleRootStream::Add(std::initializer_list<absl::string_view> leaf) {
   hash.Add(kLeafPrefix);
   for (const absl::string_view part : leaf) hash.Add(part);
   Sha256Digest node = hash.Finish();
-  // As a carry runs through the bits of a counter: two full trees of one size become the next.
+  // Like a carry through the bits of a counter: two full trees of one size become the next.
   for (uint64_t bits = leaves_; bits % 2 == 1; bits /= 2) {
     node = HashNode(AsBytes(full_.back()), AsBytes(node));
     full_.pop_back();
@@ -64,11 +64,11 @@ bool VerifyMerklePath(absl::string_view leaf, uint32_t index, uint32_t count,
                       absl::string_view path, const Sha256Digest& root) {
   if (index >= count || path.size() % kMerkleHashBytes != 0) return false;
   Sha256Digest hash = HashLeaf(leaf);
-  // Level by level: where this node is, and where the last one is.
+  // Goes up level by level with the places of this node and of the last one.
   uint32_t at = index;
   uint32_t last = count - 1;
   for (; !path.empty(); path.remove_prefix(kMerkleHashBytes)) {
-    if (last == 0) return false;  // longer than the tree is high
+    if (last == 0) return false;  // the path is longer than the tree is high
     const absl::string_view sibling = path.substr(0, kMerkleHashBytes);
     if (at % 2 == 1 || at == last) {
       hash = HashNode(sibling, AsBytes(hash));

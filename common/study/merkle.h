@@ -1,5 +1,5 @@
 // A hash tree over a few byte strings, as in RFC 6962: one root for all, and for each a short path
-// that leads to it.
+// to it.
 //
 // A path has kMerkleHashBytes per hash, the leaf's sibling first, at most ceil(log2(leaves))
 // hashes; its length follows from the place and the number of leaves.
@@ -22,10 +22,10 @@ namespace coppice {
 
 inline constexpr size_t kMerkleHashBytes = std::tuple_size_v<Sha256Digest>;
 
-// Guarantee  to find another leaf, place or number of leaves that verifies under a root is to have
-//            found two inputs of the same SHA-256. Leaves and inner nodes are hashed apart (a first
-//            byte of 0 and of 1), so neither passes for the other.
-// Errors     Verify() treats its input as hostile and says no to whatever does not fit.
+// Guarantee  another leaf, place or number of leaves that verifies under a root yields a collision
+//            of SHA-256. Leaves and inner nodes are hashed differently (first byte 0 or 1), so
+//            neither passes for the other.
+// Errors     VerifyMerklePath() treats its input as hostile: false unless all of it fits.
 // Source     RFC 6962, 2.1; verification RFC 9162, 2.1.3.2.
 struct MerkleTree {
   Sha256Digest root{};
@@ -34,21 +34,21 @@ struct MerkleTree {
 
 MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves);
 
-// The root of a tree whose leaves come one after another: the same as MakeMerkleTree() has, in the
-// memory of one hash for each level.
+// Computes the root of a tree whose leaves come one after another: the same as MakeMerkleTree()'s,
+// in the memory of one hash per level.
 //
-// Threads    one at a time.
+// Threads    not thread-safe.
 class MerkleRootStream {
  public:
-  // A leaf is its parts, one after another.
+  // A leaf is the concatenation of its parts.
   void Add(std::initializer_list<absl::string_view> leaf);
   // The root of the leaves so far; more may follow.
   Sha256Digest Root() const;
 
  private:
   uint64_t leaves_ = 0;
-  // Roots of the full trees that the leaves so far make, the largest first: one for each bit that
-  // is set in leaves_.
+  // Roots of the full trees that the leaves so far make, the largest first: one per set bit of
+  // leaves_.
   std::vector<Sha256Digest> full_;
 };
 

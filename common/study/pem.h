@@ -1,8 +1,8 @@
-// Certificates and private keys as PEM text, read by OpenSSL.
+// Reads certificates and private keys from PEM text with OpenSSL.
 //
-// Errors   nothing is returned for a text that is none, or is protected by a passphrase: nobody is
-//          asked for one. OpenSSL's list of errors is empty afterwards.
-// Threads  safe to share.
+// Errors     returns nothing for a text that is not PEM, or is protected by a passphrase: nobody is
+//            asked for one. OpenSSL's error queue is empty afterwards.
+// Threads    safe to share.
 
 #ifndef COPPICE_COMMON_STUDY_PEM_H_
 #define COPPICE_COMMON_STUDY_PEM_H_
@@ -31,7 +31,7 @@ KeyPtr PrivateKeyFromPem(absl::string_view pem);
 KeyPtr PublicKeyFromPem(absl::string_view pem);
 
 struct PemCertificates {
-  std::vector<CertificatePtr> certificates;  // in their order, as far as each is one
+  std::vector<CertificatePtr> certificates;  // in their order, up to the first bad one
   bool whole = false;                        // nothing but certificates and words between them
 };
 PemCertificates CertificatesFromPem(absl::string_view pem);

@@ -14,7 +14,7 @@ absl::Status ColumnError(absl::string_view column, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(column, ": ", problem));
 }
 
-// By the numbers of coppice.v1.SplitKind.
+// Uses the numbers of coppice.v1.SplitKind.
 absl::StatusOr<SplitKind> ReadKind(int32_t kind) {
   switch (kind) {
     case 1:
@@ -30,8 +30,8 @@ absl::StatusOr<SplitKind> ReadKind(int32_t kind) {
   }
 }
 
-// The nodes with their kinds and children, which preorder gives: the left child follows its parent,
-// and after a leaf comes the right child of the innermost split that waits for one.
+// Builds the nodes with kinds and children, which follow from preorder: the left child follows its
+// parent, and after a leaf comes the right child of the innermost split that waits for one.
 absl::StatusOr<std::vector<Node>> ReadShape(const std::vector<int32_t>& kinds) {
   if (kinds.empty() || kinds.size() > kMaxNodes) {
     return ColumnError("kinds", absl::StrCat("must be 1 to ", kMaxNodes, ", are ", kinds.size()));
@@ -62,7 +62,7 @@ bool IsNumeric(const Node& node) { return node.kind == SplitKind::kNumeric; }
 bool IsCategory(const Node& node) { return node.kind == SplitKind::kCategory; }
 bool SendsMissing(const Node& node) { return IsNumeric(node) || IsCategory(node); }
 
-// Gives each node that `has` one its value of `column`, in order. The column must have as many.
+// Gives each node with `has` its value of `column`, in order. Their numbers must match.
 template <typename Column, typename Set>
 absl::Status ReadColumn(absl::string_view name, const Column& column, bool (*has)(const Node&),
                         std::vector<Node>& nodes, Set set) {

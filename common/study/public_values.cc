@@ -14,7 +14,7 @@ constexpr size_t kValueBytes = 8;
 constexpr uint64_t kMissingBits = 0x7ff8000000000000;
 constexpr uint64_t kNegativeZeroBits = 0x8000000000000000;
 
-// The public features that the walk of some row asks about, rising.
+// The public features that some row's walk asks about, in ascending order.
 std::vector<uint32_t> AskedFeatures(const Tree& tree, const Schema& schema) {
   std::vector<uint32_t> features;
   for (const Node& node : tree.nodes()) {
@@ -43,7 +43,7 @@ std::vector<uint32_t> ConsistentLeaves(const Tree& tree, const Schema& schema, R
       to_visit.push_back(GoesLeft(node, row[node.feature]) ? node.left : node.right);
     } else {
       to_visit.push_back(node.right);
-      to_visit.push_back(node.left);  // next, so that leaves come from left to right
+      to_visit.push_back(node.left);  // visited next, so that leaves come from left to right
     }
   }
   return leaves;
@@ -57,7 +57,7 @@ std::string EncodePublicValues(const Schema& schema, const Tree& tree, RowView r
   std::string bytes;
   for (const uint32_t feature : ShownFeatures(schema, tree)) {
     uint64_t bits = kMissingBits;
-    const double value = row[feature] == 0 ? 0 : row[feature];  // one zero
+    const double value = row[feature] == 0 ? 0 : row[feature];  // -0 becomes 0
     if (!IsMissing(value)) std::memcpy(&bits, &value, sizeof(bits));
     for (size_t i = 0; i < kValueBytes; ++i) {
       bytes.push_back(static_cast<char>((bits >> (8 * i)) & 0xff));

@@ -5,7 +5,7 @@
 namespace coppice {
 
 Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-  // Looked up once: EVP_sha256() looks it up each time, which takes longer than a short message.
+  // Fetched once: EVP_sha256() looks it up each time, which takes longer than a short message.
   static const EVP_MD* const kAlgorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   good_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), kAlgorithm, nullptr) == 1;
 }

@@ -1,7 +1,7 @@
 // SHA-256 of byte strings, one after another.
 //
-// OpenSSL's default provider does not fail at this. Should it be configured away, the digest is all
-// zeros: then no ticket and no channel of that process works either, so nothing rests on it.
+// OpenSSL's default provider does not fail at this. If it is configured away, the digest is all
+// zeros: then no ticket and no channel of that process works either, so nothing depends on it.
 
 #ifndef COPPICE_COMMON_STUDY_SHA256_H_
 #define COPPICE_COMMON_STUDY_SHA256_H_
@@ -19,15 +19,15 @@ namespace coppice {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Hashes what comes in pieces, in the order in which Add() is given them.
+// Hashes bytes that come in pieces, in the order of the calls of Add().
 //
-// Threads    one at a time.
+// Threads    not thread-safe.
 class Sha256Stream {
  public:
   Sha256Stream();
 
   void Add(absl::string_view bytes);
-  // Once, at the end.
+  // Call once, at the end.
   Sha256Digest Finish();
 
  private:

@@ -3,8 +3,8 @@
 // Guarantee  every signature is over `domain` and then the message, and every domain ends with a
 //            zero byte that it has nowhere else, so a signature of one kind is never one of
 //            another. Signing is deterministic: the same key and message give the same bytes.
-// Errors     InvalidArgument: a text that is no key, saying what is expected. Internal: OpenSSL
-//            cannot sign.
+// Errors     InvalidArgument: a text that is no key; the message says what is expected. Internal:
+//            OpenSSL cannot sign.
 // Threads    all of it immutable; safe to share.
 
 #ifndef COPPICE_COMMON_STUDY_SIGNATURE_H_
@@ -29,20 +29,20 @@ KeyId KeyIdOf(const PublicKey& key);
 inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
 inline constexpr absl::string_view kModelDomain("coppice.v1.model\0", 17);
 inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
-// A challenge that the caller draws, so that the answer proves who has the key.
+// Signs a challenge that the caller draws, so that the answer proves who has the key.
 inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);
 inline constexpr absl::string_view kAuditDomain("coppice.v1.audit\0", 17);
-// What a relay signs: what it promises to devices, and the batches that it hands over.
+// Domains of a relay: its promise to devices, and the batches that it delivers.
 inline constexpr absl::string_view kRelayDomain("coppice.v1.relay\0", 17);
 inline constexpr absl::string_view kBatchDomain("coppice.v1.batch\0", 17);
 inline constexpr size_t kChallengeBytes = 32;
 
-// Secret. Wiped when it goes.
+// Secret; the destructor wipes it.
 class SigningKey {
  public:
   using Seed = std::array<uint8_t, 32>;
 
-  // A new key is one of 32 bytes from a private generator.
+  // A new key needs 32 bytes from a private generator.
   static absl::StatusOr<SigningKey> FromSeed(const Seed& seed);
   // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
   static absl::StatusOr<SigningKey> FromPem(absl::string_view pem);
@@ -69,7 +69,7 @@ bool IsSignedBy(const PublicKey& key, absl::string_view domain, absl::string_vie
 // A public key as text: PEM (SubjectPublicKeyInfo), or "ed25519:" and its 32 bytes in base64.
 std::string ToPem(const PublicKey& key);
 std::string ToPin(const PublicKey& key);
-// Reads either, with white space around it.
+// Parses either, with white space around it.
 absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text);
 
 }  // namespace coppice

@@ -36,7 +36,7 @@ absl::Status ValidateRounding(const Terms& terms) {
   return target.has_value() ? CheckRounding(*terms.rounding, *target) : absl::OkStatus();
 }
 
-// Whether a name can stand for ids: not confused with what else a study names, and fit to be shown.
+// Whether a name can stand for ids: it must differ from the study's other names and be printable.
 absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
   if (name.size() > kMaxJoinedByBytes || Printable(name) != name) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -64,7 +64,7 @@ absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
 }  // namespace
 
 absl::Status CheckRounding(const NumberRange& rounding, const Target& target) {
-  constexpr double kWidest = 1e6;  // times the bounds: beyond that no report says anything
+  constexpr double kWidest = 1e6;  // times the bounds; a wider range tells nothing
   // Bounds may be so wide that their multiple, and so a width, is infinite.
   const bool is_range = rounding.low < rounding.high && std::isfinite(rounding.width()) &&
                         rounding.width() <= kWidest * target.span();
@@ -104,7 +104,7 @@ absl::Status ValidateTerms(const Terms& terms) {
   return absl::OkStatus();
 }
 
-// A Tree is checked when it is made, but maybe for another schema than these terms'.
+// A Tree was checked when it was created, but possibly with another schema than these terms'.
 absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(

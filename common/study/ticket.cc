@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-// Keeps this use of the hash apart from every other one.
+// Separates this use of the hash from all others.
 constexpr absl::string_view kTreePrefix = "coppice.v1.tree";
 
 uint64_t BigEndian64(const uint8_t* bytes) {

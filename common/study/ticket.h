@@ -18,10 +18,10 @@ namespace coppice {
 inline constexpr size_t kTicketIdBytes = 16;
 inline constexpr size_t kTicketMacBytes = 16;
 
-// Guarantee  the ticket is drawn by the curator before it sees anything of the row, and with it the
-//            tree that the device answers in and the column of its mechanism. The device chooses
-//            none of them, so nobody can push all leaves one way (and the choice leaks nothing: it
-//            does not depend on the row).
+// Guarantee  the curator draws the ticket before it sees anything of the row, and with it the tree
+//            that the device answers in and the column of its mechanism. The device chooses none of
+//            them, so nobody can push all leaves one way (and the choice leaks nothing: it does not
+//            depend on the row).
 struct Ticket {
   std::array<uint8_t, kTicketIdBytes> id{};
   std::array<uint8_t, kTicketMacBytes> mac{};
@@ -33,8 +33,8 @@ struct Ticket {
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };
 
-// What a ticket draws, by one SHA-256 over a fixed prefix and the ticket's bytes: the tree by its
-// first 64 bits (big-endian), the column by the next 64. Each is those bits times the number of
+// What a ticket draws, by one SHA-256 over a fixed prefix and the ticket's bytes: the tree from the
+// first 64 bits (big-endian), the column from the next 64. Each is those bits times the number of
 // choices, divided by 2^64: uniform up to that number / 2^64. There must be at least one choice.
 struct TicketDraw {
   uint64_t tree_bits = 0;
@@ -45,7 +45,7 @@ struct TicketDraw {
 };
 TicketDraw DrawOf(const Ticket& ticket);
 
-// The tree alone.
+// The drawn tree alone.
 inline uint32_t TreeOfTicket(const Ticket& ticket, uint32_t num_trees) {
   return DrawOf(ticket).Tree(num_trees);
 }

@@ -14,7 +14,7 @@
 namespace coppice {
 namespace {
 
-// Judges each field under a schema. The last of its columns is the label's.
+// Checks each field against a schema. The last of its columns is the label's.
 class CheckingSink : public CsvSink {
  public:
   CheckingSink(const SchemaFile& file, const CheckOptions& options)
@@ -64,7 +64,7 @@ class CheckingSink : public CsvSink {
     return absl::OkStatus();
   }
 
-  // `end` is how the reading ended.
+  // `end` is the status with which the reading ended.
   TableCheck Finish(const absl::Status& end) && {
     if (!end.ok()) Report("", std::string(end.message()));
     Flush(0);
@@ -85,7 +85,7 @@ class CheckingSink : public CsvSink {
 
   void Add(ColumnCounts column) { check_.columns.push_back(std::move(column)); }
 
-  // The line is known when the row ends.
+  // The line number is added when the row ends.
   void Report(const std::string& column, std::string what) {
     ++check_.num_problems;
     if (check_.problems.size() < options_.max_problems) {
@@ -203,8 +203,8 @@ class CheckingSink : public CsvSink {
   const SchemaFile& file_;
   const Schema& schema_;
   const CheckOptions& options_;
-  std::vector<size_t> columns_;  // of the file: which of check_.columns
-  std::vector<Seen> seen_;       // of numeric features
+  std::vector<size_t> columns_;  // for each column of the file: its index in check_.columns
+  std::vector<Seen> seen_;       // per numeric feature
   std::vector<bool> classes_seen_;
   size_t placed_ = 0;  // problems whose line is known
   TableCheck check_;

@@ -20,7 +20,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Texts that stand for a missing value wherever they are, and those that do among numbers.
+// Texts that are missing values in any column, and those that are among numbers.
 const Names& UsualMissing() {
   static const Names texts = {"NA",  "N/A", "n/a",  "NaN",  "nan",  "NAN",
                               "nil", "?",   "null", "NULL", "#N/A", "<NA>"};
@@ -35,23 +35,23 @@ bool Contains(const Names& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Whole, and such that all whole numbers up to it are doubles.
+// Whether a number is whole and in the range in which all whole numbers are doubles.
 bool IsWhole(double number) {
   constexpr double kMost = 9007199254740992;  // 2^53
   return number == std::floor(number) && std::abs(number) <= kMost;
 }
 
-// What the rows have in one column.
+// What the rows contain in one column.
 struct Survey {
   uint64_t empty = 0, numbers = 0, others = 0;
-  uint64_t dates = 0, decimal_commas = 0;  // of the others
+  uint64_t dates = 0, decimal_commas = 0;  // counted among the others
   uint64_t first_other_line = 0;
-  Target range;  // of the numbers
+  Target range;  // range of the numbers
   bool integer = true;
   std::set<std::string> values;                // texts that are not missing, up to a limit
   bool long_texts = false;                     // too long for a category
   std::map<std::string, uint64_t> candidates;  // texts that may stand for a missing value
-  absl::flat_hash_set<size_t> hashes;          // of values, while all differ
+  absl::flat_hash_set<size_t> hashes;          // hashes of values, as long as all differ
   bool all_differ = true;
 
   uint64_t present() const { return numbers + others; }
@@ -66,7 +66,7 @@ class SurveySink : public CsvSink {
     header_ = names;
     delimiter_ = row.delimiter;
     surveys_.resize(names.size());
-    constexpr size_t kMaxHashes = 10'000'000;  // of all columns together
+    constexpr size_t kMaxHashes = 10'000'000;  // for all columns together
     max_hashes_ = std::max<size_t>(kMaxHashes / names.size(), 100);
     Names sorted = names;
     std::sort(sorted.begin(), sorted.end());
@@ -87,7 +87,7 @@ class SurveySink : public CsvSink {
   }
 
   void OnField(size_t column, absl::string_view text) override {
-    if (column >= surveys_.size()) return;  // OnRow() complains.
+    if (column >= surveys_.size()) return;  // OnRow() reports it
     Survey& survey = surveys_[column];
     if (text.empty()) {
       ++survey.empty;
@@ -156,12 +156,12 @@ class SurveySink : public CsvSink {
   char delimiter_ = ',';
   std::vector<Survey> surveys_;
   size_t max_hashes_ = 0;
-  const size_t max_values_;            // that are kept of a column, and one more
-  std::vector<Survey*> first_others_;  // of the row that is being read
+  const size_t max_values_;            // distinct values kept per column, plus one
+  std::vector<Survey*> first_others_;  // in the row that is being read
   uint64_t rows_ = 0;
 };
 
-// Makes the schema of what a survey found.
+// Derives a schema from a survey.
 class Inference {
  public:
   Inference(const InferOptions& options, SurveySink& sink)
@@ -228,7 +228,7 @@ class Inference {
   }
 
   absl::Status AskForLabel() const {
-    // The last column, where labels mostly are, and others of few values.
+    // The last column, which often is the label, and others with few values.
     Names likely;
     for (size_t c = header_.size(); c-- > 0;) {
       constexpr size_t kFew = 20, kMaxLikely = 3;
@@ -249,7 +249,7 @@ class Inference {
            !Contains(options_.categorical, header_[column]);
   }
 
-  // Which texts are missing values, in all columns. The others are values like any.
+  // Decides which texts are missing values, in all columns. The others are ordinary values.
   void SettleMissing() {
     std::map<std::string, uint64_t> found;
     for (size_t c = 0; c < header_.size(); ++c) {
@@ -291,7 +291,7 @@ class Inference {
     Warn(absl::StrCat("column \"", header_[column], "\" is left out: ", why));
   }
 
-  // Why a column cannot be a feature; empty if it can.
+  // Says why a column cannot be a feature; empty if it can.
   std::string WhyNot(size_t column) const {
     const Survey& survey = surveys_[column];
     if (header_[column].empty()) return "it has no name; name it in the first line";
@@ -336,7 +336,7 @@ class Inference {
       feature.min = bounds.min;
       feature.max = bounds.max;
       feature.unit = bounds.unit;
-      // Bounds that were declared with a fraction speak of other rows than these.
+      // Declared bounds with a fraction describe more rows than these.
       feature.integer = survey.integer && IsWhole(bounds.min) && IsWhole(bounds.max);
       if (survey.integer && survey.all_differ && survey.present() == result_.rows &&
           result_.rows > 20) {
@@ -360,7 +360,7 @@ class Inference {
     return notes.from_rows ? RoundOutward(survey.range, survey.integer) : declared->second;
   }
 
-  // In the order of numbers if all are.
+  // Sorted as numbers if all are numbers.
   Names CategoriesOf(size_t column) {
     const Survey& survey = surveys_[column];
     Names values(survey.values.begin(), survey.values.end());
@@ -374,7 +374,7 @@ class Inference {
     return values;
   }
 
-  // Categories that people would take for one.
+  // Warns of categories that people would take for the same.
   void WarnOfTwins(const std::string& column, const Names& values) {
     std::map<std::string, std::string> seen;
     for (const std::string& value : values) {

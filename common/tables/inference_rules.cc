@@ -29,13 +29,13 @@ bool LooksLikeDate(absl::string_view text) {
 Target RoundOutward(Target exact, bool integer) {
   if (!(exact.span() > 0) || !std::isfinite(exact.span())) return exact;
   constexpr double kLargestWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
-  constexpr double kSteps = 5;                        // at least, across the interval
+  constexpr double kSteps = 5;                        // minimum across the interval
   double power = std::floor(std::log10(exact.span() / kSteps));
   double digit = exact.span() / kSteps / std::pow(10, power);
   digit = digit >= 5 ? 5 : digit >= 2 ? 2 : 1;
   if (integer && power < 0) digit = 1, power = 0;
   const double scale = std::pow(10, std::abs(power));
-  // Multiples of the step as quotients of whole numbers, which are the nearest doubles.
+  // Computes multiples of the step as quotients of whole numbers, which gives the nearest doubles.
   const auto multiple = [&](double steps) {
     return power < 0 ? steps * digit / scale : steps * digit * scale;
   };

@@ -26,7 +26,7 @@ constexpr size_t kMaxParts = 20;
 
 absl::Status Error(absl::string_view message) { return absl::InvalidArgumentError(message); }
 
-// Letters, digits, "-", "_" and inner dots: a file of the folder, whatever the file system.
+// Accepts letters, digits, "-", "_" and inner dots: a file in the folder on any file system.
 bool IsSafeName(absl::string_view name) {
   constexpr size_t kLongest = 64;
   if (name.empty() || name.size() > kLongest || name[0] == '.' || name[0] == '-') return false;
@@ -51,14 +51,14 @@ absl::Status SetAmount(absl::string_view text, TablePart& part) {
                             text, "\""));
 }
 
-// Public numbers that follow from a seed (SplitMix64; Steele, Lea, Flood 2014). Never noise.
+// Public numbers derived from a seed (SplitMix64; Steele, Lea, Flood 2014). Never noise.
 class Draws {
  public:
   explicit Draws(uint64_t seed) : state_(seed) {}
 
   // Uniform on {0, ..., bound - 1}; `bound` is positive.
   uint64_t Below(uint64_t bound) {
-    const uint64_t uneven = (0 - bound) % bound;  // 2^64 mod bound: draws below it are left out
+    const uint64_t uneven = (0 - bound) % bound;  // 2^64 mod bound: lower draws are discarded
     uint64_t draw = Next();
     while (draw < uneven) draw = Next();
     return draw % bound;
@@ -97,7 +97,7 @@ absl::Status CannotWrite(const std::string& file) {
   return absl::UnavailableError(absl::StrCat("cannot write ", file, ": ", std::strerror(errno)));
 }
 
-// A file that has its name only once it is complete, and none if it is given up before.
+// A file that gets its name once it is complete, and disappears if it is abandoned before.
 class PartFile {
  public:
   static absl::StatusOr<std::unique_ptr<PartFile>> Create(std::string path, mode_t mode) {
@@ -122,7 +122,7 @@ class PartFile {
   }
   absl::Status GiveName() {
     if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) return CannotWrite(path_);
-    has_name_ = link(temporary_.c_str(), path_.c_str()) == 0;  // refuses to replace a file
+    has_name_ = link(temporary_.c_str(), path_.c_str()) == 0;  // never replaces a file
     return has_name_ ? absl::OkStatus() : CannotWrite(path_);
   }
   void Keep() { keep_ = true; }
@@ -140,8 +140,8 @@ class PartFile {
 
 using PartFiles = std::vector<std::unique_ptr<PartFile>>;
 
-// Deals the rows out: each goes to a part with probability what the part still takes of what is
-// left.
+// Distributes the rows: each goes to a part with probability (rows that the part still needs) /
+// (rows that are left).
 class DealingSink : public CsvSink {
  public:
   DealingSink(std::vector<uint64_t> wanted, uint64_t seed, PartFiles& files)
@@ -167,7 +167,7 @@ class DealingSink : public CsvSink {
   uint64_t left() const { return left_; }
 
  private:
-  // The file's last row may lack its end.
+  // The file's last row may lack a line end.
   absl::Status Write(const CsvRow& row, PartFile& file) const {
     COPPICE_RETURN_IF_ERROR(file.Write(row.bytes));
     if (absl::EndsWith(row.bytes, "\n")) return absl::OkStatus();
@@ -250,7 +250,7 @@ absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& par
     if (parts[i].kind == TablePart::Kind::kRest) rest = i;
     if (parts[i].kind == TablePart::Kind::kRows) shares[i] = parts[i].rows;
     if (parts[i].kind == TablePart::Kind::kFraction) {
-      // Rounded so that fractions that add up to 1 are all rows.
+      // Rounded so that fractions that add up to 1 cover all rows.
       fractions += parts[i].fraction;
       const auto reached =
           static_cast<uint64_t>(std::llround(std::min(1.0, fractions) * static_cast<double>(rows)));
@@ -288,7 +288,7 @@ absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {}, count));
   const absl::StatusOr<std::vector<uint64_t>> shares = SharesOf(parts, count.rows());
   if (!shares.ok()) return InFile(path, shares.status());
-  // Who may not read the rows may not read their copies.
+  // Users who cannot read the rows must not be able to read their copies.
   COPPICE_ASSIGN_OR_RETURN(PartFiles files, OpenParts(parts, folder, source.st_mode & 0777));
   DealingSink deal(*shares, seed, files);
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {.keep_bytes = true}, deal));

@@ -1,8 +1,8 @@
-// CSV files as their owners have them: what schema suits one, what is wrong with one under a
-// schema, and how its rows are shared out among files.
+// Works on CSV files as their owners have them: infers a schema, checks rows against a schema, and
+// splits rows among files.
 //
-// All of it is for whoever may look at the rows: counts and bounds that follow from private rows
-// are private. No message quotes a field.
+// All of it is for people who may see the rows: counts and bounds that follow from private rows are
+// private. No message quotes a field.
 
 #ifndef COPPICE_COMMON_TABLES_TABLES_H_
 #define COPPICE_COMMON_TABLES_TABLES_H_
@@ -25,11 +25,11 @@ namespace coppice {
 
 struct InferOptions {
   std::string label = {};                              // the column of the classes, or
-  std::string target = {};                             // of the number that is to be predicted
-  std::map<std::string, Target> declared_bounds = {};  // of numeric columns, with their units
+  std::string target = {};                             // of the number to predict
+  std::map<std::string, Target> declared_bounds = {};  // numeric columns' bounds and units
   std::vector<std::string> categorical = {};           // columns of codes that look like numbers
-  std::vector<std::string> leave_out = {};             // columns
-  // Texts that stand for a missing value, instead of those that usually do.
+  std::vector<std::string> leave_out = {};             // columns to leave out
+  // Texts for a missing value, instead of the usual ones.
   std::optional<std::vector<std::string>> missing = {};
   char delimiter = kFindDelimiter;
   size_t max_categories = 100;  // a column with more is left out
@@ -39,59 +39,59 @@ struct InferredSchema {
   SchemaFile file;
   uint64_t rows = 0;
   std::vector<std::string> left_out = {};  // columns
-  std::vector<std::string> warnings = {};  // a sentence each
+  std::vector<std::string> warnings = {};  // one sentence each
 };
 
-// The schema that suits the rows of a CSV file. Bounds enclose the rows' numbers, rounded outward;
-// they, the categories and the classes are marked as read off the rows.
+// Infers a schema from the rows of a CSV file. Bounds enclose the rows' numbers, rounded outward;
+// they, the categories and the classes are marked as derived from the rows.
 //
 // Errors     as ReadCsvFile(). InvalidArgument, listing the columns, if neither a label nor a
 //            target is named, if they or another option name no column, or if no feature is left.
 absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options);
 
 // The smallest interval around [min, max] whose ends are multiples of 1, 2 or 5 times a power of
-// ten that is at most a fifth of its width; of whole numbers if `integer`. As it is if it is a
-// point or too wide for that.
+// ten that is at most a fifth of its width; whole numbers if `integer`. Unchanged if it is a point
+// or too wide for this.
 Target RoundOutward(Target exact, bool integer);
 
-// "2020-01-31", "31.1.2020", "1/31/20", with a time behind it or not.
+// Whether the text is like "2020-01-31", "31.1.2020", "1/31/20", with or without a time after it.
 bool LooksLikeDate(absl::string_view text);
 
 // ---- Checks
 
 struct CheckOptions {
-  bool lenient = false;      // values that readers clamp, round or take as "other" are not wrong
-  bool unlabelled = false;   // an empty label is not wrong
-  size_t max_problems = 20;  // that are kept; all are counted
+  bool lenient = false;      // accept values that readers clamp, round or take as "other"
+  bool unlabelled = false;   // accept an empty label
+  size_t max_problems = 20;  // how many are kept; all are counted
 };
 
 struct TableProblem {
   uint64_t line = 0;        // 0 if `what` says where
-  std::string column = {};  // empty if it is the row's
+  std::string column = {};  // empty if it concerns the whole row
   std::string what = {};
 };
 
-// How many fields of a column do not fit.
+// How many fields of a column do not fit, by kind.
 struct ColumnCounts {
   std::string name = {};
   uint64_t missing = 0;
   uint64_t clamped = 0;     // numbers outside the bounds
   uint64_t unknown = 0;     // texts outside the vocabulary or the classes
-  uint64_t rounded = 0;     // numbers that are not whole, where such are declared
-  uint64_t unreadable = 0;  // no numbers
+  uint64_t rounded = 0;     // numbers that are not whole, in a column declared whole
+  uint64_t unreadable = 0;  // not a number
 };
 
 struct TableCheck {
   uint64_t rows = 0;
   uint64_t num_problems = 0;
-  uint64_t num_outside = 0;                 // of them: what `lenient` does not call wrong
-  std::vector<TableProblem> problems = {};  // the first of them
+  uint64_t num_outside = 0;                 // problems among them that `lenient` accepts
+  std::vector<TableProblem> problems = {};  // the first ones
   std::vector<ColumnCounts> columns = {};   // the features in the schema's order, then the label
   std::vector<std::string> warnings = {};
 };
 
-// Everything that is wrong with a CSV file under a schema; reading goes on behind each problem
-// but one of quotes or encoding.
+// Finds everything in a CSV file that does not fit a schema; reading continues after every problem
+// except errors of quotes or encoding.
 //
 // Errors     NotFound for a missing file; InvalidArgument for LIBSVM.
 absl::StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
@@ -106,11 +106,11 @@ struct TablePart {
   double fraction = 0;  // for kFraction, of all rows
 };
 
-// "public=200,private=rest,test=0.2". InvalidArgument, saying what is wanted, for anything else and
-// for names that are no file names or repeat.
+// Parses "public=200,private=rest,test=0.2". InvalidArgument, saying what is wanted, for anything
+// else and for names that are not file names or repeat.
 absl::StatusOr<std::vector<TablePart>> ParseParts(absl::string_view text);
 
-// How many of `rows` rows each part has. InvalidArgument if they are too few or too many.
+// Each part's share of `rows` rows. InvalidArgument if they are too few or too many.
 absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& parts, uint64_t rows);
 
 struct WrittenPart {
@@ -118,11 +118,11 @@ struct WrittenPart {
   uint64_t rows = 0;
 };
 
-// Writes NAME.csv for each part into `folder`, which is made if it is not there: the header, and
-// rows as they are in the file and in its order. Which rows follows from `seed`; every choice of as
-// many rows is as likely. All files or none are written.
+// Writes NAME.csv for each part into `folder`, which is created if it is missing: the header, and
+// rows unchanged and in the file's order. `seed` determines which rows; every choice of this many
+// rows is equally likely. All files or none are written.
 //
-// Errors     AlreadyExists if one of the files is there; as ReadCsvFile() and SharesOf().
+// Errors     AlreadyExists if one of the files exists; as ReadCsvFile() and SharesOf().
 absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
                                                     const std::vector<TablePart>& parts,
                                                     uint64_t seed, const std::string& folder);

@@ -18,7 +18,7 @@ std::string Text(uint64_t nanos) {
 
 // The sum of one kind of cost.
 absl::StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Release::*cost) {
-  // 64 bits each, times 64, times as many as fit into memory is more than 128: held at 2^64.
+  // 64 bits per cost, times 64 per count, times many releases exceeds 128 bits: stops at 2^64.
   constexpr absl::uint128 kTooMuch = absl::uint128(1) << 64;
   absl::uint128 of_all = 0;
   std::map<std::string, absl::uint128> of_part;

@@ -21,7 +21,7 @@ constexpr int kEpsilonDecimals = 9;   // nanos
 constexpr int kDeltaDecimals = 18;    // atto
 constexpr int kRhoDecimals = 12;      // pico
 
-// Which promise the certificate makes, by the words that it has for neighbours.
+// The promise that the certificate makes, recognized by its text about neighbours.
 enum class Promise { kLocal, kRow, kLabel, kNone, kOther };
 
 Promise PromiseOf(const Certificate& certificate) {
@@ -32,7 +32,7 @@ Promise PromiseOf(const Certificate& certificate) {
   return absl::StartsWith(neighbouring, "none") ? Promise::kNone : Promise::kOther;
 }
 
-// `units` of 10^-decimals, exactly: "0.25", "1e-10".
+// Formats `units` of 10^-decimals exactly: "0.25", "1e-10".
 std::string Decimal(uint64_t units, int decimals) {
   if (units == 0) return "0";
   for (; units % 10 == 0 && decimals > 0; units /= 10) --decimals;
@@ -104,8 +104,7 @@ Section Released(const Certificate& certificate) {
 
 // ---- To whom it is private
 
-// What is promised besides towards a curator that does not collude with the relay, and what that
-// rests on.
+// Adds the promise towards a curator that does not collude with the relay, and its assumptions.
 void AddRelayBound(const Certificate& certificate, std::vector<std::string>& sentences) {
   const RelayBound& relay = certificate.relay;
   if (relay.epsilon_nanos == 0) return;
@@ -125,7 +124,7 @@ void AddRelayBound(const Certificate& certificate, std::vector<std::string>& sen
       Decimal(certificate.epsilon_nanos, kEpsilonDecimals)));
 }
 
-// What readers of models alone are promised besides, and what that rests on.
+// Adds the promise towards readers of models alone, and its assumptions.
 void AddReadersBound(const Certificate& certificate, std::vector<std::string>& sentences) {
   const ReadersBound& readers = certificate.readers;
   if (readers.epsilon_nanos == 0) return;
@@ -186,7 +185,7 @@ Section PrivateTo(const Certificate& certificate) {
 
 // ---- What epsilon means
 
-// e^epsilon, rounded up to three digits.
+// Returns e^epsilon, rounded up to three digits.
 std::string OddsFactor(double epsilon) {
   const double factor = std::exp(epsilon);
   if (!std::isfinite(factor)) return "more than 1e308";
@@ -196,7 +195,7 @@ std::string OddsFactor(double epsilon) {
                       : absl::StrFormat("%.2e", rounded);
 }
 
-// What was held for `percent` likely, after the odds were multiplied by e^epsilon; rounded up.
+// The probability after the odds of `percent` percent are multiplied by e^epsilon; rounded up.
 std::string AtMost(double percent, double epsilon) {
   const double odds = percent / (100 - percent) * std::exp(epsilon);
   const double after = std::isfinite(odds) ? 100 * odds / (1 + odds) : 100;

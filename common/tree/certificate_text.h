@@ -1,8 +1,8 @@
-// A certificate for people: what was released, from whom rows are protected, what its epsilon
-// means, and what it does not cover. docs/threat-model.md and docs/choosing-epsilon.md say the same
-// at length, and nothing here promises more than they do.
+// Describes a certificate for people: what was released, towards whom rows are protected, what its
+// epsilon means, and what it does not cover. docs/threat-model.md and docs/choosing-epsilon.md say
+// the same at length; nothing here promises more than they do.
 //
-// The text repeats what the certificate claims: CheckCertificate() says whether that adds up.
+// The text repeats what the certificate claims: CheckCertificate() decides whether that adds up.
 // Epsilon, delta and rho are never rounded; what follows from them is rounded up.
 //
 // Threads    plain functions and values.
@@ -27,11 +27,11 @@ struct CertificateText {
 
 CertificateText DescribeCertificate(const Certificate& certificate);
 
-// What it cost in all, exactly: "ε = 1, δ = 1e-6".
+// The total cost, exactly: "ε = 1, δ = 1e-6".
 std::string CostText(const Certificate& certificate);
 
-// That and the relation in a line: "ε = 1; one row more or less, protected from whoever sees the
-// model, ...".
+// The cost and the relation in one line: "ε = 1; one row more or less, protected from whoever sees
+// the model, ...".
 std::string PrivacyInALine(const Certificate& certificate);
 
 }  // namespace coppice

@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kShortDigits = 6;
 constexpr double kPartOfRange = 1e-3;
-constexpr double kMaxScaled = 1e15;  // whole doubles below have each decimal of their own
+constexpr double kMaxScaled = 1e15;  // below, every whole double has each decimal
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Without leading zeros; too many if there is an exponent.
+// Counts digits without leading zeros; the maximum if there is an exponent.
 size_t DigitsOf(double number) {
   const std::string text = ReadableNumber(number);
   if (absl::StrContains(text, 'e')) return std::numeric_limits<size_t>::max();
@@ -28,17 +28,17 @@ size_t DigitsOf(double number) {
                                            text.end(), absl::ascii_isdigit));
 }
 
-// The smallest number with this many decimals that is not below `x`; unset if a double cannot say
-// which that is.
+// The smallest number with this many decimals that is not below `x`; unset if a double cannot
+// represent it.
 std::optional<double> RoundUp(double x, int decimals) {
   static constexpr std::array<double, 16> kPowers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   const double power = kPowers.at(static_cast<size_t>(decimals));
   double scaled = std::ceil(x * power);
   if (!(std::abs(scaled) < kMaxScaled)) return std::nullopt;
-  while (scaled / power < x) ++scaled;  // the product may have been rounded, either way
+  while (scaled / power < x) ++scaled;  // the product may be rounded either way
   while ((scaled - 1) / power >= x) --scaled;
-  return scaled / power + 0.0;  // -0 is 0
+  return scaled / power + 0.0;  // -0 becomes 0
 }
 
 }  // namespace

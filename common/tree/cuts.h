@@ -1,16 +1,15 @@
-// The cuts of a model's numeric features as people read them.
+// Formats the cuts of a model's numeric features for people.
 //
-// A cut c sends a value left if value < c. Text says:
+// A cut c sends a value left if value < c. The text is:
 //   - c itself if it has at most six digits, or "<= b" if b, the double just below c, has: both are
 //     exact;
-//   - else c rounded up to the fewest decimals, none at least, that stay within a thousandth of the
-//     feature's range and below the model's next cut of that feature. Not of a feature declared to
-//     have whole numbers only: its cuts are said exactly.
-// Rounded up, a cut is exact for every value with no more decimals than the text shows: of a column
-// of whole numbers no row goes another way than the text says, whatever the cut is.
+//   - else c rounded up to the fewest decimals that stay within a thousandth of the feature's range
+//     and below the model's next cut of it. Cuts of a feature of whole numbers are always exact.
+// A cut that is rounded up is exact for every value with no more decimals than the text shows: in a
+// column of whole numbers every row goes the way that the text says.
 //
 // Guarantee  different cuts of a feature have different texts, in the same order.
-// Threads    immutable; safe to share. The model may go.
+// Threads    immutable; safe to share. The model may be destroyed.
 
 #ifndef COPPICE_COMMON_TREE_CUTS_H_
 #define COPPICE_COMMON_TREE_CUTS_H_
@@ -23,7 +22,7 @@
 
 namespace coppice {
 
-// "value < number", or "value <= number" where `inclusive`.
+// "value < number", or "value <= number" if `inclusive`.
 struct Cut {
   double number = 0;
   bool inclusive = false;
@@ -33,14 +32,14 @@ struct Cut {
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-// The cut itself, in the form that has fewer digits.
+// The cut itself, in the form with fewer digits.
 Cut ExactCut(double threshold);
 
 class ReadableCuts {
  public:
   explicit ReadableCuts(const Model& model);
 
-  // As the file says. `threshold` must be a cut of the model's numeric feature.
+  // The cut as the file comment says. `threshold` must be a cut of the model's numeric feature.
   Cut Of(uint32_t feature, double threshold) const;
 
  private:

@@ -67,7 +67,7 @@ std::string ConditionFor(const render_internal::TreeView& view, uint32_t node, d
   return Question(view, node);
 }
 
-// The splits on the way of `row`, which has derived values too, to its leaf.
+// The splits on the path of `row`, which has derived values too, to its leaf.
 std::vector<PathStep> StepsOf(const render_internal::TreeView& view, RowView row) {
   std::vector<PathStep> steps;
   for (const uint32_t node : view.tree().Path(row)) {
@@ -83,7 +83,7 @@ std::vector<PathStep> StepsOf(const render_internal::TreeView& view, RowView row
   return steps;
 }
 
-// By node. Each mean is a convex sum of its children's, so it is no greater than the greatest leaf.
+// By node. A mean is a convex sum of its children's, so it does not exceed the largest leaf.
 std::vector<double> MeansOfLeavesBelow(const Model& model, uint32_t number, uint32_t label) {
   const Tree& tree = model.forest()[number];
   const auto leaves_below = [&](uint32_t node) {

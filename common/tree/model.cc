@@ -15,9 +15,9 @@
 namespace coppice {
 namespace {
 
-// Sums of doubles are off by rounding: a few parts in 1e16 a class.
+// Rounding of sums of doubles: a few parts in 1e16 per class.
 constexpr double kSumTolerance = 1e-9;
-// A term of a mean that is larger says nothing of a probability, and a weight is a count of rows.
+// A larger term of a mean says nothing about a probability; a weight is a count of rows.
 constexpr double kMaxTerm = 1e9;
 constexpr double kMaxWeight = 1e15;
 
@@ -107,7 +107,7 @@ absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& pr
 
 absl::Status CheckTree(const Schema& schema, const Tree& tree,
                        const std::vector<LeafPrediction>& leaves, LeafKind kind) {
-  // The tree was checked against a schema, not necessarily this one.
+  // The tree was checked, but not necessarily with this schema.
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(Tree::Create({nodes.begin(), nodes.end()}, schema).status());
   if (leaves.size() != tree.num_leaves()) {
@@ -123,7 +123,7 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
   return absl::OkStatus();
 }
 
-// Where the answers below a node come from, if they all come from one node.
+// Marks a node below which answers come from several nodes.
 constexpr uint32_t kSeveral = ~0u;
 
 std::vector<uint32_t> SourcesBelow(const Tree& tree, const std::vector<LeafPrediction>& leaves) {
@@ -144,7 +144,7 @@ class Collapser {
   Collapser(const Tree& tree, const std::vector<LeafPrediction>& leaves)
       : tree_(tree), leaves_(leaves), sources_(SourcesBelow(tree, leaves)) {}
 
-  // Whether there is anything to draw together.
+  // Whether any node collapses.
   bool Shrinks() const {
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (tree_.nodes()[i].kind != SplitKind::kLeaf && sources_[i] != kSeveral) return true;
@@ -160,7 +160,7 @@ class Collapser {
     if (sources_[node] != kSeveral) {
       nodes_.emplace_back();
       kept_.push_back(leaves_[tree_.first_leaf(node)]);
-      // An ancestor above has its new place already; one at or below this node is this leaf.
+      // An ancestor above has its new place already; a source at or below this node is this leaf.
       const bool above = tree_.node_depth(sources_[node]) < tree_.node_depth(node);
       kept_.back().source_node = above ? moved_to_[sources_[node]] : at;
       return at;
@@ -182,7 +182,7 @@ class Collapser {
   const std::vector<uint32_t> sources_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> moved_to_;
-  std::vector<LeafPrediction> kept_;  // from left to right, as leaves are numbered
+  std::vector<LeafPrediction> kept_;  // from left to right, in leaf order
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // A trained model: a forest with class probabilities and their standard errors at the leaves, and
-// the certificate that says what it cost in privacy.
+// the certificate of what it cost in privacy.
 //
-// The outputs are the classes; or, for regression, the two ends of the target's public range: a
-// number is the mean of the ends by their probabilities, so value = min + span * p(max). What the
-// numbers of a leaf mean is the model's LeafKind. Trees may split features that follow from the
-// schema's (derived.h).
+// The outputs are the classes or, for regression, the two ends of the target's public range: a
+// number is the mean of the ends weighted by their probabilities, so value = min + span * p(max).
+// The model's LeafKind says what a leaf's numbers mean. Trees may split on features derived from
+// the schema's (derived.h).
 
 #ifndef COPPICE_COMMON_TREE_MODEL_H_
 #define COPPICE_COMMON_TREE_MODEL_H_
@@ -23,15 +23,15 @@
 
 namespace coppice {
 
-// The format of models that is written and read here, and the earliest reader that understands what
-// is written (docs/protocol.md#versions-of-a-model).
+// The format of models that this code reads and writes, and the earliest reader that understands
+// what it writes (docs/protocol.md#versions-of-a-model).
 inline constexpr uint32_t kModelVersion = 1;
 inline constexpr uint32_t kModelMinReader = 1;
 
-// What the noise of released sums has added to a score, as far as that is known.
+// What the noise of released sums has added to a score, as far as it is known.
 struct OutputNoise {
-  double mean = 0;  // what it is expected to have added
-  // Around that. Negative where a tree takes away what another one added; a row's sum is not.
+  double mean = 0;  // expected addition
+  // Its variance. Negative where a tree subtracts what another one added; never for a row's sum.
   double variance = 0;
 
   friend bool operator==(const OutputNoise&, const OutputNoise&) = default;
@@ -41,22 +41,22 @@ struct OutputNoise {
 struct LeafPrediction {
   std::vector<double> probabilities;  // one per output; see LeafKind
   // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
-  // together, at the point estimate; infinity where nothing is known. Of each weight, by its noise
-  // alone, if the leaves hold weights.
+  // together, at the point estimate; infinity if nothing is known. If the leaves hold weights: of
+  // each weight, from its noise alone.
   double standard_error = 0;
   uint32_t label = 0;  // the class the leaf votes for
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
   uint32_t source_node = 0;
-  // Scores alone: what noise has added, one per output; empty if nothing is known of it.
+  // Scores only: what noise has added, one per output; empty if it is not known.
   std::vector<OutputNoise> noise{};
-  double term = 0;  // in its tree's shared noise
+  double term = 0;  // the leaf's entry in the terms of its tree's shared noise
 
   friend bool operator==(const LeafPrediction&, const LeafPrediction&) = default;
 };
 
-// Noise that trees share, because the numbers in their leaves were found together: straight lines.
-// With the terms that a row's leaves have in `trees`, the variance of each output is the squared
-// length of factor * terms.
+// Noise that trees share because the numbers in their leaves were found together, as in straight
+// lines. The variance of each output is |factor * terms|^2, where `terms` has the terms of a row's
+// leaves in `trees`.
 struct SharedNoise {
   std::vector<uint32_t> trees{};  // increasing
   std::vector<double> factor{};   // square, row by row
@@ -64,21 +64,21 @@ struct SharedNoise {
   friend bool operator==(const SharedNoise&, const SharedNoise&) = default;
 };
 
-// What a score would be without noise in the sums that it is made of, and the standard error of
-// that. Which splits were chosen is taken as it is.
+// Estimates what a score would be without noise in its sums, with a standard error. The choice of
+// splits is taken as given.
 struct ScoreEstimate {
   double value = 0;
   double error = 0;
-  double lead = 0;        // classes: over the runner-up
-  double lead_error = 0;  // of this
+  double lead = 0;        // classes: lead over the runner-up
+  double lead_error = 0;  // standard error of the lead
 };
 
 struct Prediction {
   uint32_t label = 0;
   std::vector<double> probabilities;  // one per output, sum 1
   // The standard error of the label's probability. Trees of probabilities and of weights count as
-  // independent; of additive ones it is the mean of their leaves', where each is that of the whole
-  // at its rows.
+  // independent; for additive trees it is the mean of their leaves' errors, each of which is that
+  // of the whole answer at its rows.
   double standard_error = 0;
   // Regression: the number, and its standard error.
   double value = 0;
@@ -88,48 +88,47 @@ struct Prediction {
   // (docs/research/mechanisms.md#noise-of-scores).
   double low = 0;
   double high = 1;
-  // Scores whose noise is known: that of the label, its log-odds against all other classes, or the
-  // place in the target's range.
+  // If the noise of scores is known: the score of the label, its log-odds against all other
+  // classes, or the place in the target's range.
   std::optional<ScoreEstimate> score{};
 };
 
-// The prediction that a row's weights make, summed over the trees; `variance` is that of each by
-// its noise. See LeafKind::kWeights.
+// The prediction from a row's weights, summed over the trees; `variance` is the noise variance of
+// each. See LeafKind::kWeights.
 Prediction PredictFromWeights(std::vector<double> sums, double variance);
 
-// The prediction that a row's scores make, summed over the trees, with what noise has added to
-// them; `noise` is empty if that is not known. Of two outputs each is the other with its sign
-// changed; of more the noise is independent. See LeafKind::kScores.
+// The prediction from a row's scores, summed over the trees, and from what noise has added to them;
+// `noise` is empty if that is not known. Of two outputs each is the negative of the other; with
+// more, their noise is independent. See LeafKind::kScores.
 Prediction PredictFromScores(const std::vector<double>& sums, absl::Span<const OutputNoise> noise,
                              bool regression);
 
-// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1. Of terms so large that
-// they cancel nothing is left: then nothing is known.
+// Maps means of terms, which may leave [0, 1], to the nearest values in it, scaled to sum to 1. If
+// terms are so large that cancellation leaves nothing, nothing is known.
 void CutToProbabilities(std::vector<double>& p);
 
-// How likely it is that the label is the most probable class, by the lead that its probability has
-// and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
+// How likely it is that the label is the most probable class, from the lead of its probability and
+// the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
 double Confidence(const Prediction& prediction);
 
 // What leaves hold. The numbers are stable.
 enum class LeafKind : uint8_t {
-  // Probabilities, in [0, 1] with sum 1. A row's are the mean over the trees.
+  // Probabilities, in [0, 1] with sum 1. A row's probabilities are the mean over the trees.
   kProbabilities = 0,
   // Terms of a mean, with sum 1: only their mean over the trees, cut to [0, 1], is a probability.
   kAdditive = 1,
   // Weights, such as noisy counts; negative ones are allowed. A row's probabilities are its sums
-  // over the trees, cut at 0, as parts of their total.
+  // over the trees, cut at 0, divided by their total.
   kWeights = 2,
   // Scores, summed over the trees. Classes: a row's probabilities are their softmax. Regression:
-  // the
-  // second output's sum, cut to [0, 1], is the place in the target's range.
+  // the second output's sum, cut to [0, 1], is the place in the target's range.
   kScores = 3,
 };
 
 // Guarantee  a model is post-processing of randomized sums and public rows, and holds nothing else.
-// Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
-//            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
-//            what its releases cost.
+// Errors     Create(): InvalidArgument if shapes do not match, a number is not allowed by the
+//            LeafKind, a standard error is negative or NaN, or the certificate's epsilon is not the
+//            cost of its releases.
 // Threads    immutable after Create(); safe to share.
 class Model {
  public:
@@ -142,7 +141,7 @@ class Model {
                                       SharedNoise shared_noise = {});
 
   const Schema& schema() const { return schema_; }
-  // The schema that the trees split: with the derived features after its own.
+  // The schema that the trees split on: the schema's features, then the derived ones.
   const Schema& tree_schema() const { return tree_schema_; }
   const std::vector<DerivedFeature>& derived() const { return derived_; }
   const SharedNoise& shared_noise() const { return shared_noise_; }
@@ -151,9 +150,9 @@ class Model {
   const Certificate& certificate() const { return certificate_; }
   LeafKind leaf_kind() const { return leaf_kind_; }
 
-  // With one tree of probabilities its leaf's label and probabilities; else the trees'
-  // probabilities and the most probable class (the lower class on a tie). `row` must fit the
-  // schema.
+  // With one tree of probabilities, the label and probabilities of its leaf; otherwise the trees'
+  // combined probabilities and the most probable class (the lower class on a tie). `row` must fit
+  // the schema.
   Prediction Predict(RowView row) const;
 
   friend bool operator==(const Model&, const Model&) = default;
@@ -176,14 +175,14 @@ class Model {
   SharedNoise shared_noise_;
 };
 
-// A pruned tree drawn together: where all leaves below a node answer with the sums of one and the
-// same ancestor, the node becomes a leaf. Every row gets the same prediction as before.
+// A pruned tree in its smallest form: if all leaves below a node answer with the sums of the same
+// ancestor, the node becomes a leaf. Every row gets the same prediction as before.
 struct CollapsedTree {
   Tree tree;
   std::vector<LeafPrediction> leaves;  // source_node is a position in the new tree
 };
 
-// `leaves` has one prediction a leaf of `tree`, whose schema is `schema`.
+// `leaves` has one prediction per leaf of `tree`, whose schema is `schema`.
 absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
                                        const Schema& schema);
 

@@ -17,7 +17,7 @@ uint32_t LargestOf(const std::vector<double>& numbers) {
   return static_cast<uint32_t>(best - numbers.begin());
 }
 
-// The part of a normal distribution that is below `x` standard deviations.
+// The cumulative standard normal distribution.
 double NormalBelow(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 // The squared length of a square matrix, given row by row, times a vector.
@@ -34,7 +34,7 @@ double SquaredLength(const std::vector<double>& matrix, const std::vector<double
 
 constexpr double kNormal95 = 1.959964;
 
-// log of the sum of exp(x - noise's mean) over all outputs but one, and the variance of that.
+// Log of the sum of exp(x - noise's mean) over all outputs but one, and its variance.
 OutputNoise OfOthers(const std::vector<double>& sums, absl::Span<const OutputNoise> noise,
                      uint32_t label) {
   double most = -std::numeric_limits<double>::infinity();
@@ -107,11 +107,11 @@ Prediction PredictFromWeights(std::vector<double> sums, double variance) {
   for (double& x : sums) x = total > 0 ? x / total : 1 / outputs;
   result.probabilities = std::move(sums);
   const double p = result.probabilities[result.label];
-  // The label's share a / (a + the others) by the delta method, and that rows are a sample.
+  // The label's share a / (a + the others) by the delta method, plus the sampling of rows.
   const double noise = variance * ((1 - p) * (1 - p) + (outputs - 1) * p * p) / (total * total);
   const double sampling = p * (1 - p) / std::max(total, 1.0);
   const double error = std::sqrt(noise + sampling);
-  // Not a number where the total is too small to be squared.
+  // NaN if the total is too small to be squared.
   result.standard_error =
       total > 0 && !std::isnan(error) ? error : std::numeric_limits<double>::infinity();
   return result;

@@ -1,11 +1,11 @@
-// A tree as text, Graphviz DOT or SVG, for people; and a whole model at a glance, or as a table of
-// votes, if it is one (votes.h).
+// Draws a tree as text, Graphviz DOT or SVG for people; and summarizes a model, or prints it as a
+// table of votes if it is one (votes.h).
 //
-// The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
-// for the format. Cuts are printed as people read them (cuts.h).
+// The SVG is self-contained (no Graphviz is needed to view it). Names and categories are escaped
+// for the format. Cuts are in readable form (cuts.h).
 //
-// A tree of a model file may have a million nodes, 512 levels and names as long as the file: what
-// would take more than kMaxDrawingBytes is refused, and not begun in full.
+// A tree in a model file may have a million nodes, 512 levels and names as long as the file: a
+// drawing that exceeds kMaxDrawingBytes is refused, and abandoned early.
 
 #ifndef COPPICE_COMMON_TREE_RENDER_H_
 #define COPPICE_COMMON_TREE_RENDER_H_
@@ -23,15 +23,15 @@ enum class RenderFormat { kText, kDot, kSvg, kVotes };
 
 inline constexpr size_t kMaxDrawingBytes = size_t{64} << 20;
 
-// "text", "dot", "svg" or "votes"; InvalidArgument names them.
+// Parses "text", "dot", "svg" or "votes"; the InvalidArgument error names them.
 absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
 
-// Tree number `tree` of the model; of votes, all of them. InvalidArgument if there is no such tree,
-// or the model is no vote. OutOfRange if the drawing would be too large.
+// Draws tree number `tree` of the model; as votes, all trees. InvalidArgument if there is no such
+// tree, or the model is not a vote. OutOfRange if the drawing would be too large.
 absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
 
-// A forest at a glance, in lines for people: what it predicts, at which cost in privacy, how large
-// it is, and what its answers hang on (summary.h).
+// Summarizes a forest in lines for people: what it predicts, at which cost in privacy, how large it
+// is, and which features its answers depend on (summary.h).
 std::string RenderSummary(const Model& model);
 
 }  // namespace coppice

@@ -8,7 +8,7 @@
 namespace coppice::render_internal {
 namespace {
 
-// For a double-quoted DOT string; control characters are gone already (Printable).
+// Quotes a DOT string; Printable() has removed control characters already.
 std::string Quote(absl::string_view text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }

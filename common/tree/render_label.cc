@@ -13,7 +13,7 @@
 namespace coppice::render_internal {
 namespace {
 
-// Whether a row whose value of `feature` is missing can come to `node`.
+// Whether a row with a missing value of `feature` can reach `node`.
 bool MissingArrives(const Tree& tree, uint32_t node, uint32_t feature) {
   for (uint32_t child = node, up = tree.parent(node); up != kNoParent;
        child = up, up = tree.parent(up)) {
@@ -80,7 +80,7 @@ std::string WithUnit(absl::string_view number, absl::string_view unit) {
 std::string PrivacyLine(const Model& model) {
   const Certificate& c = model.certificate();
   if (c.mechanism.empty()) return "";
-  if (c.reports == 0 && c.public_rows == 0) {  // not of a study
+  if (c.reports == 0 && c.public_rows == 0) {  // not from a study
     return absl::StrCat(CostText(c), ", ", Printable(c.mechanism),
                         ", neighbours: ", Printable(c.neighbouring));
   }
@@ -137,8 +137,8 @@ double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
                    : 1 / static_cast<double>(numbers.size());
 }
 
-// What the leaf adds to the class that it names. Scores are shown as they are, so that votes stay
-// whole; `explain` compares them with the other classes'.
+// What the leaf adds to the class that it names. Scores are shown unchanged, so that votes stay
+// whole numbers; `explain` compares them with the other classes'.
 static std::string ClassTerm(const TreeView& view, const LeafPrediction& leaf) {
   if (view.model.leaf_kind() == LeafKind::kScores) {
     return absl::StrFormat("%+.3f", leaf.probabilities[leaf.label]);
@@ -146,7 +146,7 @@ static std::string ClassTerm(const TreeView& view, const LeafPrediction& leaf) {
   return absl::StrFormat("%+.3g", ContributionOf(view.model, leaf, leaf.label));
 }
 
-// A term has no error of its own: what leaves know of errors is that of the whole answer.
+// A term has no error of its own: the errors at leaves are those of the whole answer.
 std::string Certainty(const TreeView& view, uint32_t number) {
   const LeafPrediction& leaf = view.prediction(number);
   const std::optional<Target>& target = view.model.schema().target();

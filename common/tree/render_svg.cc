@@ -1,4 +1,4 @@
-// The root at the left and one row a leaf, so that text is level and never has to share its line.
+// Draws the root at the left and one row per leaf, so that text is horizontal and has its own line.
 
 #include <algorithm>
 #include <string>
@@ -21,13 +21,13 @@ constexpr double kMargin = 24, kHeader = 84, kRow = 38, kBox = 28, kGap = 76, kP
                  kDetailGap = 12;
 constexpr size_t kMaxCharacters = 44;
 
-// `&`, `<` and the rest for text and attributes alike.
+// Escapes `&`, `<` and the like for text and attributes.
 std::string Escape(absl::string_view text) {
   return absl::StrReplaceAll(
       text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
-// At most `limit` characters, the last an ellipsis where some were cut.
+// Returns at most `limit` characters, the last an ellipsis if some were cut.
 std::string Shorten(const std::string& utf8, size_t limit) {
   if (CharacterCount(utf8) <= limit) return utf8;
   size_t end = 0;
@@ -38,14 +38,14 @@ std::string Shorten(const std::string& utf8, size_t limit) {
   return absl::StrCat(utf8.substr(0, end), "…");
 }
 
-// No font can be measured here: advances of DejaVu Sans at 13 px, among the widest sans-serif
+// No font can be measured here: uses advances of DejaVu Sans at 13 px, one of the widest sans-serif
 // fonts.
 double TextWidth(absl::string_view utf8) {
   double width = 0;
   for (const char c : utf8) {
     const unsigned char byte = static_cast<unsigned char>(c);
     if (byte >= 0xE0) {
-      width += 13;  // three bytes or four: as wide as high
+      width += 13;  // three or four bytes: as wide as high
     } else if (byte >= 0xC0) {
       width += 8.5;
     } else if (absl::StrContains("mwMW@%", c) || byte == '&') {
@@ -62,7 +62,7 @@ double TextWidth(absl::string_view utf8) {
 struct Box {
   std::string text;                // the question, or the class
   std::string detail;              // leaves: the probability
-  std::string hover;               // everything, uncut
+  std::string hover;               // everything, unshortened
   double x = 0, y = 0, width = 0;  // left edge and middle
 };
 
@@ -87,7 +87,7 @@ Box QuestionBox(const TreeView& view, uint32_t node) {
   return box;
 }
 
-// A column a depth, as wide as its widest box; a leaf in its row, a parent between its children.
+// One column per depth, as wide as its widest box; each leaf in its row, parents between children.
 absl::StatusOr<std::vector<Box>> Layout(const TreeView& view) {
   const Tree& tree = view.tree();
   std::vector<Box> boxes(tree.nodes().size());
@@ -113,10 +113,10 @@ absl::StatusOr<std::vector<Box>> Layout(const TreeView& view) {
   return boxes;
 }
 
-// "yes" stands above its line and "no" below, away from the curve on either side.
+// "yes" is above its line and "no" below, away from the curve.
 std::string Edge(const Box& from, const Box& to, bool yes) {
   const double start = from.x + from.width, middle = to.x - kGap / 2;
-  // Straight to the gap before the child's column, then a curve that ends level.
+  // Straight to the gap before the child's column, then a curve that ends horizontally.
   return absl::StrFormat(
       "<path class=\"edge\" d=\"M%.1f %.1fH%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>"
       "<text class=\"answer\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
@@ -149,7 +149,7 @@ std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
                          PrunedTo(view, leaf).empty() ? "" : " stroke-dasharray=\"5 3\"");
 }
 
-// A colour swatch and a name for each class, if there are classes; returns the right end.
+// Draws a colour swatch and a name per class, if there are classes; returns the right end.
 double Legend(const TreeView& view, std::string& out) {
   double x = kMargin;
   const std::vector<std::string>& classes = view.model.schema().classes();

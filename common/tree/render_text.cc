@@ -12,7 +12,7 @@
 namespace coppice::render_internal {
 namespace {
 
-// One line of the drawing. Leaves have a second column that is lined up afterwards.
+// One line of the drawing. Leaves have a second column, which is aligned afterwards.
 struct Line {
   std::string left;
   std::string right;
@@ -49,8 +49,8 @@ struct Place {
 
 void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lines);
 
-// Questions about one feature's categories, each asked where the one before was answered with no:
-// a branch for each.
+// Adds a chain of questions about one feature's categories, each asked if the previous answer was
+// no, with one branch per question.
 void AddChain(const TreeView& view, uint32_t node, const Place& place, Lines& lines) {
   const absl::Span<const Node> nodes = view.tree().nodes();
   const std::string& name = view.model.tree_schema().features()[nodes[node].feature].name;
@@ -62,7 +62,7 @@ void AddChain(const TreeView& view, uint32_t node, const Place& place, Lines& li
   AddNode(view, nodes[node].right, place.LastBelow("else: "), lines);
 }
 
-// Ends early where the drawing is too large.
+// Stops early if the drawing is too large.
 void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lines) {
   if (lines.bytes > kMaxDrawingBytes) return;
   const Node& split = view.tree().nodes()[node];

@@ -25,7 +25,7 @@ void Centre(Vector& x) {
   for (double& value : x) value -= mean;
 }
 
-// The numbers that a leaf answers with: for weights, the parts of their total.
+// The numbers that a leaf answers with: for weights, their shares of the total.
 Vector LeafNumbers(const Model& model, const LeafPrediction& leaf) {
   Vector numbers = leaf.probabilities;
   if (model.leaf_kind() != LeafKind::kWeights) return numbers;
@@ -37,8 +37,8 @@ Vector LeafNumbers(const Model& model, const LeafPrediction& leaf) {
   return numbers;
 }
 
-// How much a step between answers changes the answer, as a linear form: the change is its product
-// with the step, at least 0. For classes that is half the sum of the changes, apart from one that
+// How much a step between answers changes the answer, as a linear form: the change is the product
+// with the step, at least 0. For classes it is half the sum of the changes, without a change that
 // all classes share; for numbers, the change of the second output.
 Vector ChangeOf(const Model& model, Vector step) {
   if (model.schema().target()) return {0, step[1] < 0 ? -1.0 : 1.0};
@@ -48,8 +48,8 @@ Vector ChangeOf(const Model& model, Vector step) {
   return step;
 }
 
-// The variance of `form`, a linear form, at one leaf's numbers; infinity if that is not known. What
-// lies in [0, 1] is never off by more than its range.
+// The variance of `form`, a linear form, at one leaf's numbers; infinity if it is not known. Values
+// in [0, 1] are never off by more than their range.
 class LeafNoise {
  public:
   explicit LeafNoise(const Model& model)
@@ -73,7 +73,7 @@ class LeafNoise {
   }
 
  private:
-  // Each is known at least as well as the label's, however they hang together; their sum is 1.
+  // Each class is known at least as well as the label, however they correlate; they sum to 1.
   static double OfProbabilities(const LeafPrediction& leaf, Vector form) {
     Centre(form);
     double size = 0;
@@ -81,7 +81,7 @@ class LeafNoise {
     return size * size * leaf.standard_error * leaf.standard_error;
   }
 
-  // Of two classes, one's noise is the other's; of more, each class has noise of its own.
+  // With two classes, one's noise is the other's; with more, each class has noise of its own.
   static double OfScores(const LeafPrediction& leaf, const Vector& form) {
     if (leaf.noise.size() != form.size()) return kUnknown;
     double squares = 0, size = 0;
@@ -107,7 +107,7 @@ class LeafNoise {
   const double trees_;
 };
 
-// The changes that the splits of one tree decide.
+// The changes that the splits of one tree cause.
 class TreeEffects {
  public:
   TreeEffects(const Model& model, size_t number)
@@ -136,18 +136,18 @@ class TreeEffects {
     }
   }
 
-  // By feature.
+  // Adds the effects to `sums`, indexed by feature.
   void AddTo(Vector& sums) const {
     for (size_t i = 0; i < effects_.size(); ++i) {
       if (tree_.nodes()[i].kind != SplitKind::kLeaf) sums[tree_.nodes()[i].feature] += effects_[i];
     }
   }
 
-  // How each feature's sum follows from the numbers of one leaf, for the features on its path.
+  // How each feature's sum depends on the numbers of one leaf, for the features on its path.
   std::map<uint32_t, Vector> FormsAt(uint32_t leaf) const {
     std::map<uint32_t, Vector> forms;
     uint32_t child = tree_.leaf_node(leaf);
-    // A split's weight times the leaf's part of the mean below the split's child.
+    // A split's weight times the leaf's share of the mean below the split's child.
     const double part = std::ldexp(2, -static_cast<int>(tree_.node_depth(child)));
     for (uint32_t up = tree_.parent(child); up != kNoParent; child = up, up = tree_.parent(up)) {
       const Node& split = tree_.nodes()[up];
@@ -167,7 +167,7 @@ class TreeEffects {
 };
 
 // What the noise of the slope in a tree of a line adds to the variance of the sum of the tree's
-// changes: all its leaves move by it together, each by its term. The tree splits one feature.
+// changes: all its leaves move with it together, each by its term. The tree splits on one feature.
 struct SlopeNoise {
   uint32_t feature = 0;
   double variance = 0;
@@ -201,7 +201,7 @@ std::vector<SlopeNoise> SlopeNoises(const Model& model) {
   return noises;
 }
 
-// The variances of the features' parts, to first order: of (own - share * all) / total.
+// The variances of the features' shares, to first order: of (own - share * all) / total.
 Vector VariancesOfShares(const Model& model, const Vector& shares, double total) {
   const LeafNoise noise(model);
   Vector variances(shares.size(), 0.0);
@@ -236,7 +236,7 @@ Vector VariancesOfShares(const Model& model, const Vector& shares, double total)
   return variances;
 }
 
-// By feature, whether a split is about it.
+// Whether a split uses the feature, indexed by feature.
 std::vector<bool> SplitFeatures(const Model& model) {
   std::vector<bool> split(model.tree_schema().num_features(), false);
   for (const Tree& tree : model.forest()) {

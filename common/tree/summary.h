@@ -1,16 +1,16 @@
-// A forest at a glance: how large it is, and which features its answers hang on.
+// Summarizes a forest: how large it is, and which features its answers depend on.
 //
-// An importance follows from leaves alone. A model holds no counts, since those are private. What a
-// split decides is the difference between the answers below its left and its right side, where
-// every further split on the way is as likely to send a row to either side; the split counts by
-// 2^-depth, as often as such a row would meet it. (An equal weight for each leaf would make a long
-// chain of small leaves outweigh the rest of its tree.) A feature's importance is its splits' part
-// of the sum over the forest.
+// An importance follows from leaves alone, since a model holds no counts: they are private. A split
+// decides the difference between the answers below its left and its right side, where every further
+// split is assumed to send a row to either side with equal probability; the split counts with
+// weight 2^-depth, the frequency with which such a row reaches it. (With an equal weight per leaf a
+// long chain of small leaves would outweigh the rest of its tree.) A feature's importance is its
+// splits' share of the sum over the forest.
 //
-// The standard error is that of the leaves, carried through to first order as if leaves erred
-// independently; a leaf of probabilities of which nothing is known counts as off by its whole
-// range. It tells how much of an importance noise may have made: noise alone makes
-// differences too, so a feature whose importance is not a few errors from 0 may be noise.
+// The standard error propagates the leaves' errors to first order, as if they were independent; a
+// leaf of probabilities of which nothing is known counts as off by its whole range. It tells how
+// much of an importance may be noise: noise alone makes differences too, so a feature whose
+// importance is within a few errors of 0 may be noise.
 //
 // Guarantee  post-processing of the model.
 // Threads    plain functions and values.
@@ -28,19 +28,19 @@
 namespace coppice {
 
 struct Importance {
-  uint32_t feature = 0;   // of the model's tree_schema()
-  double importance = 0;  // of the whole forest's, which is 1
-  // One, of the importance; unset: the noise of some leaf is not known, nor bounded.
+  uint32_t feature = 0;   // in the model's tree_schema()
+  double importance = 0;  // share of the whole forest's, which is 1
+  // One standard error; unset: the noise of some leaf is neither known nor bounded.
   std::optional<double> standard_error{};
 };
 
 struct ForestSummary {
   uint64_t trees = 0, leaves = 0;
-  uint32_t min_leaves = 0, max_leaves = 0;  // of a tree
+  uint32_t min_leaves = 0, max_leaves = 0;  // per tree
   uint32_t min_depth = 0, max_depth = 0;
-  uint32_t features = 0;  // that splits are about
-  // The most important first; features that no split is about are left out. Empty if no split
-  // decides anything.
+  uint32_t features = 0;  // features that splits use
+  // The most important first; features that no split uses are left out. Empty if no split decides
+  // anything.
   std::vector<Importance> importances{};
 };
 

@@ -19,7 +19,7 @@ bool IsCategory(double code, const Feature& feature) {
   return code >= 0 && code <= feature.other() && code == std::floor(code);
 }
 
-// What the split asks of its feature; the children are checked by CheckShape().
+// Checks what the split asks of its feature; CheckShape() checks the children.
 absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
   if (node.feature >= schema.num_features()) {
     return NodeError(i, absl::StrCat("feature must be below ", schema.num_features()));
@@ -40,7 +40,7 @@ absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
       }
       return absl::OkStatus();
     case SplitKind::kMissing:
-      // One spelling of every tree: a field without a meaning must not carry any.
+      // Every tree has one spelling: a field without a meaning must not carry a value.
       if (node.missing_left || node.threshold != 0) {
         return NodeError(i, "a missing split has no threshold and no missing_left");
       }
@@ -51,8 +51,8 @@ absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
   return NodeError(i, "unknown kind of split");
 }
 
-// Children come after their parent (so no cycle) and every node but the root has one parent (so
-// all are reachable).
+// Checks that children come after their parent (so there is no cycle) and every node except the
+// root has one parent (so all are reachable).
 absl::Status CheckShape(absl::Span<const Node> nodes) {
   std::vector<uint32_t> parents(nodes.size(), kNoParent);
   std::vector<uint32_t> depths(nodes.size(), 0);
@@ -74,11 +74,11 @@ absl::Status CheckShape(absl::Span<const Node> nodes) {
   return absl::OkStatus();
 }
 
-// The same tree with its nodes in preorder.
+// Returns the same tree with its nodes in preorder.
 std::vector<Node> InPreorder(absl::Span<const Node> nodes) {
   struct Waiting {
     uint32_t node;
-    uint32_t right_of;  // new position of its parent, or kNoParent where that is known already
+    uint32_t right_of;  // new position of its parent, or kNoParent if that is known already
   };
   std::vector<Node> ordered;
   ordered.reserve(nodes.size());
@@ -142,7 +142,7 @@ void Tree::Index() {
   }
   max_depth_ = *std::max_element(depths_.begin(), depths_.end());
 
-  // Leaves below each node, children first; then their numbers from left to right, parents first.
+  // Counts leaves below each node, children first; then numbers them left to right, parents first.
   std::vector<uint32_t> leaves(size, 1);
   for (size_t i = size; i-- > 0;) {
     const Node& node = nodes_[i];

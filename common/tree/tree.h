@@ -1,14 +1,14 @@
 // The flat decision tree and the forest: leaf location and shape, no predictions.
 //
-// Nodes are in an array in preorder: a node, all that is left of it, all that is right of it.
-// Create() takes them in any order with children after their parent, and puts them in this one, so
+// Nodes are in an array in preorder: a node, then its left subtree, then its right subtree.
+// Create() accepts any order with children after their parent, and sorts them into this one, so
 // equal trees have equal nodes. Leaves are numbered 0..num_leaves()-1 from left to right; that
 // number is what a device's report is about.
 //
-// A numeric split sends a row left if value < threshold, one of a category if value == category,
-// one of missing values if the value is missing. Where the value is missing and the split is not
-// about that, `missing_left` decides, so every row has exactly one leaf. A partition is made from
-// public rows only; nothing here is private.
+// A numeric split sends a row left if value < threshold, a category split if value == category, a
+// missing split if the value is missing. For a missing value, `missing_left` decides at the other
+// splits, so every row has exactly one leaf. A partition is made from public rows only; nothing
+// here is private.
 
 #ifndef COPPICE_COMMON_TREE_TREE_H_
 #define COPPICE_COMMON_TREE_TREE_H_
@@ -27,7 +27,7 @@ enum class SplitKind : uint8_t { kLeaf, kNumeric, kCategory, kMissing };
 
 struct Node {
   SplitKind kind = SplitKind::kLeaf;
-  bool missing_left = false;  // where a missing value goes, for kNumeric and kCategory
+  bool missing_left = false;  // whether a missing value goes left, for kNumeric and kCategory
   uint32_t feature = 0;       // not for kLeaf
   double threshold = 0;       // kNumeric: the cut. kCategory: the category's code.
   uint32_t left = 0;          // positions of the children, each greater than this node's own
@@ -36,7 +36,7 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// Whether a row whose value of the split's feature is `value` goes left. Not for kLeaf.
+// Whether a row with this `value` of the split's feature goes left. Not for kLeaf.
 inline bool GoesLeft(const Node& node, double value) {
   if (IsMissing(value)) return node.kind == SplitKind::kMissing || node.missing_left;
   return (node.kind == SplitKind::kNumeric && value < node.threshold) ||
@@ -44,9 +44,9 @@ inline bool GoesLeft(const Node& node, double value) {
 }
 
 inline constexpr uint32_t kMaxNodes = 1u << 20;
-inline constexpr uint32_t kMaxDepth = 64;  // of a public partition
+inline constexpr uint32_t kMaxDepth = 64;  // maximum depth of a public partition
 inline constexpr uint32_t kMaxModelDepth =
-    512;  // of any tree: a split among many categories is a row
+    512;  // of any tree: a split among many categories becomes a chain
 inline constexpr uint32_t kNoParent = ~0u;
 
 // Errors     Create() treats its input as hostile: InvalidArgument on any index, cycle, unreachable
@@ -59,10 +59,10 @@ class Tree {
   static absl::StatusOr<Tree> Create(std::vector<Node> nodes, const Schema& schema);
 
   uint32_t num_leaves() const { return static_cast<uint32_t>(leaf_nodes_.size()); }
-  uint32_t depth() const { return max_depth_; }  // of the deepest leaf; the root has depth 0
+  uint32_t depth() const { return max_depth_; }  // depth of the deepest leaf; the root has depth 0
   absl::Span<const Node> nodes() const { return nodes_; }
 
-  // The leaf that `row` falls into. `row` must fit the schema the tree was created for.
+  // The leaf that `row` falls into. `row` must fit the schema that the tree was created with.
   uint32_t FindLeaf(RowView row) const;
 
   // Node positions from the root to the leaf of `row`, both included.
@@ -81,7 +81,7 @@ class Tree {
 
  private:
   Tree() = default;
-  void Index();  // fills the rest from nodes_
+  void Index();  // computes the other members from nodes_
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> parents_, depths_, first_leaf_, end_leaf_;
@@ -89,7 +89,7 @@ class Tree {
   uint32_t max_depth_ = 0;
 };
 
-// A study's partition: one tree (the paper's) or more.
+// A study's partition: one tree (the paper's) or several.
 using Forest = std::vector<Tree>;
 
 }  // namespace coppice

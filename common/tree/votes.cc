@@ -30,7 +30,7 @@ absl::Status NotAVote(size_t tree) {
                    "lazybb with learner=one_rule can be shown as votes"));
 }
 
-// The votes of a leaf, and the class they are about; unset if they are none.
+// The votes of a leaf, and the class they are for; unset if the leaf holds none.
 struct LeafVotes {
   uint32_t about = 0;
   int64_t votes = 0;
@@ -53,7 +53,7 @@ std::optional<LeafVotes> VotesOfLeaf(const std::vector<double>& scores) {
   return leaf;
 }
 
-// "low <= x < high": x below low, or else below high, of the same feature.
+// Recognizes "low <= x < high": x is tested against low, then against high, of the same feature.
 std::optional<std::string> Interval(const TreeView& view) {
   const absl::Span<const Node> nodes = view.tree().nodes();
   if (nodes.size() != 5) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<std::string> Interval(const TreeView& view) {
       to.inclusive ? " <= " : " < ", WithUnit(ReadableNumber(to.number), feature.unit));
 }
 
-// "x >= cut", of a tree that asks whether x is below the cut or missing.
+// Recognizes "x >= cut" in a tree that asks whether x is below the cut or missing.
 std::optional<std::string> AtLeast(const TreeView& view) {
   const Node& root = view.tree().nodes()[0];
   if (root.kind != SplitKind::kNumeric) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<std::string> AtLeast(const TreeView& view) {
                       WithUnit(ReadableNumber(cut.number), feature.unit));
 }
 
-// What a tree asks, and its votes where that is true and where it is false.
+// What a tree asks, and its votes if the answer is yes and if it is no.
 struct TreeQuestion {
   std::string question;
   LeafVotes if_true, if_false;
@@ -127,7 +127,7 @@ absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
     const std::optional<TreeQuestion> asked =
         WhatTreeAsks({.model = model, .number = tree, .cuts = cuts});
     if (!asked) return NotAVote(tree);
-    if (asked->if_true.votes == asked->if_false.votes) {  // whatever the answer
+    if (asked->if_true.votes == asked->if_false.votes) {  // the answer does not matter
       sums[{asked->if_true.about, ""}] += asked->if_true.votes;
     } else if (asked->if_true.votes == -asked->if_false.votes) {
       sums[{asked->if_true.about, asked->question}] += asked->if_true.votes;

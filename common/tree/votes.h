@@ -1,10 +1,10 @@
-// A model that is a vote of simple questions, as the whole number of votes that each of them has.
+// Turns a model that is a vote of simple questions into whole numbers of votes per question.
 //
 // Trees that ask the same question, or always answer the same, add up to one line. A question adds
-// its votes to the class where it is true, and takes them away where it is false.
+// its votes to the class if it is true, and subtracts them if it is false.
 //
-// With two classes the second is voted on: a row is of it if the sum is above zero. With more, each
-// class has its own sum, and the largest wins.
+// With two classes the second is voted on: a row belongs to it if the sum is above zero. With more,
+// each class has its own sum, and the largest wins.
 //
 // Errors     InvalidArgument for a model whose trees are not such questions: leaves must hold
 //            scores (LeafKind::kScores) that are whole votes about one class, and a tree must ask
@@ -32,10 +32,10 @@ struct Vote {
   friend bool operator==(const Vote&, const Vote&) = default;
 };
 
-// By class, and the most votes, either way, first.
+// Ordered by class, then by absolute number of votes, the most first.
 absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model);
 
-// The same as a table.
+// The votes as a table.
 absl::StatusOr<std::string> RenderVotes(const Model& model);
 
 }  // namespace coppice

@@ -59,12 +59,12 @@ std::string WhoSigned(const std::string& pin, bool is_pinned) {
                 : "whoever that is: --curator-key FILE says whose it must be.");
 }
 
-// Says who signed the model. Returns why it is refused because of that.
+// Adds the signer to the verdict. Returns the reason if it makes the model be refused.
 absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
                           Verdict& verdict) {
   const absl::Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
   verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
-  std::string pin;  // of whom the signature is, even if that is somebody else
+  std::string pin;  // the signer's, even if that is somebody else
   if (signature.ok() || absl::IsFailedPrecondition(signature)) {
     pin = ToPin(*ParsePublicKeyBytes(model.signature().key()));
     verdict.json["signed_by"] = pin;

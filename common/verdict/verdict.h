@@ -16,11 +16,11 @@
 namespace coppice {
 
 struct Verdict {
-  // What `coppice model verify --json` prints: the claim, every release, what they cost in all, and
-  // who signed it.
+  // What `coppice model verify --json` prints: the claim, every release, their total cost, and who
+  // signed it.
   nlohmann::ordered_json json;
-  CertificateText words;  // what that means; empty if the model is to be refused
-  absl::Status status;    // FailedPrecondition if the model is to be refused
+  CertificateText words;  // what that means; empty if the model must be refused
+  absl::Status status;    // FailedPrecondition if the model must be refused
 };
 
 // Adds the releases up anew, computes the promises towards readers and towards a curator that does
@@ -30,10 +30,10 @@ struct Verdict {
 Verdict VerifyModel(const v1::Model& model,
                     const std::optional<PublicKey>& curator_key = std::nullopt);
 
-// what, mechanism, epsilon of one time, times, part.
+// Has the members what, mechanism, epsilon of one release, times, part.
 nlohmann::ordered_json DescribeRelease(const v1::Release& release);
 
-// Titles, and below each its sentences, a line each.
+// Prints titles, each followed by its sentences, one per line.
 std::string ToText(const CertificateText& words);
 
 }  // namespace coppice

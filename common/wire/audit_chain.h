@@ -2,10 +2,10 @@
 //
 // The hash of an entry is SHA-256 of "coppice.v1.audit.entry", a zero byte, the hash of the entry
 // before (32 zeros for the first) and the hash of the entry's canonical bytes (HashMessage())
-// without the field `hash`. So the last hash stands for all entries, and the curator signs it.
+// without the field `hash`. So the last hash covers all entries, and the curator signs it.
 //
-// A chain shows that no entry was changed, left out, added or moved. That entries are missing from
-// the end shows whoever kept an earlier head: FollowsHead().
+// A chain shows that no entry was changed, left out, added or moved. Only a head that was kept from
+// before shows that entries are missing from the end.
 
 #ifndef COPPICE_COMMON_WIRE_AUDIT_CHAIN_H_
 #define COPPICE_COMMON_WIRE_AUDIT_CHAIN_H_
@@ -23,26 +23,26 @@
 
 namespace coppice {
 
-// Follows the entries of a log, one after the other.
+// Checks the entries of a log, one after the other.
 //
-// Errors     DataLoss that names the first entry that does not hold, and what does not.
-// Threads    one at a time.
+// Errors     DataLoss that names the first wrong entry, and what is wrong with it.
+// Threads    not thread-safe.
 class AuditChain {
  public:
-  // The whole log, from its first entry on.
+  // Starts at the first entry of the whole log.
   AuditChain() = default;
-  // The log after these entries, which were dropped. DataLoss if `head` is none.
+  // Starts after the entries of `head`, which were dropped. DataLoss if `head` is not valid.
   static absl::StatusOr<AuditChain> After(const v1::AuditHead& head);
 
   uint64_t entries() const { return entries_; }
   const Sha256Digest& hash() const { return hash_; }
 
-  // The hash that `entry` has as the next, whatever its `hash` says. InvalidArgument if it has
-  // fields that this version does not know.
+  // The hash that `entry` must have as the next one, whatever its `hash` says. InvalidArgument if
+  // it has fields that this version does not know.
   absl::StatusOr<Sha256Digest> HashOf(const v1::AuditEntry& entry) const;
-  // Checks that `entry` is the next one, unchanged, and goes on to it.
+  // Checks that `entry` is the next one, unchanged, and advances to it.
   absl::Status Follow(const v1::AuditEntry& entry);
-  // Makes `entry` the next: sets its sequence and hash.
+  // Appends `entry`: sets its sequence and hash.
   absl::Status Append(v1::AuditEntry& entry);
 
   // DataLoss unless the entries so far are those of `head`.
@@ -53,18 +53,18 @@ class AuditChain {
   Sha256Digest hash_{};
 };
 
-// Without a signature.
+// Makes a head without a signature.
 v1::AuditHead ToProto(const AuditChain& chain);
 
-// What the curator signs of a head, without kAuditDomain.
+// The bytes that the curator signs for a head, without kAuditDomain.
 std::string SignedHeadBytes(const v1::AuditHead& head);
 
-// OK if the head has a signature that checks, by a key that `trusted`, if given, is or leads to.
-// Codes as CheckModelSignature().
+// OK if the head's signature verifies, with a key that `trusted`, if given, is or leads to. Codes
+// as CheckModelSignature().
 absl::Status CheckHeadSignature(const v1::AuditHead& head, const std::optional<PublicKey>& trusted,
                                 int64_t now_unix_seconds);
 
-// "2026-01-31": the day of the log, in UTC.
+// "2026-01-31": the day of a log entry, in UTC.
 std::string AuditDay(int64_t unix_seconds);
 
 }  // namespace coppice

@@ -1,7 +1,7 @@
-// Between messages and checked values, one pair of functions a message.
+// Converts between messages and checked values, one pair of functions per message.
 //
-// FromProto() treats its input as hostile and returns InvalidArgument that names the field; what it
-// returns satisfies the invariants of its type. ToProto() cannot fail. No gRPC here.
+// FromProto() treats its input as hostile and returns InvalidArgument that names the field; its
+// results satisfy the invariants of their types. ToProto() cannot fail. No gRPC here.
 
 #ifndef COPPICE_COMMON_WIRE_CONVERT_H_
 #define COPPICE_COMMON_WIRE_CONVERT_H_
@@ -43,28 +43,28 @@ v1::NumberRange ToProto(const NumberRange& range);
 NumberRange FromProto(const v1::NumberRange& proto);
 v1::Terms ToProto(const Terms& terms);
 absl::StatusOr<Terms> FromProto(const v1::Terms& proto);
-// The bytes that travel and are hashed, and back.
+// The bytes that are sent and hashed, and back.
 std::string SerializeTerms(const Terms& terms);
 absl::StatusOr<Terms> ParseTerms(absl::string_view bytes);
 
 v1::Release ToProto(const Release& release);
 std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& releases);
 v1::Certificate ToProto(const Certificate& certificate);
-Certificate FromProto(const v1::Certificate& proto);  // unchecked: CheckCertificate()
+Certificate FromProto(const v1::Certificate& proto);  // unchecked: use CheckCertificate()
 
-// InvalidArgument, which says to upgrade, if the model asks for a later reader.
+// InvalidArgument, which says to upgrade, if the model needs a later reader.
 absl::Status CheckReadable(const v1::Model& proto);
 
-// Everything but the name, study, time and signature, which belong to the curator's record of the
-// model.
+// Sets everything except name, study, time and signature, which belong to the curator's record of
+// the model.
 v1::Model ToProto(const Model& model);
 absl::StatusOr<Model> FromProto(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
-// `tree_schema` is the explained model's.
+// `tree_schema` must be the explained model's.
 v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema);
 
-// "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
+// MakeName() returns "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
 inline constexpr absl::string_view kStudies = "studies";
 inline constexpr absl::string_view kModels = "models";
 inline constexpr absl::string_view kEndpoints = "endpoints";

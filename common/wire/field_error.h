@@ -1,4 +1,4 @@
-// Puts the field's name in front of an error about it.
+// Prefixes an error with the name of its field.
 
 #ifndef COPPICE_COMMON_WIRE_FIELD_ERROR_H_
 #define COPPICE_COMMON_WIRE_FIELD_ERROR_H_
@@ -11,7 +11,7 @@
 
 namespace coppice {
 
-// "schema.features[3]": the name of one element.
+// The name of one element: "schema.features[3]".
 inline std::string ElementName(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
@@ -20,7 +20,7 @@ inline absl::Status FieldError(absl::string_view field, absl::string_view proble
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", problem));
 }
 
-// The same error, about `field`. OK stays OK.
+// Prefixes an existing error with `field`. OK stays OK.
 inline absl::Status InField(absl::string_view field, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));

@@ -23,7 +23,7 @@ absl::Status ReadBytes(absl::string_view field, absl::string_view from, Bytes& t
   return absl::OkStatus();
 }
 
-// Nothing if the manifest has none of its fields.
+// Returns nullopt if the manifest has none of the sealing fields.
 absl::StatusOr<std::optional<ManifestSealing>> ReadSealing(const v1::Manifest& proto) {
   const bool sealed = proto.sealing_suite() != 0 || !proto.sealing_key().empty() ||
                       proto.min_batch() != 0 || proto.sealed_payload_bytes() != 0;

@@ -1,9 +1,9 @@
-// Between the messages of a manifest and checked values. As convert.h, all input is hostile.
+// Converts between the messages of a manifest and checked values. As in convert.h, all input is
+// hostile.
 //
-// Errors  InvalidArgument that names the field, also for a length that is not the field's, for
-//         more than kMaxManifestBytes or kMaxEndorsements, and for bytes that are not those that
-//         SerializeManifest() gives: an unknown field, a repeated one, another order. So whoever
-//         accepts a manifest has understood all of it.
+// Errors     InvalidArgument that names the field, also for a field of the wrong length, for more
+//            than kMaxManifestBytes or kMaxEndorsements, and for bytes that SerializeManifest()
+//            would not write: whoever accepts a manifest has understood all of it.
 
 #ifndef COPPICE_COMMON_WIRE_MANIFEST_H_
 #define COPPICE_COMMON_WIRE_MANIFEST_H_
@@ -17,14 +17,14 @@
 
 namespace coppice {
 
-// The bytes that travel and are signed, and back.
+// The bytes that are sent and signed, and back.
 std::string SerializeManifest(const Manifest& manifest);
 absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes);
 
 v1::KeyEndorsement ToProto(const KeyEndorsement& endorsement);
 absl::StatusOr<KeyEndorsement> FromProto(const v1::KeyEndorsement& proto);
 
-// Neither verifies anything, and the manifest's bytes are not parsed.
+// Neither function verifies anything, and the manifest's bytes are not parsed.
 v1::SignedManifest ToProto(const SignedManifest& manifest);
 absl::StatusOr<SignedManifest> FromProto(const v1::SignedManifest& proto);
 

@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Hashes canonical bytes as they are made: a large model's are never all in memory.
+// Hashes canonical bytes as they are made: those of a large model are never all in memory.
 class CanonicalStream {
  public:
   void AddNumber(uint64_t number) {
@@ -59,7 +59,7 @@ class CanonicalStream {
   std::string pending_;
 };
 
-// The values of one field of one message: `at` is a position in a repeated field.
+// The values of one field of a message: `at` is a position in a repeated field.
 class FieldValues {
  public:
   FieldValues(const Message& message, const FieldDescriptor& field)

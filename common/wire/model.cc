@@ -23,7 +23,7 @@ v1::LeafPrediction ToProto(const LeafPrediction& leaf) {
   return proto;
 }
 
-// Numbers that are not in pairs are left unpaired: refused where the model is made.
+// Numbers without a partner become NaN, which Model::Create() refuses.
 std::vector<OutputNoise> NoiseFromProto(const v1::LeafPrediction& proto) {
   const int pairs = std::max(proto.noise_mean_size(), proto.noise_variance_size());
   std::vector<OutputNoise> noise(static_cast<size_t>(pairs),
@@ -58,7 +58,7 @@ std::vector<std::vector<LeafPrediction>> FromProto(
   return leaves;
 }
 
-// A term without a sign is one without a feature: refused where the schema is extended.
+// A term without a sign gets no feature, which is refused when the schema is extended.
 std::vector<DerivedFeature> FromProto(
     const google::protobuf::RepeatedPtrField<v1::DerivedFeature>& protos) {
   std::vector<DerivedFeature> derived;
@@ -207,8 +207,8 @@ v1::Model ToProto(const Model& model) {
 
 namespace {
 
-// Before anything is made of them: a node takes a byte in the message and a hundred in memory, a
-// leaf's prediction takes more in the message. So memory is in proportion to the message.
+// Checked before anything is built: a node takes a byte in the message and a hundred in memory, a
+// leaf's prediction takes more in the message. So memory is proportional to the message.
 absl::Status CheckLeafCounts(const v1::Model& proto) {
   const int trees = proto.forest().trees_size();
   if (proto.predictions_size() != trees) {
@@ -227,7 +227,7 @@ absl::Status CheckLeafCounts(const v1::Model& proto) {
   return absl::OkStatus();
 }
 
-// "0.2.0"; or words, since whoever wrote the file may have put in what a user should not read.
+// Returns "0.2.0", or words if the file contains something that a user should not read.
 std::string WriterOf(const v1::Model& proto) {
   const std::string& version = proto.certificate().code_version();
   const bool is_version = !version.empty() && version.size() <= 16 &&

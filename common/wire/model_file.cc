@@ -12,8 +12,8 @@
 namespace coppice {
 namespace {
 
-// A later version may have written what this one does not know: that is passed over. In a file of
-// this version a name that is unknown is a mistake.
+// A later version may have written fields that this one does not know; those are skipped. In a file
+// of this version an unknown name is an error.
 bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;

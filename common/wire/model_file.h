@@ -1,4 +1,4 @@
-// Coppice's own file of a model: the message as JSON, with the names of the proto.
+// Coppice's own model file: the message as JSON, with the proto's names.
 
 #ifndef COPPICE_COMMON_WIRE_MODEL_FILE_H_
 #define COPPICE_COMMON_WIRE_MODEL_FILE_H_
@@ -11,19 +11,19 @@
 
 namespace coppice {
 
-// Twice what the curator sends of one, written out as JSON.
+// Twice the largest message that the curator sends, written as JSON.
 inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
 
-// The message that a file holds, which FromProto() must still check. NotFound if it cannot be read;
-// InvalidArgument, naming it, if it is no model.
+// Reads the message in a file, which FromProto() must still check. NotFound if it cannot be read;
+// InvalidArgument, naming the file, if it is not a model.
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
                                         size_t max_bytes = kMaxModelFileBytes);
 
-// The text of such a file.
+// Returns the text of such a file.
 absl::StatusOr<std::string> ModelFileText(const v1::Model& model);
 
-// The message itself, serialized: the same bytes for the same model. What a device in C reads
-// (coppice_model_open()).
+// Returns the message itself, serialized: the same bytes for the same model. A device in C reads
+// these (coppice_model_open()).
 std::string ModelMessageBytes(const v1::Model& model);
 
 }  // namespace coppice

@@ -1,15 +1,15 @@
 // The curator's signature of a model: that it made the model, and that this is what the model cost.
 //
-// What is signed is kModelDomain and two hashes: of the certificate, so that it can be shown alone,
-// and of all else but version, min_reader and the signature itself. Those two numbers say how a
-// file is read, not what it says: a later curator writes its own into a model that an earlier one
-// signed.
+// The signed bytes are kModelDomain and two hashes: of the certificate, so that it can be shown
+// alone, and of the rest of the model except version, min_reader and the signature itself. Those
+// two numbers say how a file is read, not what it says: a later curator writes its own into a model
+// that an earlier one signed.
 //
 // A hash is SHA-256 of the message's canonical bytes (HashMessage()), which depend on its values
-// alone and not on how they were serialized: a model may travel as JSON, and be stored anew by a
-// later version.
+// alone and not on their serialization: a model may be sent as JSON, and rewritten by a later
+// version.
 //
-// Guarantee  two models with the same signed bytes are the same to every reader, but for what is
+// Guarantee  two models with the same signed bytes are the same to every reader, except for what is
 //            left out above.
 // Errors     InvalidArgument that names the field, as convert.h. CheckModelSignature() as stated.
 // Threads    plain functions and values.
@@ -35,13 +35,13 @@ namespace coppice {
 
 struct ModelSignature {
   Signature signature{};
-  PublicKey key{};  // that signed
+  PublicKey key{};  // the key that signed
   KeyChain endorsements{};
 
   friend bool operator==(const ModelSignature&, const ModelSignature&) = default;
 };
 
-// Signs what SignedModelBytes() says of a model.
+// Signs what SignedModelBytes() returns for a model.
 using ModelSigner = std::function<absl::StatusOr<ModelSignature>(absl::string_view bytes)>;
 
 v1::ModelSignature ToProto(const ModelSignature& signature);
@@ -49,24 +49,24 @@ v1::ModelSignature ToProto(const ModelSignature& signature);
 absl::StatusOr<ModelSignature> FromProto(const v1::ModelSignature& proto);
 
 // The canonical bytes of a message are its fields by increasing number, then the number 0. A field
-// is its number, how many values follow, and these. One that is not set is left out, as is a number
-// or text with its default value, unless it is one of several that may be set. Every number takes 8
-// bytes, big-endian: integers, enumerators and bools in two's complement, doubles by IEEE 754 (-0
-// as 0, and all NaNs alike). A text is its length and its bytes, a message its canonical bytes. So
-// no two messages have the same, and a field that a later version adds changes none of before.
+// is its number, how many values follow, and the values. One that is not set is left out, as is a
+// number or text with its default value, unless it has presence. Every number takes 8 bytes,
+// big-endian: integers, enumerators and bools in two's complement, doubles by IEEE 754 (-0 as 0,
+// and all NaNs alike). A text is its length and its bytes, a message its canonical bytes. So no two
+// messages share bytes, and a field that a later version adds changes no earlier message's.
 //
-// Leaves out the fields of `message` itself whose numbers are in `without`. InvalidArgument if it
-// has a field that this version does not know.
+// Leaves out the fields of `message` itself whose numbers are in `without`. InvalidArgument if the
+// message has a field that this version does not know.
 absl::StatusOr<Sha256Digest> HashMessage(const google::protobuf::Message& message,
                                          absl::Span<const int> without = {});
 
-// What the curator signs of a model, without kModelDomain.
+// The bytes that the curator signs for a model, without kModelDomain.
 absl::StatusOr<std::string> SignedModelBytes(const v1::Model& model);
 
-// OK if the model has a signature that checks, by a key that `trusted`, if given, is or leads to.
-// NotFound: it has none. DataLoss: it was changed after it was signed, or signed otherwise.
+// OK if the model's signature verifies, with a key that `trusted`, if given, is or leads to.
+// NotFound: it has none. DataLoss: it was changed after it was signed, or the signature is wrong.
 // FailedPrecondition: another key signed it. Unimplemented: a later version wrote the model, and
-// this one does not know all that was signed.
+// this one does not know all signed fields.
 absl::Status CheckModelSignature(const v1::Model& model, const std::optional<PublicKey>& trusted,
                                  int64_t now_unix_seconds);
 

@@ -13,7 +13,7 @@
 namespace coppice {
 namespace {
 
-// For bytes that forest_root stands for.
+// Parses bytes that forest_root covers.
 absl::StatusOr<Tree> ParseTree(const Terms& terms, uint32_t index, absl::string_view bytes) {
   const std::string name = ElementName("forest.trees", index);
   v1::Tree proto;

@@ -1,9 +1,9 @@
-// A study's forest as it travels: the bytes of each tree, and what ties them to the terms.
+// A study's forest as it is sent: the bytes of each tree, and what ties them to the terms.
 //
-// Guarantee  what OpenTree() and OpenForest() return is, tree by tree, what the forest_root of the
-//            terms stands for. A device with the terms' fingerprint can be given one forest only.
-// Errors     Bytes from elsewhere are hostile. DataLoss if forest_root does not stand for them, and
-//            InvalidArgument if it does but they are no tree, or none that fits the terms.
+// Guarantee  what OpenTree() and OpenForest() return is, tree by tree, what the terms' forest_root
+//            covers. A device with the terms' fingerprint accepts one forest only.
+// Errors     Foreign bytes are hostile. DataLoss if forest_root does not cover them, and
+//            InvalidArgument if it does but they are not a tree, or not one that fits the terms.
 
 #ifndef COPPICE_COMMON_WIRE_PACKED_FOREST_H_
 #define COPPICE_COMMON_WIRE_PACKED_FOREST_H_
@@ -22,18 +22,18 @@ namespace coppice {
 struct PackedForest {
   std::vector<std::string> trees;  // serialized v1.Tree messages, in the forest's order
   MerkleTree merkle;               // over these bytes
-  // All trees as field `forest` of a GetOfferResponse: it may be put after the bytes of another.
+  // All trees as field `forest` of a GetOfferResponse, to append to the bytes of another response.
   std::string as_field;
 };
 
 PackedForest PackForest(const Forest& forest);
-// The same around bytes that are there already, whatever they are.
+// Packs existing bytes, whatever they are.
 PackedForest PackTrees(std::vector<std::string> trees);
 
-// Tree number `index`, from its bytes and its path.
+// Opens tree number `index` from its bytes and its path.
 absl::StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, absl::string_view tree,
                               absl::string_view path);
-// All trees.
+// Opens all trees.
 absl::StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed);
 
 }  // namespace coppice

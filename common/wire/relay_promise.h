@@ -1,8 +1,8 @@
-// Between the messages that a relay signs and checked values. As manifest.h: whoever accepts one
-// has understood all of it.
+// Converts between the messages that a relay signs and checked values. As with manifest.h, whoever
+// accepts a message has understood all of it.
 //
-// Errors     InvalidArgument that names the field, also for bytes that are not those that the
-//            Serialize function gives, and for more than kMaxRelayPromiseBytes.
+// Errors     InvalidArgument that names the field, also for bytes that the Serialize function would
+//            not write, and for more than kMaxRelayPromiseBytes.
 
 #ifndef COPPICE_COMMON_WIRE_RELAY_PROMISE_H_
 #define COPPICE_COMMON_WIRE_RELAY_PROMISE_H_

@@ -12,7 +12,7 @@
 namespace coppice {
 
 v1::Mechanism ToProto(MechanismKind kind) {
-  return static_cast<v1::Mechanism>(kind);  // one numbering: MechanismKind's is that of the wire
+  return static_cast<v1::Mechanism>(kind);  // MechanismKind has the numbers of the wire
 }
 
 absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {

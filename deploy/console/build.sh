@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds the console, with what package-lock.json names of npm's registry, and puts it in the place of what was in OUT_DIR.
+# Builds the console with the npm packages that package-lock.json names, and replaces OUT_DIR by the result.
 #
 #   deploy/console/build.sh SOURCE_DIR OUT_DIR [ON|AUTO]
 #
-# With AUTO it only says so if the registry cannot be reached, and leaves OUT_DIR as it is.
+# With AUTO an unreachable registry is only reported, and OUT_DIR stays as it is.
 set -euo pipefail
 (($# >= 2)) || { sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 source=$1 out=$2 wanted=${3:-ON}
 umask 022  # the daemon refuses files that everybody may write
 
-# What is installed is that of the lock if this copy of it is the same.
+# The installed packages are those of the lock file if this copy of it is the same.
 installed="$source/node_modules/.installed-lock.json"
 if ! cmp -s "$source/package-lock.json" "$installed"; then
   if ! (cd "$source" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 \

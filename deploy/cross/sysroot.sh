@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes a folder with the Debian packages of another machine that a device is built and tested against. The packages of this
-# machine stay as they are: nothing is installed, the foreign ones are unpacked.
+# Makes a folder with the Debian packages of another architecture, against which a device is built and tested. Nothing
+# is installed on this machine: the foreign packages are only unpacked.
 #
 #   deploy/cross/sysroot.sh arm64|armhf DIR
 #
-# DIR is made whole or not at all; one that is there, of the same list of packages, is left as it is.
+# DIR is made completely or not at all; an existing one from the same list of packages is left as it is.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ $# -ne 2 || ! "$1" =~ ^(arm64|armhf)$ ]]; then
@@ -20,7 +20,7 @@ mkdir -p "$dir.partial"
 partial=$(cd "$dir.partial" && pwd)
 trap 'rm -rf "$partial"' EXIT
 
-# An apt of its own: its lists, its archives, and a system in which nothing is installed.
+# A separate apt: its own lists and archives, and a system in which nothing is installed.
 apt="$partial/apt"
 mkdir -p "$apt"/{lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d}
 : > "$apt/status"
@@ -37,7 +37,7 @@ run_apt --download-only -y install "${packages[@]}" > "$apt/log" 2>&1 || { cat "
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$partial"; done
 rm -rf "$apt"
 
-# Links that begin at a root mean this one.
+# Absolute links must point into this root.
 find "$partial" -type l -lname '/*' | while read -r link; do
   ln -sfn "$(realpath --no-symlinks --relative-to="$(dirname "$link")" "$partial$(readlink "$link")")" "$link"
 done

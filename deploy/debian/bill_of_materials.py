@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs and archives are made of, as SPDX 2.3 in JSON:
+"""Lists what programs and archives are made of, as SPDX 2.3 in JSON:
 
   bill_of_materials.py BUILD_DIR PACKAGE VERSION FILE... > PACKAGE.spdx.json
 
@@ -25,7 +25,7 @@ def output(*command):
 
 
 def packages_of(files):
-    """The Debian packages that brought these files. Whatever is of none is an error: it would be missing from the list."""
+    """Returns the Debian packages of these files. A file of no package is an error: it would be missing from the list."""
     names = {os.path.realpath(file) for file in files}
     wanted = names | {name.removeprefix("/usr") for name in names}  # dpkg may know /usr/lib as /lib
     found = {}
@@ -45,7 +45,7 @@ def loaded_libraries(program):
 
 
 def headers_outside(build, files):
-    """Headers that lie in no folder of ours, of every object that these files are linked from."""
+    """Returns the headers outside our folders that were compiled into the objects of these files."""
     names = {os.path.basename(file) for file in files}
     if not names:
         return set()
@@ -82,7 +82,7 @@ def described_debian_package(name):
 
 
 def bundled_packages(lock):
-    """Those of npm's registry that a browser is sent parts of, as (name, what the lock says)."""
+    """Returns npm's packages that are part of what browsers get, as (name, entry of the lock file)."""
     with open(lock, encoding="utf-8") as file:
         listed = json.load(file)["packages"]
     return sorted((path.rpartition("node_modules/")[2], entry) for path, entry in listed.items()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds to the staged files of a package what Debian wants of it: a changelog, compressed manual pages, reasons for
-# lintian, and the list of what the programs are made of.
+# Adds to a package's staged files what Debian requires: a changelog, compressed manual pages, lintian overrides, and
+# the list of the programs' materials.
 #
 #   deploy/debian/complete.sh STAGED PACKAGE VERSION MAINTAINER BUILD_DIR
 set -euo pipefail
@@ -8,8 +8,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 staged=$1 package=$2 version=$3 maintainer=$4 build=$5
 documents="$staged/usr/share/doc/$package"
 pages="$staged/usr/share/man/man1"
-if [[ $package == *-dev ]]; then rm -f "$staged"/usr/lib/*.so.*; fi  # the package of the library has it
-# Programs, shared libraries, and modules of Python.
+if [[ $package == *-dev ]]; then rm -f "$staged"/usr/lib/*.so.*; fi  # the library's package has it
+# Programs, shared libraries and Python modules.
 mapfile -t programs < <(find "$staged/usr" -type f \( -path "$staged/usr/bin/*" -o -name '*.so' -o -name '*.so.*' \) | sort)
 
 for program in "${programs[@]}"; do
@@ -26,7 +26,7 @@ CHANGELOG
 
 if [[ -d "$pages" ]]; then gzip -9n "$pages"/*.1; fi
 
-if [[ -d "$staged/usr/share/zsh" ]]; then  # Debian's zsh looks for what packages bring in another folder
+if [[ -d "$staged/usr/share/zsh" ]]; then  # Debian's zsh looks for packages' completions in another folder
   mv "$staged/usr/share/zsh/site-functions" "$staged/usr/share/zsh/vendor-completions"
 fi
 

@@ -1,8 +1,8 @@
-# What deploy/fleet/run.sh, which sources this file, does to the fleet. Each fault returns when all is well again.
+# Faults that deploy/fleet/run.sh, which sources this file, causes. Each function returns once all is well again.
 
 submitters=()
 
-# fault WORDS COMMAND: does it under load, with two jobs that race for what is left of the budget, and notes when.
+# fault WORDS COMMAND: runs it under load, with two jobs that compete for the rest of the budget, and notes when.
 fault() {
   local from
   say "$1 ..."
@@ -42,7 +42,7 @@ drain_leader() {
   wait_for 60 "a takeover" somebody_new_leads "$before"
 }
 
-# What was cut off must notice that it leads no more: it ends with 75, and comes back as a follower.
+# A curator that was cut off must notice that it no longer leads: it ends with 75, and comes back as a follower.
 cut_leader() {
   local before former
   before=$(epoch)

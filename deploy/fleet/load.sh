@@ -1,17 +1,17 @@
-# What deploy/fleet/run.sh, which sources this file, asks of the fleet: devices that report all the time, training jobs
-# that together ask for more than their budget, a model at the end.
+# The load that deploy/fleet/run.sh, which sources this file, puts on the fleet: devices that report all the time,
+# training jobs that together ask for more than their budget, and a model at the end.
 
 readonly batch=20 workers=3
-readonly budget=1 charge=0.3  # of the dataset, and of each job
+readonly budget=1 charge=0.3  # the dataset's, and each job's
 
 now() { echo "$EPOCHREALTIME"; }
 seconds_since() { awk -v t="$1" -v now="$EPOCHREALTIME" 'BEGIN { print int(now - t) }'; }
 
-# coppice on the devices' machine; anonymous_coppice without the operator's token.
+# coppice runs on the devices' machine; anonymous_coppice does so without the operator's token.
 coppice() { on devices coppice "$@"; }
 anonymous_coppice() { on devices env -u COPPICE_TOKEN_FILE coppice "$@"; }
 
-# persist COMMAND...: until it succeeds; the fleet goes on, and so does who asks it.
+# persist COMMAND...: repeats it until it succeeds, since the fleet recovers from every fault.
 persist() {
   until "$@" 2>>"$work/logs/devices.log"; do sleep 0.2; done
 }
@@ -33,8 +33,8 @@ start_load() {
   done
 }
 
-# report WORKER: batches of devices, one after the other, until $work/enough is there. A batch that fails is repeated from
-# its journal, byte for byte, until the curator has all of it.
+# report WORKER: sends batches of devices, one after the other, until $work/enough exists. A batch that fails is
+# repeated from its journal, byte for byte, until the curator has all of it.
 report() {
   local n began journal=$work/load/$1.journal
   for ((n = $1; ; n = (n + workers) % (10000 / batch))); do
@@ -51,7 +51,7 @@ report_batch() {
   anonymous_coppice collect simulate --study fleet --data "$1" --journal "$2" --timeout 15 --json
 }
 
-# A job, charged once however often it is asked for: FAILED_PRECONDITION and its like are answers, UNAVAILABLE and its like are none.
+# Submits a job, which is charged once however often it is sent. UNAVAILABLE and its like are tried again.
 submit_job() {
   local answer
   until answer=$(coppice train submit --dataset fleet --algorithm spe --epsilon $charge --request-id "$1" --job "$1" --timeout 15 --json 2>&1) ||
@@ -63,7 +63,7 @@ submit_job() {
 
 batches_of() { cat "$work/load/$1.batches" 2>/dev/null | wc -l; }
 has_batches() { (($(batches_of "$1") >= $2)); }
-# Until each worker has been answered, and begun anew, and been answered.
+# Waits until each worker has got an answer, started another batch, and got an answer again.
 wait_for_devices() {
   local worker
   for ((worker = 0; worker < workers; ++worker)); do
@@ -85,7 +85,7 @@ finish_main_job() {
   spent=$(coppice dataset show --dataset fleet --json | member epsilon_spent)
 }
 
-# Fails if anything was lost, counted twice or overspent.
+# Prints the results. Fails if anything was lost, counted twice or overspent.
 print_results() {
   echo
   printf '%-28s %14s %16s\n' "what happened" "nobody answered" "slowest batch"
@@ -106,13 +106,13 @@ print_results() {
     function positive(n) { return n > 0 ? n : 0 }'
 }
 
-# longest_pause FROM TO: between them, the longest time in which no batch was answered.
+# longest_pause FROM TO: prints the longest time between them in which no batch was answered.
 longest_pause() {
   cat "$work"/load/*.batches | sort -k 2 -n | awk -v from="$1" -v to="$2" 'BEGIN { last = from }
     $2 >= from && $2 <= to { if ($2 - last > pause) pause = $2 - last; last = $2 }
     END { printf "%.1f", pause }'
 }
-# slowest_batch FROM TO: of those that were answered between them, the longest wait.
+# slowest_batch FROM TO: prints the longest wait of the batches that were answered between them.
 slowest_batch() {
   cat "$work"/load/*.batches | awk -v from="$1" -v to="$2" '$2 >= from && $2 <= to && $2 - $1 > wait { wait = $2 - $1 }
     END { printf "%.1f", wait }'

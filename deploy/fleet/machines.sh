@@ -1,8 +1,8 @@
-# The machines of deploy/fleet/run.sh, which sources this file: network namespaces at one bridge, which is in a namespace
-# too, so that nothing of it can be reached from outside or gets there. Where namespaces are not allowed a machine is no
-# more than an address of 127.0.0.0/8.
+# The machines of deploy/fleet/run.sh, which sources this file: network namespaces at one bridge, which is in a
+# namespace too, so that nothing enters it from outside or leaves it. Where namespaces are not allowed, a machine is
+# only an address of 127.0.0.0/8.
 #
-# $work is the folder of all state; machines_begin sets $isolated, $net and $network.
+# $work is the folder with all state; machines_begin sets $isolated, $net and $network.
 
 prefix=coppice-fleet
 
@@ -21,7 +21,7 @@ machines_begin() {
   ip -n "$prefix" link set bridge up
 }
 
-# machine NAME NUMBER: a machine with the address $net.NUMBER.
+# machine NAME NUMBER: makes a machine with the address $net.NUMBER.
 machine() {
   mkdir -p "$work/$1"
   declare -g "address_$1=$net.$2"
@@ -34,25 +34,25 @@ machine() {
   ip -n "$prefix-$1" link set net up
 }
 
-# link NAME up|down: down is a cut cable, where machines have cables.
+# link NAME up|down: down cuts the machine's cable, if machines have cables.
 link() { ip -n "$prefix" link set "to-$1" "$2"; }
 
-# on NAME COMMAND...: runs it on that machine.
+# on NAME COMMAND...: runs the command on that machine.
 on() {
   if [[ $isolated == yes ]]; then ip netns exec "$prefix-$1" "${@:2}"; else command "${@:2}"; fi
 }
 
-# as_postgres: the start of a command that PostgreSQL, which refuses root, is run by.
+# as_postgres: prefix of commands that run as PostgreSQL's user, since PostgreSQL refuses root.
 as_postgres=()
 if [[ $EUID -eq 0 ]]; then as_postgres=(setpriv --reuid postgres --regid postgres --init-groups); fi
 
-# start NAME PROGRAM COMMAND...: in the background, in a session of its own, with its words in $work/logs/NAME-PROGRAM.log.
+# start NAME PROGRAM COMMAND...: runs it in its own session, with output in $work/logs/NAME-PROGRAM.log.
 start() {
   on "$1" setsid --fork bash -c 'echo $$ >>"$0" && exec "$@"' "$work/$1/pids" "${@:3}" \
     </dev/null >>"$work/logs/$1-$2.log" 2>&1
 }
 
-# processes NAME: the ids of all that runs on that machine.
+# processes NAME: prints the ids of all processes on that machine.
 processes() {
   if [[ $isolated == yes ]]; then
     ip netns pids "$prefix-$1" 2>/dev/null || true
@@ -64,7 +64,7 @@ processes() {
   done | sort -u
 }
 
-# power_off NAME: all that runs there ends at once, unasked.
+# power_off NAME: kills everything on that machine at once.
 power_off() {
   local ids
   mapfile -t ids < <(processes "$1")
@@ -72,7 +72,7 @@ power_off() {
   rm -f "$work/$1/pids"
 }
 
-# machines_end: asks all programs to stop, waits a moment, and takes the machines away. Also those of a run that is gone.
+# machines_end: kills all programs and removes the machines, also those of an earlier run.
 machines_end() {
   local name names=() ids
   if [[ $isolated == yes ]]; then

@@ -1,4 +1,4 @@
-# What deploy/fleet/run.sh, which sources this file, is made of: certificates, etcd, Patroni, curators, HAProxy.
+# Parts of the fleet of deploy/fleet/run.sh, which sources this file: certificates, etcd, Patroni, curators, HAProxy.
 
 state_file=/run/coppice-fleet
 if [[ $EUID -ne 0 ]]; then state_file=${XDG_RUNTIME_DIR:-$HOME}/.coppice-fleet; fi
@@ -20,7 +20,7 @@ stop_what_runs() {
   rm -rf "$work" "$state_file"
 }
 
-# finish EXIT_CODE: at the end of run.sh, however it ends.
+# finish EXIT_CODE: cleans up at the end of run.sh, however it ends.
 finish() {
   trap - EXIT
   jobs -p | xargs -r kill 2>/dev/null || true
@@ -44,7 +44,7 @@ die() {
   exit 1
 }
 
-# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+# wait_for SECONDS WHAT COMMAND...: waits until the command succeeds.
 wait_for() {
   local end=$((SECONDS + $1))
   until "${@:3}" >/dev/null 2>&1; do
@@ -53,7 +53,7 @@ wait_for() {
   done
 }
 
-# fill TEMPLATE [NAME VALUE]...: the file with what stands between @ signs filled in.
+# fill TEMPLATE [NAME VALUE]...: prints the file with each @NAME@ replaced by its value.
 fill() {
   local text
   text=$(<"$1")
@@ -91,16 +91,16 @@ start_fleet() {
   local curator
   for curator in c1 c2 c3; do start_curator "$curator"; done
   wait_for 60 "the curators" all_are_ready
-  start_balancer  # which takes out at once what is not ready at its own start
+  start_balancer  # it removes at once what is not ready when it starts
   wait_for 20 "the balancer" on devices coppice health
 }
 
-# Passwords, tokens, certificates and the key file; where each lies says who reads it.
+# Makes passwords, tokens, certificates and the key file; the place of each tells who reads it.
 make_secrets() {
   password=$(openssl rand -hex 16)
   (umask 077 && printf '*:*:*:*:%s\n' "$password" >"$work/pgpass")
   export PGPASSFILE=$work/pgpass PGCONNECT_TIMEOUT=3
-  # What devices see, which every curator shows as the one address; and an authority for curators alone.
+  # Devices see one certificate, the same from every curator; curators have an authority of their own.
   "$root/deploy/make-certs.sh" --host "$address_balancer" --host "$address_c1" --host "$address_c2" \
     --host "$address_c3" "$work/certs" >/dev/null
   "$root/deploy/make-certs.sh" --peers --host "$address_c1" --host "$address_c2" --host "$address_c3" "$work/peers" >/dev/null
@@ -115,7 +115,7 @@ make_secrets() {
   export XDG_STATE_HOME=$work/state  # nobody needs to know later which rows answered here
 }
 
-# member KEY: a number or plain string of the JSON object on stdin.
+# member KEY: prints a number or plain string of the JSON object on stdin.
 member() { sed -E "s/.*\"$1\":\"?([^,\"}]*).*/\1/"; }
 
 prepare_database() {
@@ -130,7 +130,7 @@ start_database() {
   start "$1" patroni "${as_postgres[@]}" env -u PGPASSFILE HOME="$work/$1" patroni "$work/$1/patroni.yml"
 }
 
-# sql STATEMENT: asked of the primary, whichever it is, by its superuser.
+# sql STATEMENT: runs it on the primary, whichever it is, as the superuser.
 sql() {
   on devices psql -X -qAt "host=$address_pg1,$address_pg2 user=postgres dbname=${sql_database:-postgres} target_session_attrs=primary sslmode=require" -c "$1"
 }
@@ -167,11 +167,11 @@ start_balancer() {
   done
   fill "$here/haproxy.cfg" FOLDER "$work/balancer" ADDRESS "$address_balancer" CA "$COPPICE_CA" SERVERS "$servers" \
     >"$work/balancer/haproxy.cfg"
-  sed -i '/^backend all/,$s/ check$//' "$work/balancer/haproxy.cfg"  # that one takes them as they are
+  sed -i '/^backend all/,$s/ check$//' "$work/balancer/haproxy.cfg"  # this backend does not check its servers
   start balancer haproxy haproxy -db -f "$work/balancer/haproxy.cfg"
 }
 
-# The epoch of the curator that leads, and its name; none if nobody does.
+# Print the epoch and the name of the curator that leads; nothing if none does.
 epoch() { sql_database=coppice sql "SELECT epoch FROM coppice.coppice_owner WHERE address <> ''"; }
 leader() {
   local address curator name

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A fleet on this machine: three curators on a database of PostgreSQL with a standby (Patroni, etcd), HAProxy before them,
+# A fleet on this machine: three curators on a database of PostgreSQL with a standby (Patroni, etcd), HAProxy in front,
 # each in a network namespace of its own. Devices report through the one address while curators are killed, drained and
 # cut off, and the database changes hands; then a model, predictions, a table, and last one JSON line.
 #
@@ -11,8 +11,8 @@
 #   --bin DIR           programs that are built already (default: builds them)
 #   --keep              leave the fleet running at the end, and say what to try; `run.sh stop` removes it
 #
-# As root, on Debian 12, where it installs what is missing. Without root, or where namespaces are not allowed, the
-# machines are addresses of 127.0.0.0/8, and no link can be cut. etcd has one node here; in earnest it has three.
+# Runs as root on Debian 12, where it installs what is missing. Without root, or where namespaces are not allowed, the
+# machines are addresses of 127.0.0.0/8, and no link can be cut. etcd has one node here; in production it has three.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,4 +1,4 @@
-"""Comments of the sources as Markdown."""
+"""Converts comments of the sources to Markdown."""
 
 import html
 import re
@@ -10,7 +10,7 @@ _KEPT = re.compile(r"(`[^`\n]+`|\bdocs/[\w/.-]+\.md(?:#[\w-]+)?)")
 
 
 def escape(text):
-    """A line or paragraph as Markdown that reads the same; code in backticks stays code, and a page that is named becomes a link."""
+    """Escapes a line or paragraph for Markdown; code in backticks stays code, and the name of a page becomes a link."""
     parts = []
     for i, part in enumerate(_KEPT.split(text)):
         if i % 2 == 0:
@@ -27,12 +27,12 @@ def escape_all(text):
 
 
 def code(text):
-    """One line of code in a paragraph or a cell."""
+    """Formats one line of code in a paragraph or a cell."""
     return "`" + text.replace("`", "'").replace("|", r"\|") + "`" if text else ""
 
 
 def cell(text):
-    """A comment in a cell of a table: one paragraph."""
+    """Formats a comment for a table's cell, as one paragraph."""
     parts = re.split(r"(`[^`\n]+`)", " ".join(text.split()))
     return "".join(part.replace("|", r"\|") if i % 2 else escape(part) for i, part in enumerate(parts))
 
@@ -48,7 +48,7 @@ def paragraphs(lines):
 
 
 def _plain(lines):
-    """Lines without labels as Markdown: paragraphs, lists, and code, which is indented."""
+    """Converts lines without labels to Markdown: paragraphs, lists, and code, which is indented."""
     for group in paragraphs(lines):
         if all(line.startswith("    ") for line in group):
             yield "```text\n" + textwrap.dedent("\n".join(group)) + "\n```"
@@ -70,7 +70,7 @@ def _plain(lines):
 
 
 def _split_labels(lines):
-    """(label or "", lines) in order. What belongs to a label is indented below it or, after a colon, its paragraph."""
+    """Yields (label or "", lines) in order. A label's text is indented below it or, after a colon, its paragraph."""
     label, held, closes = "", [], False
     for line in lines:
         match = _LABEL.match(line)
@@ -86,7 +86,7 @@ def _split_labels(lines):
 
 
 def markdown(comment):
-    """A comment of several lines, without the signs of comments."""
+    """Converts a comment of several lines, without its comment signs, to Markdown."""
     out = []
     for label, lines in _split_labels(textwrap.dedent(comment).strip("\n").split("\n")):
         if label:
@@ -99,7 +99,7 @@ def markdown(comment):
 
 
 def table(head, rows):
-    """A table of cells that are Markdown already, without columns that are empty; empty without rows."""
+    """Makes a table of cells that are Markdown already, without empty columns; "" if there are no rows."""
     if not rows:
         return ""
     used = [i for i in range(len(head)) if any(row[i] for row in rows)]

@@ -17,7 +17,7 @@ language = "en"
 myst_enable_extensions = ["dollarmath"]
 myst_dmath_double_inline = True
 myst_update_mathjax = False
-suppress_warnings = ["myst.header", "misc.highlighting_failure"]  # levels of headings that a page leaves out; code that is no whole program
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]  # skipped heading levels; incomplete code
 
 html_theme = "theme"
 html_theme_path = [str(HERE)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Turns the comments of a header into ones that Doxygen takes, on stdout: doxygen_filter.py FILE
+"""Converts the comments of a header to those of Doxygen, on stdout: doxygen_filter.py FILE
 
-A block of // or /* */ before a declaration belongs to it, and one behind a declaration to that. Their text is handed on
+A block of // or /* */ belongs to the declaration after it, or to the one before it on its line. Their text is passed on
 verbatim, because it is written for people, not for Doxygen; comments.py reads it from Doxygen's XML.
 """
 
@@ -12,7 +12,7 @@ import sys
 BEGIN, END = "@verbatim", "@endverbatim"
 LINE = re.compile(r"^(\s*)//(?!/) ?(.*)$")
 BEHIND = re.compile(r"^(.*\S)(\s+)//(?!/) ?(.*)$")
-RULE = re.compile(r"^-{4}")  # a line that parts a header into sections
+RULE = re.compile(r"^-{4}")  # a line that divides a header into sections
 
 
 def block(lines, mark="", place=""):

@@ -1,7 +1,7 @@
-"""What Sphinx needs besides MyST to show pages as a code host does: links and anchors, formulas, and tables that scroll.
+"""Extends Sphinx with MyST to show pages as a code host does: links and anchors, formulas, and tables that scroll.
 
-Links are followed as in the repository. One that leads nowhere is a warning, which fails the build. One whose text is the
-name of a page's file shows the page's title instead. A table of sentences becomes one of blocks on a phone.
+Links are resolved as in the repository. A link that leads nowhere is a warning, which fails the build. A link whose text is
+the name of a page's file shows the page's title instead. On a phone a table of sentences is shown as blocks.
 """
 
 import json
@@ -21,16 +21,16 @@ logger = logging.getLogger(__name__)
 
 
 def slug(heading):
-    """GitHub's anchor of a heading."""
+    """Returns GitHub's anchor for a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 class ScrollBox(nodes.General, nodes.Element):
-    """Around a table, so that it scrolls inside itself."""
+    """Surrounds a table, so that it scrolls by itself."""
 
 
 class PageLink(nodes.Inline, nodes.TextElement):
-    """A link to `docname` and, if it is not empty, `anchor` of it."""
+    """A link to `docname` and, if it is not empty, its `anchor`."""
 
 
 def read_site(app):
@@ -78,14 +78,14 @@ def follow_links(env, doctree):
             node.replace_self(children)
             continue
         if env.coppice_pages.get(docname) != target:
-            anchor = ""  # of a source file that a page of the reference stands for
+            anchor = ""  # the target is a source file that a reference page replaces
         link = PageLink("", "", *children, docname=docname, anchor=anchor, shown=target)
         link.source, link.line = node.source, node.line
         node.replace_self(link)
 
 
 def read_math_fences(doctree):
-    """```math is a formula, as on a code host; and so is $`x`$."""
+    """Turns ```math and $`x`$ into formulas, as on a code host."""
     for node in list(doctree.findall(nodes.literal_block)):
         if node.get("language") == "math":
             formula = nodes.math_block(node.astext(), node.astext(), nowrap=False, number=None, label=None)
@@ -97,11 +97,11 @@ def read_math_fences(doctree):
             node.children = [nodes.Text(text[1:-1])]
 
 
-LEAST_SENTENCE = 16  # characters of a cell, on average, from which on a table has words rather than figures
+LEAST_SENTENCE = 16  # average number of characters per cell from which a table has words rather than figures
 
 
 def label_cells(table):
-    """Gives each cell of a table of sentences the head of its column, for where rows are shown as blocks."""
+    """Gives each cell of a table of sentences its column's head, which is shown if rows become blocks."""
     rows = [[entry.astext() for entry in row.findall(nodes.entry)] for row in table.findall(nodes.row)]
     cells = [cell for row in rows[1:] for cell in row]
     if sum(map(len, cells)) < LEAST_SENTENCE * len(cells):
@@ -158,7 +158,7 @@ ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "bold": "BOLD", "script": "SCRIPT
 
 
 def letter(match):
-    """A letter of another alphabet as the character that browsers show; of mathvariant they know only `normal`."""
+    """Returns a letter of another alphabet as a character of its own: browsers only know the mathvariant `normal`."""
     for name in (f"MATHEMATICAL {ALPHABETS[match[1]]} CAPITAL {match[2]}", f"{ALPHABETS[match[1]]} CAPITAL {match[2]}"):
         try:
             return f"<mi>{unicodedata.lookup(name)}</mi>"

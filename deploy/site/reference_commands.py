@@ -1,4 +1,4 @@
-"""The reference of settings and of the command line: from the sample configurations, and from what `PROGRAM manual` prints."""
+"""Writes the reference of settings and of the command line, from the sample configurations and from `PROGRAM manual`."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ SETTINGS = {"coppiced": ("full.toml", "The curator's settings"), "coppice-relay"
 
 
 def plain(text):
-    """A line of a manual page, of the few escapes that our programs write, as plain text."""
+    """Converts a line of a manual page, with the few escapes that our programs write, to plain text."""
     text = re.sub(r"\\f[BIR]", "", text)
     for escaped, sign in (("\\-", "-"), ("\\(dq", '"'), ("\\(aq", "'"), ("\\&", ""), ("\\e", "\\"), ("\\\\", "\\")):
         text = text.replace(escaped, sign)
@@ -87,7 +87,7 @@ class Manual:
 
 
 def read_manuals(bin_dir):
-    """Of the programs that are built; none without them."""
+    """Reads the manuals of the programs that are built, by program."""
     manuals = {}
     for program in PROGRAMS:
         if bin_dir is not None and (bin_dir / program).is_file():
@@ -97,7 +97,7 @@ def read_manuals(bin_dir):
 
 
 def settings_in(text):
-    """(section, [(name, value, is_set, comment)]) of a sample configuration."""
+    """Returns [(section, [(name, value, is_set, comment)])] of a sample configuration."""
     comment, before, sections = [], [], []
     for line in text.split("\n"):
         heading, setting = re.match(r"## (.*)", line), re.match(r"(# )?([a-z][a-z0-9-]*) = (.*)$", line)

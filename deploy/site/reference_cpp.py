@@ -1,4 +1,4 @@
-"""The reference of the C++ and C interfaces, from Doxygen's XML of the public headers."""
+"""Writes the reference of the C++ and C interfaces, from Doxygen's XML of the public headers."""
 
 import pathlib
 import re
@@ -35,7 +35,7 @@ SHOWN = ("public-type", "public-func", "public-static-func", "public-attrib", "p
 
 
 def public_rooms(root):
-    """Folders of headers that `cmake --install` puts into include/, from the ground up (cmake/install.cmake)."""
+    """Returns the folders whose headers `cmake --install` puts into include/, from the ground up (cmake/install.cmake)."""
     layers = {}
     for line in (root / "cmake/layers.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -98,7 +98,7 @@ def declaration_of(member):
 
 
 def wrapped(declaration, width=78):
-    """A declaration of many arguments on several lines."""
+    """Wraps a declaration with many arguments."""
     head, _, line = declaration.rpartition("\n")
     lines = []
     while len(line) > width and ", " in line[:width]:
@@ -120,7 +120,7 @@ def fields_table(members):
 
 
 def members_text(members, language, as_fields=False):
-    """Declarations with their comments below them. Those without a comment join the one above, as in the header."""
+    """Shows declarations with their comments below. Declarations without a comment join the one above, as in the header."""
     out, group = [], []
 
     def flush():
@@ -165,7 +165,7 @@ def compound_text(compound, language, level):
 
 
 def header_text(file, compounds, namespace_members, language, level):
-    """What one header declares, in its order: classes and functions."""
+    """Returns the classes and functions of one header, in its order."""
     path = file.find("location").get("file")
     found = []
     for inner in file.findall("innerclass"):
@@ -176,7 +176,7 @@ def header_text(file, compounds, namespace_members, language, level):
             if not re.search(r"_H_$|^COPPICE_API$", text_of(member, "name"))]
     lines = sorted(line for line, _ in found)
     groups = {}
-    for member in free:  # those between two classes stand together
+    for member in free:  # those between two classes are grouped
         line = int(member.find("location").get("line"))
         groups.setdefault(sum(other < line for other in lines), []).append(member)
     for members in groups.values():

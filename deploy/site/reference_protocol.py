@@ -1,4 +1,4 @@
-"""The reference of the protocol, from the comments of proto/: a page for each file."""
+"""Writes the reference of the protocol, from the comments of proto/: one page per file."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorS
 
 from comments import cell, code, escape, markdown, table
 
-NOT_SPOKEN = {"storage"}  # what is stored, and never sent
+NOT_SPOKEN = {"storage"}  # stored, and never sent
 SCALARS = {number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()}
 
 
@@ -23,7 +23,7 @@ def read_files(root):
 
 
 def read_roles(root):
-    """{"Service/Method": roles} of server/access/method_table.cc."""
+    """Reads {"Service/Method": roles} from server/access/method_table.cc."""
     text = (root / "server/access/method_table.cc").read_text(encoding="utf-8")
     sets = {}
     for name, roles in re.findall(r"constexpr RoleSet (\w+) = \{([^}]*)\}", text):
@@ -35,7 +35,7 @@ def read_roles(root):
 
 
 class Page:
-    """`homes` says on which page each message and enum is."""
+    """The page of one file. `homes` has the page of each message and enum."""
 
     def __init__(self, file, homes, roles):
         self.file, self.homes, self.roles = file, homes, roles

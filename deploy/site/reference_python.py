@@ -1,7 +1,7 @@
-"""The reference of the Python package, from its signatures and docstrings: reference_python.py ROOT STAGE
+"""Writes the reference of the Python package, from its signatures and docstrings: reference_python.py ROOT STAGE
 
-The package is imported without its compiled core, whose stub file stands in for it, and without NumPy and the like, of which
-only names are needed. That is why it is a program of its own.
+It imports the package with stand-ins: the stub file for the compiled core, and bare names for NumPy and the like. That is
+why it is a program of its own.
 """
 
 import __future__
@@ -20,7 +20,7 @@ from comments import cell, code, escape, fence, table
 
 STAND_INS = ("numpy", "sklearn", "pandas", "grpc", "google", "coppice.v1")
 TITLES = {"coppice": "Python package", "coppice.remote": "Python, remote"}
-# Classes that calls return, and that nobody makes by name.
+# Classes that calls return, and that users do not construct.
 RETURNED = {"coppice.remote": ["client.Client", "studies.Studies", "studies.Study", "datasets.Datasets", "datasets.Dataset", "jobs.Jobs",
                                "jobs.Job", "models.Models", "models.RemoteModel", "models.Endpoints", "models.Endpoint", "plans.Plan"]}
 
@@ -63,7 +63,7 @@ def _no(name):
 
 
 def docstring(text):
-    """A docstring after numpydoc, as Markdown."""
+    """Converts a docstring in numpydoc's format to Markdown."""
     lines = inspect.cleandoc(text or "").split("\n")
     out, i = [], 0
     while i < len(lines):
@@ -103,7 +103,7 @@ def section(heading, body):
 
 
 def prose(lines):
-    """Paragraphs, lists and code after `::` or `>>>`. Double backticks are code, as single ones are."""
+    """Converts paragraphs, lists, and code after `::` or `>>>`. Double and single backticks are code."""
     text = re.sub(r"``([^`]+)``", r"`\1`", textwrap.dedent("\n".join(lines)).strip("\n"))
     out = []
     for paragraph in re.split(r"\n\s*\n", text):
@@ -123,7 +123,7 @@ def bold(text):
 
 
 def signature(function, name):
-    """As a caller reads it; annotations are text, because the package postpones them."""
+    """Returns the signature for callers. Annotations are text, because the package postpones them."""
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):
@@ -180,7 +180,7 @@ def class_text(cls, name, level):
 
 
 def position(cls, member):
-    """Where a member stands in its source: after those of the classes that it derives from."""
+    """Returns a member's place in its source: after those of the classes that its class derives from."""
     for depth, base in enumerate(reversed(cls.__mro__)):
         if member in base.__dict__:
             return depth, list(base.__dict__).index(member)

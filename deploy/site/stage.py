@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Lays out what Sphinx reads: stage.py ROOT STAGE [BIN_DIR]
+"""Prepares the input of Sphinx: stage.py ROOT STAGE [BIN_DIR]
 
-Pages of docs/ lie in STAGE as they lie in docs/, docs/README.md as the entry page; README.md becomes overview.md. Source files
-that pages link to become pages of their own below source/, and reference/ is made of the sources. STAGE/site.json tells
+Pages of docs/ keep their places in STAGE, with docs/README.md as the entry page; README.md becomes overview.md. Source files
+that pages link to become pages of their own below source/, and reference/ is made from the sources. STAGE/site.json tells
 pages.py which file of the repository each page is, and what is linked but not shown: {"pages": {docname: path},
 "targets": {path: docname}, "folders": [path]}.
 """
@@ -25,7 +25,7 @@ LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 FENCE = re.compile(r"^ *```")
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".proto": "protobuf", ".py": "python", ".sh": "sh", ".json": "json", ".toml": "toml",
              ".yaml": "yaml", ".yml": "yaml", ".js": "js"}
-MOST_LINES = 2000  # of a source file that is shown
+MOST_LINES = 2000  # shown of a source file
 OWN_PAGES = {"deploy/config/full.toml": "reference/settings-coppiced", "deploy/config/relay.toml": "reference/settings-coppice-relay",
              "proto/coppice/v1": "reference/protocol", "client/c/coppice_device.h": "reference/c", "client/python/coppice/__init__.py": "reference/python"}
 
@@ -48,7 +48,7 @@ def prose(text):
 
 
 def notebook_page(text):
-    """A notebook's cells, without what they printed."""
+    """Converts a notebook's cells to Markdown, without their output."""
     cells = []
     for found in json.loads(text)["cells"]:
         source = "".join(found["source"])
@@ -62,7 +62,7 @@ class Stage:
         self.pages, self.targets, self.folders = {}, {}, set()
 
     def add(self, docname, path, text):
-        """`path` is the file of the repository that the page's links start from."""
+        """Adds a page. `path` is the repository's file from which its links are resolved."""
         file = self.folder / f"{docname}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -102,7 +102,7 @@ class Stage:
         self.attach("reference/cpp", [name for name in made if name.startswith("reference/cpp/")])
 
     def add_sources(self):
-        """A page for each file that a page links to and that is none itself."""
+        """Adds a page for each file that a page links to and that is not a page itself."""
         for docname, path in list(self.pages.items()):
             if docname.startswith("reference/"):
                 continue

@@ -11,13 +11,13 @@
 
 namespace coppice::cli {
 
-// By the rules of Budget::Parse(); EpsilonOf() (flags.h) makes a budget of text that passed.
+// Follows the rules of Budget::Parse(); EpsilonOf() (flags.h) makes a budget from a valid text.
 const Flag AddBudgetFlag(const Command& verb, const std::string& flag, std::string& epsilon,
                          const std::string& description);
 
 const Flag AddDeltaFlag(const Command& verb, const std::string& flag, std::string& delta,
                         const std::string& description);
-// `text` has passed the flag's check.
+// `text` must have passed the flag's check.
 uint64_t DeltaOf(const std::string& text);
 
 }  // namespace coppice::cli

@@ -66,14 +66,14 @@ absl::StatusOr<v1::Dataset> GetNewest(const Remote& remote, const std::string& n
                                       uint32_t entries) {
   v1::GetDatasetRequest request;
   request.set_name(name);
-  request.set_first_entry(UINT64_MAX);  // none: how many there are comes with none
+  request.set_first_entry(UINT64_MAX);  // past the end: returns only their number
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetDatasetResponse>(request));
   const uint64_t all = response.dataset().ledger_entries();
   if (entries > 0 && all > 0) {
     request.set_first_entry(all - std::min<uint64_t>(all, entries));
     COPPICE_ASSIGN_OR_RETURN(response, remote.Call<v1::GetDatasetResponse>(request));
   }
-  // More may have come meanwhile, and an older daemon sends all.
+  // More may have been added meanwhile, and an older daemon sends all.
   auto& ledger = *response.mutable_dataset()->mutable_ledger();
   const int surplus = ledger.size() - static_cast<int>(std::min<uint64_t>(ledger.size(), entries));
   ledger.DeleteSubrange(0, surplus);

@@ -50,14 +50,14 @@ absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Sch
   return std::move(file.table);
 }
 
-// What goes on with an upload that was cut off.
+// The command that continues an upload that was cut off.
 std::string ResumeCommand(const std::string& dataset, const FileFlags& flags) {
   return absl::StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
                       flags.schema_file.empty() ? "" : " --schema ", flags.schema_file,
                       flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
 }
 
-// Uploads what is missing and prints what the dataset is then, however it went.
+// Uploads missing rows and prints the dataset's state afterwards, even after an error.
 absl::Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table& table,
                             bool json, v1::Dataset dataset) {
   CatchInterrupts();
@@ -112,7 +112,7 @@ struct UploadFlags : FileFlags {
   std::string dataset;
 };
 
-// How the file of rows is written, as --schema says, which must be `schema`.
+// Reads the format of the file of rows from --schema, whose schema must be `schema`.
 absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile given, ReadSchema(schema_file));

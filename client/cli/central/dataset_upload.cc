@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxRows = 65'536;
 constexpr size_t kBlockBytes = 1 << 20;
-// A stream is short, so that each has the deadline of one call and the server's answer comes soon.
+// Streams are short, so that each stays within the deadline of one call and gets an answer soon.
 constexpr int kBlocksPerStream = 16;
 constexpr int kFruitlessTries = 5;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
@@ -58,8 +58,8 @@ class TableUpload {
     return dataset_.state() == v1::DATASET_STATE_READY && dataset_.rows() == table_.num_rows();
   }
 
-  // FailedPrecondition is also said to a block that comes before the curator has finished with the
-  // stream that broke.
+  // The curator also returns FailedPrecondition for a block that arrives before it has finished
+  // with the broken stream.
   static bool MayGoOn(const absl::Status& status) {
     return IsRetryable(status) || status.code() == absl::StatusCode::kFailedPrecondition;
   }
@@ -69,7 +69,7 @@ class TableUpload {
         absl::StrCat("stopped with ", dataset_.rows(), " of ", table_.num_rows(), " rows stored"));
   }
 
-  // One stream of a few blocks. OK: what `dataset_` now says is stored.
+  // Sends one stream of a few blocks. OK: what `dataset_` now says is stored.
   absl::Status SendStream() {
     v1::UploadRowsResponse response;
     uint64_t next = dataset_.rows();
@@ -85,7 +85,7 @@ class TableUpload {
                                             next, " were sent; delete the dataset"));
   }
 
-  // Moves `next` past what was written.
+  // Advances `next` past the rows that were written.
   void WriteBlocks(grpc::ClientWriter<v1::UploadRowsRequest>& writer, uint64_t& next) {
     const size_t step = RowsPerBlock(table_.schema().num_features());
     for (int block = 0; block < kBlocksPerStream; ++block) {
@@ -97,14 +97,14 @@ class TableUpload {
       *request.mutable_rows() = BlockOf(table_, next, end);
       request.set_complete(end == table_.num_rows());
       sent_ = std::max<uint64_t>(sent_, end);
-      if (!writer.Write(request)) return;  // Finish() says why
+      if (!writer.Write(request)) return;  // Finish() has the reason
       next = end;
       hooks_.progress(next);
       if (request.complete()) return;
     }
   }
 
-  // How far the stream that ended with `why` came. That error, if it was not because of that.
+  // Asks how far the stream that ended with `why` came. Returns `why` if it made no progress.
   absl::Status AskWhere(const absl::Status& why) {
     const uint64_t before = dataset_.rows();
     COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));

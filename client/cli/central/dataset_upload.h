@@ -1,4 +1,4 @@
-// The rows of a table on their way to a dataset, in blocks, from where the dataset is.
+// Uploads the rows of a table to a dataset, in blocks, from where the dataset stands.
 
 #ifndef COPPICE_CLIENT_CLI_CENTRAL_DATASET_UPLOAD_H_
 #define COPPICE_CLIENT_CLI_CENTRAL_DATASET_UPLOAD_H_
@@ -16,13 +16,13 @@
 
 namespace coppice::cli {
 
-// At most 65536 rows, and about a megabyte, in one message: what a broken stream loses at most.
+// Rows in one message: at most 65536, and about a megabyte. A broken stream loses at most this.
 size_t RowsPerBlock(size_t features);
 
 // Rows begin to end of the table.
 v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end);
 
-// OK if an upload of `table` to `dataset` can go on.
+// OK if an upload of `table` to `dataset` can continue.
 absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table);
 
 struct UploadHooks {
@@ -30,18 +30,18 @@ struct UploadHooks {
   std::function<bool()> stop;                   // asked between two blocks
 };
 
-// Uploads the rows that `dataset` does not have yet and ends the upload. `dataset` is then, also
-// after an error, what the curator last said.
+// Uploads the rows that `dataset` does not have yet and ends the upload. `dataset` is updated to
+// the curator's last response, even after an error.
 //
-// Guarantee  Every row arrives once and in order, whatever breaks: after a broken stream the
-//            curator is asked how many rows it has, and the next block begins there.
-// Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no rows any more,
-//            or somebody else uploads to it; InvalidArgument if it has more rows than the table;
-//            what the curator answers otherwise, once several tries in a row brought it no row.
+// Guarantee  Every row arrives once and in order: after a broken stream the curator is asked how
+//            many rows it has, and the next block begins there.
+// Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no more rows, or
+//            somebody else uploads to it; InvalidArgument if it has more rows than the table;
+//            otherwise the curator's error, once several tries in a row added no row.
 absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
                          v1::Dataset& dataset);
 
-// `name` is "datasets/ID". `patiently`: again and again while the server cannot be reached.
+// `name` is "datasets/ID". With `patiently` it retries while the server cannot be reached.
 absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
                                        bool patiently = false);
 

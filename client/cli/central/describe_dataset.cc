@@ -114,7 +114,7 @@ Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
       {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
       {"epsilon_left", EpsilonNumber(dataset.epsilon_left_nanos())},
       {"delta_total", DeltaNumber(cap.delta_atto())},
-      // Under zcdp rhos are spent: what jobs have for a delta does not add up.
+      // Under zCDP rhos are spent: the jobs' deltas do not add up.
       {"delta_spent", IsZeroConcentrated(dataset) ? 0 : DeltaNumber(dataset.spent().delta_atto())},
       {"composition", CompositionText(cap.composition())},
       {"neighbours", EnumText(v1::Neighbours_Name(cap.neighbours()), "NEIGHBOURS_")},

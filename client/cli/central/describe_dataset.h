@@ -1,4 +1,4 @@
-// Datasets and what was spent of their budgets, as the JSON that the commands print.
+// Describes datasets and their spending as the JSON that the commands print.
 
 #ifndef COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_
 #define COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_
@@ -14,18 +14,18 @@ class Dataset;
 
 namespace coppice::cli {
 
-// epsilon and delta; rho as well where there is one.
+// Has epsilon and delta, and rho if there is one.
 Json DescribeCost(const v1::Cost& cost);
 
-// dataset, state, rows; then its budget: in all, spent, left. The same members for every dataset.
+// Has dataset, state, rows, and the budget: total, spent, left. The same members for every dataset.
 Json DescribeDatasetBriefly(const v1::Dataset& dataset);
-// With rho, under zero-concentrated differential privacy.
+// Adds rho, under zero-concentrated differential privacy.
 Json DescribeDataset(const v1::Dataset& dataset);
-// The same, what its rows look like, and the entries of the ledger that there are in `dataset`,
-// with their releases and how many the ledger has in all: for scripts.
+// Adds, for scripts, the schema, the ledger entries in `dataset` with their releases, and how many
+// entries the ledger has.
 Json DescribeDatasetWithLedger(const v1::Dataset& dataset);
-// The ledger for people: a line an entry, and below it one a release. What was planned is left out
-// once it is known what was made.
+// The ledger for people: a line per entry, and below it one per release. Planned releases are left
+// out once it is known which were made.
 std::vector<Json> LedgerTable(const v1::Dataset& dataset);
 
 }  // namespace coppice::cli

@@ -63,7 +63,7 @@ std::string MeaningText(const v1::Parameter& parameter) {
   return absl::StrCat(RangeText(parameter), ": ", parameter.description());
 }
 
-// `text` in lines of at most 78 characters, each after `indent` spaces.
+// Wraps `text` to lines of at most 78 characters, each after `indent` spaces.
 std::string Wrap(absl::string_view text, size_t indent) {
   constexpr size_t kWidth = 78;
   std::string wrapped, line;

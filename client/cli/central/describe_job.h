@@ -1,4 +1,4 @@
-// Jobs, what they would cost, and algorithms, as the JSON that the commands print.
+// Describes jobs, previews of their costs, and algorithms as the JSON that the commands print.
 
 #ifndef COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_
 #define COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_
@@ -15,19 +15,19 @@ class PreviewJobResponse;
 
 namespace coppice::cli {
 
-// job first, then its model and state, what was asked for, and the cost; times are null until there
-// are such.
+// Has job first, then its model and state, its settings, and the cost; times are null until they
+// are known.
 Json DescribeJob(const v1::Job& job);
 // A line of a list. The same members for every job.
 Json DescribeJobBriefly(const v1::Job& job);
 // "j1 running, 42 %, about 3m10s left".
 std::string JobLine(const v1::Job& job);
 
-// fits, reason if not, cost, releases.
+// Has fits, reason if not, cost, releases.
 Json DescribePreview(const v1::PreviewJobResponse& preview);
 
 Json DescribeAlgorithm(const v1::Algorithm& algorithm);
-// The same for people: a paragraph, and one for each parameter.
+// The same for people: a paragraph, and one per parameter.
 std::string AlgorithmText(const v1::Algorithm& algorithm);
 
 }  // namespace coppice::cli

@@ -24,7 +24,7 @@ namespace coppice::cli {
 namespace {
 
 constexpr size_t kMaxCurveRows = 20'000;
-// Longer than the curator measures, so that it is the one to say so.
+// Longer than the curator's own limit, so that the curator reports it.
 constexpr absl::Duration kLongestCurve = absl::Hours(2);
 
 struct CurveFlags {
@@ -69,7 +69,7 @@ absl::StatusOr<v1::MeasureCurveRequest> CurveRequest(const CurveFlags& flags) {
   return request;
 }
 
-// The last message.
+// Returns the last message of the stream.
 absl::StatusOr<v1::MeasureCurveResponse> Measure(const Remote& remote,
                                                  const v1::MeasureCurveRequest& request) {
   v1::MeasureCurveResponse last;
@@ -94,7 +94,7 @@ std::optional<double> WithoutPrivacy(const v1::MeasureCurveResponse& curve,
   return std::nullopt;
 }
 
-// As `coppice-lab curve --json` prints them.
+// Prints lines as `coppice-lab curve --json` does.
 std::vector<Json> Lines(const v1::MeasureCurveResponse& curve, const char* measure,
                         uint32_t repeats) {
   std::vector<Json> lines;

@@ -89,8 +89,8 @@ struct PreviewFlags : SpecFlags {
   std::vector<std::string> missing;
 };
 
-// What always answering the most frequent class, or the mean, is worth on rows that the caller has.
-// They are read by the dataset's schema, and not sent.
+// What always answering the most frequent class, or the mean, achieves on the caller's rows. They
+// are read with the dataset's schema, and not sent.
 absl::StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
@@ -146,8 +146,8 @@ struct SubmitFlags : SpecFlags {
   bool wait = false;
 };
 
-// A job costs privacy: whoever does not know whether it was taken must be able to ask again
-// without paying twice.
+// A job costs privacy: a user who does not know whether it was submitted must be able to repeat the
+// request without paying twice.
 absl::Status WithRequestId(const absl::Status& status, const std::string& request_id) {
   const bool unclear = status.code() == absl::StatusCode::kUnavailable ||
                        status.code() == absl::StatusCode::kDeadlineExceeded;

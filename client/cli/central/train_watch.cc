@@ -18,10 +18,10 @@
 namespace coppice::cli {
 namespace {
 
-// A stream that says nothing for so long is opened anew: nobody may be there any more.
+// A stream that is silent for this long is reopened: the server may be gone.
 constexpr absl::Duration kStream = absl::Minutes(10);
-// Daemons end connections of some age, also while a job brings no news: a stream that lasted this
-// long is no sign of trouble.
+// Daemons close old connections, even while a job brings no news: a stream that lasted this long is
+// no sign of trouble.
 constexpr absl::Duration kMinSoundStream = absl::Milliseconds(500);
 constexpr int kFruitlessWatches = 5;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
@@ -76,12 +76,12 @@ class Follower {
       const auto reader = stub_->WatchJob(&context, request);
       v1::WatchJobResponse response;
       while (!HasEnded(job_) && reader->Read(&response)) Take(*response.mutable_job());
-      if (HasEnded(job_)) context.TryCancel();  // nothing more is of interest
+      if (HasEnded(job_)) context.TryCancel();  // nothing more matters
       return reader->Finish();
     });
   }
 
-  // What was said before, as each new stream does first, is no news.
+  // Ignores what was shown before, which each new stream repeats first.
   void Take(v1::Job& job) {
     Json said = DescribeJob(job);
     if (said == said_) return;

@@ -11,7 +11,7 @@ namespace coppice::cli {
 namespace {
 
 constexpr double kLevel = 0.95;
-constexpr size_t kMaxShownClasses = 12;  // of a confusion matrix for people
+constexpr size_t kMaxShownClasses = 12;  // in a confusion matrix for people
 
 Json IntervalJson(const ConfidenceInterval& interval) { return {interval.low, interval.high}; }
 
@@ -59,7 +59,7 @@ std::string NumberWithInterval(double number, const ConfidenceInterval& interval
   return absl::StrFormat("%.4g (%.4g to %.4g)", number, interval.low, interval.high);
 }
 
-// A line of the table that sets a model beside what costs nothing.
+// A line of the table that compares a model with a trivial baseline.
 Json Beside(const std::string& name, std::string model, const std::string& baseline_name,
             std::string baseline) {
   return {{"", name}, {"this model", std::move(model)}, {baseline_name, std::move(baseline)}};
@@ -87,7 +87,7 @@ std::string GainLine(const NumberScores& scores) {
                          scores.gain_interval.low, scores.gain_interval.high, scores.rows);
 }
 
-// A row per true class. The columns' names begin so that no class's name is another column's.
+// A row per true class. The columns' names have a prefix, so that classes cannot collide.
 std::string ConfusionTable(const ClassScores& scores, const std::vector<std::string>& classes) {
   std::vector<Json> rows;
   for (size_t k = 0; k < classes.size(); ++k) {

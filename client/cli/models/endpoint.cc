@@ -24,7 +24,7 @@ void AddEndpointFlags(const Command& verb, EndpointFlags& flags) {
   AddServerFlags(verb, flags.server);
 }
 
-// endpoint, version, model, created, restored: of one version.
+// Has endpoint, version, model, created and restored of one version.
 Json DescribeVersion(const v1::Endpoint& endpoint, const v1::EndpointVersion& version) {
   Json json = {{"endpoint", IdOf(endpoint.name())},
                {"version", version.number()},
@@ -34,7 +34,7 @@ Json DescribeVersion(const v1::Endpoint& endpoint, const v1::EndpointVersion& ve
   return json;
 }
 
-// What the endpoint serves.
+// Describes the version that the endpoint serves.
 Json DescribeServed(const v1::Endpoint& endpoint) {
   return DescribeVersion(endpoint, endpoint.versions_size() == 0 ? v1::EndpointVersion()
                                                                  : *endpoint.versions().rbegin());

@@ -23,12 +23,12 @@ struct RowsFlags : SourceFlags {
   std::vector<std::string> missing;
   bool strict = false;
   bool probabilities = false;
-  double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
-  std::string html_file;       // of evaluate; "": no page
+  double abstain_below = 0.5;  // confidence; 0.5 means no knowledge at all
+  std::string html_file;       // of evaluate; empty: no page
   bool force = false;
 };
 
-// Reads the rows by the model's schema, and has them predicted.
+// Reads the rows with the model's schema, and gets their predictions.
 absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& source,
                          const OnPrediction& done) {
   constexpr size_t kShowEvery = 1000;
@@ -67,7 +67,7 @@ absl::Status Predict(const RowsFlags& flags) {
                      });
 }
 
-// As a page, where one is asked for, and on stdout, unless the page goes there.
+// Writes the page, if one is asked for, and prints to stdout unless the page goes there.
 absl::Status ShowScores(const RowsFlags& flags, const Json& scores, const std::string& text) {
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");

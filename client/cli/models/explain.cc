@@ -52,8 +52,8 @@ std::string LabelText(const Schema& schema, uint32_t label) {
   return label < schema.num_classes() ? Printable(schema.classes()[label]) : "?";
 }
 
-// What the row has: a number, a category by name, "other", or "missing". `has` is a step of a path
-// or a feature's contribution.
+// Formats the row's value: a number, a category by name, "other", or "missing". `has` is a step of
+// a path or a feature's contribution.
 template <typename HasValue>
 std::string ValueText(const HasValue& has, const Schema& schema) {
   if (std::isnan(has.value())) return "missing";
@@ -64,14 +64,14 @@ std::string ValueText(const HasValue& has, const Schema& schema) {
   return known ? Printable(feature.values[static_cast<size_t>(has.value())]) : "other";
 }
 
-// A curator of an earlier version says nothing of features.
+// False for a curator of an earlier version, which sends no features.
 bool TellsFeatures(const v1::Explanation& explanation) {
   return explanation.features_size() > 0 ||
          std::all_of(explanation.trees().begin(), explanation.trees().end(),
                      [](const v1::TreePath& path) { return path.steps().empty(); });
 }
 
-// "yes 0.83 ± 0.02": what the leaf alone says, if it says a probability.
+// "yes 0.83 ± 0.02": the leaf's own answer, if it is a probability.
 std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit,
                      const ModelSource& source) {
   const v1::LeafPrediction& leaf = path.prediction();
@@ -126,7 +126,7 @@ void DescribeFeatures(const v1::Explanation& explanation, const Schema& schema, 
   }
 }
 
-// One object a row: the prediction, what each feature adds, and every tree with its path.
+// One object per row: the prediction, what each feature adds, and every tree with its path.
 Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
                          const v1::Explanation& explanation, const Schema& schema) {
   Json json = DescribePrediction(row - 1, prediction, schema, 0.5);
@@ -150,7 +150,7 @@ Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
   return json;
 }
 
-// "age = 37", and what that adds, a line each; of many features the first.
+// Lists "age = 37" and what that adds, one line each; if there are many features, the first ones.
 std::string FeaturesText(const v1::Explanation& explanation, const Schema& schema) {
   constexpr int kShownFeatures = 10;
   const auto& features = explanation.features();
@@ -180,7 +180,7 @@ std::string FeaturesText(const v1::Explanation& explanation, const Schema& schem
   return text;
 }
 
-// The same for people.
+// The explanation for people.
 std::string ExplanationText(size_t row, const v1::Prediction& prediction,
                             const v1::Explanation& explanation, const ModelSource& source) {
   const Schema& schema = *source.schema();
@@ -205,7 +205,7 @@ std::string ExplanationText(size_t row, const v1::Prediction& prediction,
   return text;
 }
 
-// The rows that were asked for, in one request.
+// Puts the requested rows into one request.
 absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                                               const ModelSource& source) {
   v1::PredictRequest request;

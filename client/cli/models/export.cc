@@ -21,7 +21,7 @@ struct ExportFlags : ModelOrFileFlags {
   bool force = false;
 };
 
-// For devices in C, which have a reader of the message (docs/device.md).
+// For devices in C, which have a reader for the message (docs/device.md).
 constexpr char kMessage[] = "message";
 
 std::vector<std::string> Formats() {
@@ -31,7 +31,7 @@ std::vector<std::string> Formats() {
 }
 
 absl::StatusOr<std::string> ToFile(const v1::Model& proto, const std::string& format) {
-  if (format.empty()) return ModelFileText(proto);  // which --file of every command takes
+  if (format.empty()) return ModelFileText(proto);  // what --file of every command accepts
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
   if (format == kMessage) return ModelMessageBytes(proto);
   return formats::ExportModel(model, IdOf(proto.name()), format);

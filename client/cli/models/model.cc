@@ -47,7 +47,7 @@ std::string CheckLambda(const std::string& text) {
              : "wants a number from 0 (private reports only) to inf (public rows only)";
 }
 
-// "plan=gold"; "plan=" is of rows where it is missing.
+// Checks "plan=gold"; "plan=" selects rows where the value is missing.
 std::string CheckWhere(const std::string& text) {
   const size_t name_bytes = text.find('=');
   const bool fits = name_bytes != std::string::npos && name_bytes > 0;

@@ -100,13 +100,13 @@ class RemoteSource final : public ModelSource {
   const std::unique_ptr<v1::ModelService::Stub> stub_;
   const absl::Duration timeout_;
   absl::Time opened_;
-  std::unique_ptr<grpc::ClientContext> context_;  // outlives the stream
+  std::unique_ptr<grpc::ClientContext> context_;  // must outlive the stream
   std::unique_ptr<
       grpc::ClientReaderWriter<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>>
       stream_;
 };
 
-// The id of the model that the endpoint serves now.
+// Returns the id of the model that the endpoint serves now.
 absl::StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint) {
   v1::GetEndpointRequest request;
   request.set_name(MakeName(kEndpoints, endpoint));

@@ -1,5 +1,5 @@
-// Which model a command is about, and its answers to rows: by the curator, over one stream of
-// predictions, or from a file, here, so that nobody else sees the rows.
+// The model that a command uses, and its answers to rows: from the curator, over one stream of
+// predictions, or from a file, locally, so that nobody else sees the rows.
 
 #ifndef COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
 #define COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
@@ -16,7 +16,7 @@
 
 namespace coppice::cli {
 
-// "models/ID" of the curator's.
+// Gets "models/ID" from the curator.
 absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
 
 struct ModelFlags {
@@ -25,33 +25,33 @@ struct ModelFlags {
   std::string model;
 };
 
-// --model, --json, and those of the connection.
+// Adds --model, --json, and the connection's flags.
 void AddModelFlags(const Command& verb, ModelFlags& flags);
 
 struct ModelOrFileFlags : ModelFlags {
-  std::string file;  // or `model`
+  std::string file;  // instead of `model`
 };
 
-// --model, --file, --json, and those of the connection, which --file does not need.
+// Adds --model, --file, --json, and the connection's flags, which --file does not need.
 void AddModelOrFileFlags(const Command& verb, const std::shared_ptr<ModelOrFileFlags>& flags);
-// The curator's, or that of the file; not checked.
+// Gets the model from the curator or from the file; it is not checked.
 absl::StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags);
 
 struct SourceFlags {
   ServerFlags server;
-  std::string model, endpoint, file;  // one of them
+  std::string model, endpoint, file;  // exactly one is set
 };
 
-// --model, --endpoint, --file, and those of the connection.
+// Adds --model, --endpoint, --file, and the connection's flags.
 void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags);
 
-// An endpoint stands for the model that it serves when the command begins, to the end of the
-// command. Over a stream each batch is answered before the next is sent; a new stream begins when
+// Answers rows with one model. An endpoint resolves to the model that it serves when the command
+// begins. Over a stream each batch is answered before the next is sent; a new stream begins when
 // half of --timeout has passed, so that each batch has the other half to be answered.
 //
 // Errors     those of the curator; DataLoss if an answer has another number of rows, or classes
 //            that the schema does not have.
-// Threads    one at a time.
+// Threads    not thread-safe.
 class ModelSource {
  public:
   static absl::StatusOr<std::unique_ptr<ModelSource>> Open(const SourceFlags& flags);
@@ -59,13 +59,13 @@ class ModelSource {
 
   const std::string& id() const { return id_; }
   const std::shared_ptr<const Schema>& schema() const { return schema_; }
-  // Whether a leaf holds a term of the answer, which no tree has alone.
+  // Whether a leaf holds a term of the answer, which no tree gives alone.
   bool leaves_are_terms() const { return leaves_are_terms_; }
 
-  // Fills `predictions` with one a row of `request`, which is checked by the schema.
+  // Fills `response` with one prediction per row of `request`; checks it against the schema.
   virtual absl::Status Predict(const v1::StreamPredictionsRequest& request,
                                v1::StreamPredictionsResponse& response) = 0;
-  // The response to a whole request, without a stream.
+  // Answers a whole request at once, without a stream.
   virtual absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) = 0;
 
  protected:

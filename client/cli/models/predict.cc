@@ -48,7 +48,7 @@ absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions
                                       const std::string& name,
                                       const std::shared_ptr<const Schema>& schema,
                                       const PredictBlock& call, const OnPrediction& done) {
-  size_t before = 0;  // rows
+  size_t before = 0;  // rows in earlier blocks
   return ReadTableInBlocks(
       path, schema, options, RowsPerCall(schema->num_features()),
       [&](const Table& block) -> absl::Status {
@@ -69,7 +69,7 @@ struct Reach {
   double low, high;
 };
 
-// As the curator says it; one of an older version leaves it to us.
+// Uses the curator's interval; one of an older version sends none, so it is computed here.
 Reach ReachOf(const v1::Prediction& prediction, double middle, double error) {
   constexpr double kNormal95 = 1.96;
   if (prediction.has_low()) return {prediction.low(), prediction.high()};

@@ -1,4 +1,4 @@
-// Predictions for the rows of a file, block by block: memory does not grow with the file.
+// Predicts the rows of a file, block by block: memory does not grow with the file.
 
 #ifndef COPPICE_CLIENT_CLI_MODELS_PREDICT_H_
 #define COPPICE_CLIENT_CLI_MODELS_PREDICT_H_
@@ -25,31 +25,31 @@ using PredictBlock = std::function<absl::Status(const v1::StreamPredictionsReque
 using OnPrediction = std::function<void(size_t row, const Table& block, size_t in_block,
                                         const v1::Prediction& prediction)>;
 
-// At most 10000 rows, and well below four megabytes, in one message.
+// Rows in one message: at most 10000, and well below four megabytes.
 size_t RowsPerCall(size_t features);
 
-// Reads the file by `schema` and calls `done` for each row in order, as the answers come; then the
-// notes of the reader. `name` is that of the model. Errors: those of the reader and of `call`;
-// DataLoss if an answer has another number of rows, or a class that the schema does not have.
+// Reads the file with `schema`, calls `done` for each row in order as answers arrive, and returns
+// the reader's notes. `name` is the model's. Errors: those of the reader and of `call`; DataLoss if
+// an answer has another number of rows, or a class that the schema does not have.
 absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
                                       const std::string& name,
                                       const std::shared_ptr<const Schema>& schema,
                                       const PredictBlock& call, const OnPrediction& done);
 
-// For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Else:
+// For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Otherwise:
 // row (from 1), label, probability, low and high (its 95 % interval, privacy noise included),
-// standard_error, confidence; no label where the confidence is below `abstain_below`.
+// standard_error, confidence; no label if the confidence is below `abstain_below`.
 Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
                         double abstain_below);
 
-// Adds every class's probability: for scripts as "probabilities", an object; for people as columns
+// Adds every class's probability: for scripts as an object "probabilities", for people as columns
 // "p(CLASS)".
 void AddProbabilities(const v1::Prediction& prediction, const Schema& schema, bool json, Json& row);
-// For people: no label is an empty field, because any word may be a class.
+// For people: a missing label becomes an empty field, because any word may be a class.
 void EmptyMissingLabel(Json& row);
 
 // What `model evaluate` prints, for scripts and for people: the verdict first, then the figures
-// beside those of always answering the majority's class, or the mean.
+// next to those of always answering the majority's class, or the mean.
 Json DescribeScores(const std::string& model, const ClassScores& scores, const Schema& schema);
 Json DescribeScores(const std::string& model, const NumberScores& scores);
 std::string ScoresText(const ClassScores& scores, const Schema& schema);

@@ -26,14 +26,14 @@ struct ShowFlags : ModelOrFileFlags {
   bool force = false;
 };
 
-// Where to go on from the summary.
+// Says where to continue from the summary.
 std::string Hint(const Model& model) {
   return absl::StrCat("\nTrees are numbered 0 to ", model.forest().size() - 1,
                       ": `--tree 0` shows the first, `model explain` how a row goes through them, "
                       "`model verify` what the privacy means.\n");
 }
 
-// Whether the forest is shown at a glance: to people, if they ask for none of several trees.
+// Whether to show a summary: for people, if they ask for no particular one of several trees.
 bool IsSummary(const ShowFlags& flags, const Model& model) {
   return flags.format == "text" && !flags.tree && !flags.output.json && model.forest().size() > 1;
 }

@@ -21,8 +21,8 @@
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 
-// The file has a line "salt HEX", and one "HASH JOURNAL" for each time that rows answered. The salt
-// is of this user alone, so that no hash can be looked up in a table that somebody made before.
+// The file has a line "salt HEX", and a line "HASH JOURNAL" for each time that rows answered. The
+// salt is this user's alone, so that no hash can be looked up in a precomputed table.
 
 namespace coppice::cli {
 namespace {
@@ -43,7 +43,7 @@ absl::Status FileError(const std::string& path, int error) {
   return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(error)));
 }
 
-// Held by one process at a time, from reading it to adding a line.
+// Locked by one process at a time, from reading it to adding a line.
 class LockedFile {
  public:
   static absl::StatusOr<LockedFile> Open(const std::string& path) {
@@ -89,7 +89,7 @@ std::string HexOf(const Sha256Digest& digest) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// A hash over the study, its curator and every byte of the file.
+// Hashes the study, its curator and every byte of the file.
 absl::StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
   const auto bytes_of = [](const auto& array) {
     return absl::string_view(reinterpret_cast<const char*>(array.data()), array.size());

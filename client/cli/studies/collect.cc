@@ -32,7 +32,7 @@ struct HistoryFlags {
   bool answers = false;
 };
 
-// What waits for the relay; nothing of it goes to the curator, who is not asked for anything.
+// Sends what waits for the relay; none of it goes to the curator, who is not contacted.
 absl::Status ResumeAtRelay(const ResumeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));

@@ -1,5 +1,5 @@
-// What `coppice collect` is made of: a gateway, which answers for many devices, and the history of
-// its journal.
+// Parts of `coppice collect`: a gateway, which answers for many devices, and the history of its
+// journal.
 
 #ifndef COPPICE_CLIENT_CLI_STUDIES_COLLECT_H_
 #define COPPICE_CLIENT_CLI_STUDIES_COLLECT_H_
@@ -29,9 +29,9 @@
 
 namespace coppice::cli {
 
-// The curator as a gateway needs it.
+// The curator's interface for a gateway.
 struct GatewayLink {
-  // One ticket for each of these rows.
+  // Returns one ticket per row.
   std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
   std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
       deliver;
@@ -40,8 +40,8 @@ struct GatewayLink {
 };
 
 struct GatewayOptions {
-  size_t batch = 1000;       // most reports in one call, 1 to 1000
-  bool end_unknown = false;  // a study that the curator does not know takes no more answers
+  size_t batch = 1000;       // maximum number of reports per call, 1 to 1000
+  bool end_unknown = false;  // drop reports for a study that the curator does not know
 };
 
 struct GatewayCounts {
@@ -49,35 +49,35 @@ struct GatewayCounts {
   uint64_t accepted = 0;
   uint64_t duplicate = 0;
   std::map<std::string, uint64_t> refused;  // by reason, in words
-  uint64_t unknown_study = 0;               // kept: the curator knows no such study
+  uint64_t unknown_study = 0;               // kept: the curator does not know the study
   uint64_t of_other_curators = 0;           // kept, and not sent
-  uint64_t of_relays = 0;                   // kept: their relay alone gets them
-  uint64_t payload_bytes = 0;               // of all reports that were sent
+  uint64_t of_relays = 0;                   // kept: only their relay gets them
+  uint64_t payload_bytes = 0;               // of all sent reports
 
   uint64_t TotalRefused() const;
-  // Per report; 0 if none was sent.
+  // Mean per report; 0 if none was sent.
   double MeanPayloadBytes() const;
 };
 
 // Many devices behind one journal and one connection.
 //
 // Guarantee  Each device takes the whole client path: ticket, policy, one randomization, journal,
-//            delivery. What is sent is in the journal before, so whatever stops this, Resume() on
-//            the same journal delivers the rest with the same bytes.
-// Errors     Cancelled when `stop` says so, between batches. Otherwise those of the parts.
+//            delivery. Every report is in the journal before it is sent, so after any interruption
+//            Resume() on the same journal delivers the rest with the same bytes.
+// Errors     Cancelled if `stop` says so, between batches. Otherwise those of the parts.
 class Gateway {
  public:
-  // All must outlive the gateway. `stop` is asked between batches; `progress` is told how many rows
-  // are done.
+  // All arguments must outlive the gateway. `stop` is called between batches; `progress` gets the
+  // number of rows done.
   Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
           std::function<bool()> stop);
 
-  // Delivers this curator's entries of the journal that were not delivered before; of one study, or
-  // of all if empty.
+  // Delivers this curator's undelivered entries of the journal, for one study, or for all if
+  // `study` is empty.
   absl::Status Resume(const std::string& study, GatewayCounts& counts);
 
-  // The first `rows` rows of `file`, each its device's (SubjectOf()). Rows that have answered are
-  // passed over.
+  // Answers for the first `rows` rows of `file`, each its device's (SubjectOf()). Skips rows that
+  // have answered.
   absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
                           size_t rows, const std::function<void(uint64_t)>& progress,
                           GatewayCounts& counts);
@@ -97,8 +97,8 @@ class Gateway {
   CuratorCheck curator_check_;
 };
 
-// What of a table's row is its device's: the device that file.ids names, or else the row's number,
-// from 1.
+// The device of a table's row, which file.ids names, or else the row's number, from 1; and its
+// data.
 std::string SubjectOf(const TableFile& file, size_t row);
 LabelledRow RowOf(const TableFile& file, size_t row);
 
@@ -106,14 +106,14 @@ LabelledRow RowOf(const TableFile& file, size_t row);
 
 struct RelayGatewayOptions {
   size_t batch = 1000;  // most devices whose answers are journaled together
-  size_t calls = 32;    // at once
+  size_t calls = 32;    // concurrent calls
 };
 
 struct RelayCounts {
   uint64_t answered_before = 0;          // rows with an answer in the journal that is not waiting
-  uint64_t dealt = 0;                    // tickets that the relay gave
+  uint64_t dealt = 0;                    // tickets from the relay
   uint64_t stored = 0;                   // reports on the relay's disk
-  std::map<std::string, uint64_t> lost;  // for good, by reason, in words
+  std::map<std::string, uint64_t> lost;  // permanently, by reason, in words
   uint64_t of_others = 0;                // kept: for another relay, or a curator
 
   uint64_t TotalLost() const;
@@ -124,18 +124,18 @@ struct RelayCounts {
 // Guarantee  As RelayedDevice: each device agrees to the deal, takes a ticket, is randomized once
 //            and sealed, and is in the journal before it is sent. Devices do so a batch at a time,
 //            and a batch that could not take all its tickets answers with those that it has.
-// Errors     Cancelled when `stop` says so, between batches. Otherwise those of the parts; what was
-//            counted by then is in `counts`.
+// Errors     Cancelled if `stop` says so, between batches. Otherwise those of the parts; `counts`
+//            has what was counted until then.
 class RelayGateway {
  public:
-  // `agree` asks the relay for its deal, and admits it. All must outlive the gateway.
+  // `agree` fetches the relay's deal and checks it. All arguments must outlive the gateway.
   RelayGateway(const RelayLink& relay, std::function<absl::StatusOr<Deal>()> agree,
                Journal& journal, const RelayGatewayOptions& options, std::function<bool()> stop);
 
-  // Sends what waits for the relay whose key has this id; of one study, or of all if empty.
+  // Sends what waits for the relay whose key has this id; for one study, or all if empty.
   absl::Status Resume(const std::string& study, const KeyId& relay, RelayCounts& counts);
 
-  // The first `rows` rows of `file`. Rows that have answered `study` are passed over.
+  // Answers for the first `rows` rows of `file`. Skips rows that have answered `study`.
   absl::Status AnswerRows(const std::string& study, const Policy& policy, const TableFile& file,
                           size_t rows, const std::function<void(uint64_t)>& progress,
                           RelayCounts& counts);
@@ -143,7 +143,7 @@ class RelayGateway {
  private:
   absl::Status AnswerBatch(const Policy& policy, const TableFile& file,
                            absl::Span<const size_t> rows, RelayCounts& counts);
-  // A ticket for each of them, or an error, with those that came before it.
+  // Takes one ticket each, or returns an error after filling in those that came before it.
   absl::Status TakeTickets(const Deal& deal, std::vector<std::optional<DealtTicket>>& dealt) const;
   absl::Status Send(absl::Span<const JournalEntry> entries, RelayCounts& counts);
   absl::Status CheckStop() const;
@@ -163,48 +163,48 @@ struct RelayTarget {
   std::string ca_file, token_file;
 
   bool is_given() const { return !address.empty(); }
-  // The relay as a server. Of the curator's, --cert, --key, --insecure and --timeout count for it.
+  // The relay as a server. It uses the curator's --cert, --key, --insecure and --timeout.
   ServerFlags AsServer(const ServerFlags& curator) const;
-  // With one try, or again and again until the time is up. Errors name the relay's flags.
+  // Makes one try or, with `patiently`, retries for the timeout. Errors name the relay's flags.
   absl::StatusOr<RelayClient> Connect(const ServerFlags& curator, bool patiently) const;
 };
 
-// --relay, --relay-key, --relay-ca, --relay-token-file, beside the flags of the curator's server,
-// of which --server, the one given here, is needed without a relay. Returns --relay.
+// Adds --relay, --relay-key, --relay-ca and --relay-token-file to the flags of the curator's
+// server. Its flag --server, given as `server`, is required only without a relay. Returns --relay.
 Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& curator,
                     Flag server);
 
-// As JSON shows it.
+// Describes the counts as JSON.
 Json DescribeRelayCounts(const RelayCounts& counts);
-// What the caller is left with, when not all of it went well.
+// Tells the caller what remains to be done if something failed.
 absl::Status CloseWith(const absl::Status& status, const RelayCounts& counts,
                        const std::string& journal_file);
 
-// As JSON shows it.
+// Describes the counts as JSON.
 Json DescribeCounts(const GatewayCounts& counts);
-// What the caller is left with, when not all of it went well.
+// Tells the caller what remains to be done if something failed.
 absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
                        const GatewayOptions& options, const std::string& journal_file);
-// --batch.
+// Adds --batch.
 void AddGatewayFlags(const Command& verb, GatewayOptions& options);
 
-// How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well
-// below the four megabytes that a gRPC server takes unless told otherwise. At least 1.
+// How many of `entries` go into one call: from one study and fingerprint, at most `batch`, and well
+// below the four megabytes that a gRPC server accepts by default. At least 1.
 size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch);
 
 // ---- Which rows answered already (answered_rows.cc)
 
 struct AnsweringRows {
   std::string study;
-  std::optional<PublicKey> curator;  // where trust in it began
+  std::optional<PublicKey> curator;  // the key with which trust in it began
   std::string data_file, journal_file;
   bool refuse_again = true;
 };
 
 // Notes in the user's state folder ($XDG_STATE_HOME/coppice/simulated) that the rows of a file
 // answer a study: a salted hash over the study, its curator and the file's bytes, and which journal
-// has the answers. FailedPrecondition, naming that journal, if `refuse_again` and they did before;
-// Unavailable if it cannot be noted.
+// has the answers. FailedPrecondition, naming that journal, if `refuse_again` is set and they did
+// so before; Unavailable if it cannot be noted.
 absl::Status NoteAnswering(const AnsweringRows& rows);
 
 // ---- What `collect history` prints of a journal (history.cc)
@@ -212,10 +212,10 @@ absl::Status NoteAnswering(const AnsweringRows& rows);
 // One object per study and fingerprint: what was sent, what waits, and the epsilon of one report.
 std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
 
-// One object per answer: whose it is, to whom and what it says, bytes in hexadecimal.
+// One object per answer: its device, its receiver and its content, bytes in hexadecimal.
 std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries);
 
-// How many subjects there are, and what the one that spent most has spent.
+// How many subjects there are, and the largest amount that one of them has spent.
 Json DescribeSpending(absl::Span<const JournalEntry> entries);
 
 }  // namespace coppice::cli

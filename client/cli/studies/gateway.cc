@@ -11,7 +11,7 @@ namespace coppice::cli {
 namespace {
 
 constexpr size_t kMaxCallBytes = 3 << 20;
-constexpr size_t kReportOverhead = 64;  // ticket, tags and lengths
+constexpr size_t kReportOverhead = 64;  // room for ticket, tags and lengths
 
 bool SameCall(const PrivateReport& a, const PrivateReport& b) {
   return a.study == b.study && a.fingerprint == b.fingerprint;

@@ -24,7 +24,7 @@ std::string Hex(const Bytes& bytes) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// Without the claim, by which whoever has it could answer in the device's place.
+// Leaves out the claim, with which anybody could answer in the device's place.
 void AddSealed(const SealedAnswer& sealed, Json& row) {
   row["relay"] = Hex(sealed.relay);
   row["epoch"] = Hex(sealed.epoch);

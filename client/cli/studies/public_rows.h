@@ -1,4 +1,4 @@
-// The public rows of a study on the command line.
+// Flags for the public rows of a study.
 
 #ifndef COPPICE_CLIENT_CLI_STUDIES_PUBLIC_ROWS_H_
 #define COPPICE_CLIENT_CLI_STUDIES_PUBLIC_ROWS_H_
@@ -11,7 +11,7 @@
 
 namespace coppice::cli {
 
-// "none" says that there are no rows, or that they have no labels to go by.
+// "none" means that there are no rows, or that their labels are not used.
 struct PublicRowsFlags {
   std::string file, schema, labels = "as_given", rounding;
   bool strict = false;
@@ -20,11 +20,11 @@ struct PublicRowsFlags {
   bool without_labels() const { return without_rows() || labels == "none"; }
 };
 
-// --public, --schema, --public-labels, --rounding and --strict. `flags` must outlive the parsing.
+// Adds --public, --schema, --public-labels, --rounding, --strict. `flags` must outlive parsing.
 void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags);
 
-// Fills in the schema and the rows, and what of the partition follows from there being rows and
-// labels. Says on stderr what had to be changed in them.
+// Sets the schema, the rows, and the partition options that follow from having rows and labels.
+// Reports on stderr what was changed in the rows.
 absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request);
 
 }  // namespace coppice::cli

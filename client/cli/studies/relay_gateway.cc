@@ -17,8 +17,8 @@
 namespace coppice::cli {
 namespace {
 
-// Runs `call` for 0 to `count` - 1, `threads` at once. After an error none begins any more; returns
-// the first.
+// Runs `call` for 0 to `count` - 1 on `threads` threads. After an error no further call begins;
+// returns the first error.
 absl::Status RunAtOnce(size_t count, size_t threads, absl::FunctionRef<absl::Status(size_t)> call) {
   std::atomic<size_t> next = 0;
   std::atomic<bool> failed = false;
@@ -124,7 +124,7 @@ absl::Status RelayGateway::AnswerBatch(const Policy& policy, const TableFile& fi
   std::vector<std::string> subjects;
   for (const size_t row : rows) subjects.push_back(SubjectOf(file, row));
   COPPICE_RETURN_IF_ERROR(responder.CheckSealedConsent(deal.terms, subjects));
-  // From here on nothing may decline.
+  // No device may decline from here on.
   std::vector<std::optional<DealtTicket>> dealt(rows.size());
   const absl::Status taken = TakeTickets(deal, dealt);
   TreesByIndex trees;

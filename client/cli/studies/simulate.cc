@@ -55,10 +55,10 @@ absl::StatusOr<std::string> MakeTemporaryJournal() {
   return path;
 }
 
-// The study's terms and trees, read with one try: a wrong address should not take a minute to show.
+// Fetches the study's terms and trees with one try: a wrong address must not take a minute to show.
 absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
                                       const std::vector<std::string>& tokens) {
-  // Where tokens are asked for, the first row's: it has the same ticket when its turn comes.
+  // If tokens are required, uses the first row's: it gets the same ticket again in its turn.
   const auto first = absl::MakeConstSpan(tokens).subspan(0, 1);
   COPPICE_ASSIGN_OR_RETURN(
       const Collector collector,
@@ -107,8 +107,8 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
   return policy;
 }
 
-// What speaks against the file without regard to any study, so that it can be said before a curator
-// is asked: from then on every row is answered.
+// Checks the file independently of any study, so that errors are reported before a curator is
+// contacted: from then on every row is answered.
 absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   SchemaFile own;
   if (!flags.schema_file.empty()) {
@@ -123,7 +123,7 @@ absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   return own;
 }
 
-// The column that says whose row it is. Where a study is joined by an id, that is the id.
+// Names the column that identifies a row's owner. If a study is joined by an id, that is the id.
 absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
   const std::string& asked = flags.id_column;
   if (terms.joined_by.empty()) {
@@ -140,7 +140,7 @@ absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& 
                    "\", which says whose row it is; leave the flag out, or name that column"));
 }
 
-// Before any row is answered: by the ids alone, which are sent in the clear.
+// Runs before any row is answered, on the ids alone, which are sent in the clear.
 absl::Status CheckIds(const Terms& terms, const TableFile& file) {
   if (terms.joined_by.empty()) return absl::OkStatus();
   for (size_t row = 0; row < file.ids.size(); ++row) {
@@ -151,7 +151,7 @@ absl::Status CheckIds(const Terms& terms, const TableFile& file) {
   return absl::OkStatus();
 }
 
-// Without a journal that is named nothing else would stop rows from answering twice.
+// Without a journal given by a flag, nothing else would stop rows from answering twice.
 absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
                             const std::string& journal_file) {
   const auto seen = journal.OfStudy(flags.study);
@@ -164,14 +164,14 @@ absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
   const absl::Status noted = NoteAnswering(rows);
   if (noted.ok()) return noted;
   if (rows.refuse_again) {
-    unlink(journal_file.c_str());  // holds nothing yet
+    unlink(journal_file.c_str());  // it has no entries yet
     return noted;
   }
   Note(noted.message());
   return absl::OkStatus();
 }
 
-// All rows, by the study's schema.
+// Reads all rows with the study's schema.
 absl::StatusOr<TableFile> ReadRows(const SimulateFlags& flags, const Terms& terms,
                                    const SchemaFile& own) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, terms));
@@ -195,7 +195,7 @@ absl::StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
   return flags.journal_file.empty() ? MakeTemporaryJournal() : flags.journal_file;
 }
 
-// The devices' side of a relay, which takes the curator's place.
+// Simulates the devices' side of a relay, which takes the curator's place.
 absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
@@ -203,7 +203,7 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
-  // Nobody waits here for a time of sending, which hides one device's work and not that of many.
+  // No random sending delay: it hides one device's work, not that of many devices.
   const RelayPolicy relay_policy{
       .relay_key = key, .min_batch = flags.min_batch, .max_send_delay_seconds = 0};
   WarnOfOpenFiles(flags.relay.AsServer(flags.server));
@@ -211,7 +211,7 @@ absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
     COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, link.GetRelayTerms(flags.study));
     return AdmitDeal(offer, flags.study, link.address(), relay_policy, trust, SystemSeconds());
   };
-  // With one try first: a wrong address should not take a minute to show.
+  // One try first: a wrong address must not take a minute to show.
   COPPICE_ASSIGN_OR_RETURN(const RelayClient once,
                            flags.relay.Connect(flags.server, /*patiently=*/false));
   COPPICE_ASSIGN_OR_RETURN(const Deal deal, agree_at(once));

@@ -44,7 +44,7 @@ constexpr uint32_t kForestTrees = 64;
 constexpr uint32_t kForestTreesWithoutLabels = 256;
 constexpr uint32_t kDefaultDepth = 6;
 
-// A forest of the hybrid rule, its size chosen by the curator, unless a flag asks for another
+// The hybrid rule's forest with a size chosen by the curator, unless a flag asks for another
 // partition.
 void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
   const bool nothing_asked = !flags.rule && !flags.depth && !flags.min_leaf && !flags.trees;
@@ -289,7 +289,7 @@ absl::Status Seal(const OneStudyFlags& flags) {
   return absl::OkStatus();
 }
 
-// The curator is told which key is to be replaced, so that a call that is repeated rotates once.
+// The request names the key to replace, so that repeating it rotates only once.
 absl::Status RotateSealingKey(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetStudyRequest known;

@@ -82,7 +82,7 @@ Json DescribeCounts(const CountsFlags& flags, const v1::GetCountsResponse& respo
   return json;
 }
 
-// A line for each interval of a node.
+// Adds a line per interval of a node.
 void AddLines(const v1::GetCountsResponse& response, const v1::NodeCounts& node,
               std::vector<Json>& lines) {
   const auto add = [&](const std::string& what, const v1::CountEstimate& estimate) {

@@ -40,7 +40,7 @@ absl::StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& stud
   return std::move(*response.mutable_study());
 }
 
-// A schema file says how the table is written, and must be of this study.
+// Reads the table's format from a schema file, which must be this study's.
 absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(SchemaFile file, ReadSchema(schema_file));
@@ -48,7 +48,7 @@ absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schem
   return std::move(file.format);
 }
 
-// All rows, before any is sent.
+// Reads all rows before any is sent.
 absl::StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& terms) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(terms.schema()));
   COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
@@ -70,7 +70,7 @@ absl::StatusOr<TableFile> ReadRows(const JoinFlags& flags, const v1::Terms& term
   return file;
 }
 
-// Each call may be repeated, and so may all of them.
+// Each call may be repeated, and so may the whole upload.
 absl::StatusOr<uint64_t> Upload(const Remote& remote, const std::string& name,
                                 const TableFile& file) {
   const size_t row_bytes = 8 * file.table.schema().num_features() + kMaxJoinIdBytes;

@@ -19,7 +19,7 @@
 namespace coppice::cli {
 namespace {
 
-// Of whatever foresees.
+// Output flags of commands that forecast.
 struct ForecastOutput {
   OutputFlags output;
   std::string html_file;
@@ -63,7 +63,7 @@ absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags
   return request;
 }
 
-// Where the study would have a relay.
+// Adds the relay's members, if the study has a relay.
 void DescribeRelayOf(const v1::Outlook& outlook, Json& json) {
   const bool promised = outlook.relay_epsilon_nanos() > 0;
   json["relay_epsilon"] =
@@ -79,7 +79,7 @@ Json Describe(const v1::Outlook& outlook, bool with_relay) {
                {"equivalent_rows", outlook.equivalent_rows()}};
   // 0: not computed.
   if (outlook.influence() > 0) json["influence"] = outlook.influence();
-  // Where readers are promised nothing more, what every report is promised holds for them too.
+  // Without a promise to readers, the promise about every report holds for them too.
   const bool promised = outlook.readers_epsilon_nanos() > 0;
   json["readers_epsilon"] =
       static_cast<double>(promised ? outlook.readers_epsilon_nanos() : outlook.epsilon_nanos()) /
@@ -99,7 +99,7 @@ Json Describe(const v1::Outlook& outlook, bool with_relay) {
   return json;
 }
 
-// What always answering one class is worth, and whether any study is foreseen to be worth more.
+// What always answering one class achieves, and whether any study is forecast to do better.
 std::string MajorityNote(const v1::CreateStudyRequest& study,
                          const v1::PreviewStudyResponse& response) {
   const Majority majority =
@@ -113,14 +113,14 @@ std::string MajorityNote(const v1::CreateStudyRequest& study,
                          best > majority.share ? "" : " No study here is foreseen to beat that.");
 }
 
-// What always answering the mean of the public rows errs by.
+// The error of always answering the mean of the public rows.
 std::string MeanNote(const v1::CreateStudyRequest& study) {
   const MeanAnswer mean = MeanAnswerFor(study.public_numbers());
   return absl::StrFormat("Always answering the mean, %.4g: an error of %.4g on the public rows.",
                          mean.value, mean.rmse);
 }
 
-// Says nothing where public labels are not used.
+// Prints nothing if public labels are not used.
 void NotePublicOnly(const v1::PreviewStudyResponse& response) {
   const bool numbers = response.has_public_only_rmse();
   if (!numbers && !response.has_public_only()) return;
@@ -181,7 +181,7 @@ bool PromisesOfRelay(const v1::PreviewStudyResponse& response) {
                      [](const v1::Outlook& one) { return one.relay_epsilon_nanos() > 0; });
 }
 
-// The forecast of a study that exists; `study show` has its settings.
+// For the forecast of an existing study; `study show` has its settings.
 void NoteRelayOfStudy(const std::string& study) {
   Note(absl::StrCat(
       "relay_epsilon is towards the curator, if as many reports of each batch are honest as the "

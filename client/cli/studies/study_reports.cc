@@ -27,7 +27,7 @@ std::string OutcomeText(v1::ReportOutcome outcome) {
   return EnumText(v1::ReportOutcome_Name(outcome), "REPORT_OUTCOME_");
 }
 
-// The same members for every step: each outcome that occurred in some step.
+// The same members for every step: each outcome that occurred in any step.
 Json DescribeStep(const v1::ReportStep& step, const std::set<v1::ReportOutcome>& outcomes) {
   Json json = {{"begin", TimeText(step.begin_unix_seconds())}};
   for (const v1::ReportOutcome outcome : outcomes) json[OutcomeText(outcome)] = 0;

@@ -1,4 +1,4 @@
-// coppice schema and coppice data: one's own tables, before any curator is asked.
+// coppice schema and coppice data: commands on the user's own tables, without a curator.
 
 #ifndef COPPICE_CLIENT_CLI_TABLES_COMMANDS_H_
 #define COPPICE_CLIENT_CLI_TABLES_COMMANDS_H_

@@ -29,7 +29,7 @@ struct InferFlags {
   InferOptions options;
 };
 
-// "age=0:120" or "age=0:120:years".
+// Parses "age=0:120" or "age=0:120:years".
 absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
   const size_t equals = text.rfind('=');
   std::vector<std::string> parts = absl::StrSplit(
@@ -58,7 +58,7 @@ absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
   return options;
 }
 
-// What the schema is, in a line or two.
+// Summarizes the schema.
 Json Summary(const InferredSchema& inferred, const std::string& output_file) {
   const Schema& schema = *inferred.file.schema;
   uint64_t numeric = 0;
@@ -160,7 +160,7 @@ struct CheckFlags {
   CheckOptions options;
 };
 
-// One line a problem: "rows.csv:7: column "age" is outside [0, 120]; readers clamp it".
+// One line per problem: "rows.csv:7: column "age" is outside [0, 120]; readers clamp it".
 std::string Describe(const TableProblem& problem, const std::string& path) {
   if (problem.line == 0) return problem.what;
   return absl::StrCat(
@@ -205,7 +205,7 @@ void PrintCheck(const TableCheck& check, const CheckFlags& flags) {
   if (check.rows > 0) PrintRows(rows, /*json=*/false);
 }
 
-// What is wrong with the schema itself; the rows are not looked at then.
+// Reports errors in the schema itself; the rows are then not checked.
 absl::Status ReportSchemaErrors(const std::vector<std::string>& errors, const CheckFlags& flags) {
   Json problems = Json::array();
   for (const std::string& error : errors) {

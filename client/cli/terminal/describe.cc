@@ -83,7 +83,7 @@ void AddTerms(const v1::Study& study, Json& json) {
 
 constexpr int kBatchesForPeople = 10;
 
-// With outcomes once it is counted.
+// Has outcomes once the batch is counted.
 Json DescribeBatch(const v1::Batch& batch) {
   Json json = {{"batch", absl::BytesToHexString(batch.id())},
                {"state", EnumText(v1::BatchState_Name(batch.state()), "BATCH_STATE_")},

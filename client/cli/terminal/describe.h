@@ -1,4 +1,4 @@
-// Studies and models as the JSON that the commands print.
+// Describes studies and models as the JSON that the commands print.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_DESCRIBE_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_DESCRIBE_H_
@@ -18,27 +18,27 @@ class Study;
 
 namespace coppice::cli {
 
-// "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
+// Returns "bad_ticket" for REPORT_OUTCOME_BAD_TICKET.
 std::string EnumText(absl::string_view name, absl::string_view prefix);
 double EpsilonNumber(uint64_t nanos);
 double DeltaNumber(uint64_t atto);
-// "ID" of "collection/ID".
+// Returns "ID" for "collection/ID".
 std::string IdOf(absl::string_view name);
-// The leaves of all trees together.
+// Counts the leaves of all trees.
 uint64_t CountLeaves(const v1::Forest& forest);
 
-// study, leaves, fingerprint first; then what the study was made of.
+// Has study, leaves, fingerprint first; then the study's parameters.
 Json DescribeNewStudy(const v1::Study& study);
-// With its counts: accepted, duplicate, and rejected by reason.
+// Adds the counts: accepted, duplicate, and rejected by reason.
 Json DescribeStudy(const v1::Study& study);
-// The same, and every alarm that was computed: for scripts.
+// Adds every alarm that was computed: for scripts.
 Json DescribeStudyWithAlarms(const v1::Study& study);
-// The same, and a line for each alarm that is raised.
+// Adds a line for each raised alarm.
 Json DescribeStudyForPeople(const v1::Study& study);
 // A line of a list: what a study has without its terms.
 Json DescribeStudyBriefly(const v1::Study& study);
 
-// Without what only a model of a study has, if a job made it, and the other way round.
+// Leaves out what only a study's model has if a job made it, and vice versa.
 Json DescribeModel(const v1::Model& model);
 // A line of a list. The same members for every model.
 Json DescribeModelBriefly(const v1::Model& model);

@@ -1,5 +1,5 @@
-// Why no connection can be made, which gRPC does not tell: one connection more, to find out. It
-// shows the certificate of --cert if asked for it, and sends neither a token nor a request.
+// Finds out why no connection can be made, which gRPC does not tell, by connecting once more. Shows
+// the certificate of --cert if asked for it, and sends neither a token nor a request.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 namespace coppice::cli {
 namespace {
 
-constexpr int kPatienceSeconds = 5;  // for each step
+constexpr int kPatienceSeconds = 5;  // per step
 
 struct Server {
   std::string address;  // HOST:PORT as given
@@ -64,7 +64,7 @@ class Socket {
   const int descriptor_;
 };
 
-// 0, or the errno with which it failed.
+// Returns 0, or the errno of the failure.
 int ConnectWithin(const Socket& socket, const addrinfo& address) {
   const int flags = fcntl(socket.descriptor(), F_GETFL);
   fcntl(socket.descriptor(), F_SETFL, flags | O_NONBLOCK);
@@ -128,7 +128,7 @@ std::string TimeOf(const ASN1_TIME* time) {
   return std::string(text, size);
 }
 
-// Notes what is wrong and goes on, so that all of it is known. Nothing is sent over the connection.
+// Notes each fault and continues, so that all are known. Nothing is sent over the connection.
 int NoteFault(int is_good, X509_STORE_CTX* context) {
   if (is_good == 1) return 1;
   auto* ssl =
@@ -182,7 +182,7 @@ std::string NamesOf(const X509* certificate) {
   return names.empty() ? "no name at all" : absl::StrJoin(names, ", ");
 }
 
-// A handshake that goes on whatever is wrong with the server's certificate.
+// A handshake that continues whatever is wrong with the server's certificate.
 class Handshake {
  public:
   Handshake(const ConnectOptions& options, const Server& server, const Socket& socket)
@@ -196,7 +196,7 @@ class Handshake {
     X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_.get());
     if (X509_VERIFY_PARAM_set1_ip_asc(wanted, server.host.c_str()) != 1) {
       X509_VERIFY_PARAM_set1_host(wanted, server.host.c_str(), server.host.size());
-      // What the macro SSL_set_tlsext_host_name() does.
+      // This is what the macro SSL_set_tlsext_host_name() does.
       SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                const_cast<char*>(server.host.c_str()));
     }
@@ -206,7 +206,7 @@ class Handshake {
     if (!done_) KeepError();
   }
 
-  // Whether it came to its end, and whether the server speaks TLS at all.
+  // Whether the handshake completed, and whether the server speaks TLS at all.
   bool done() const { return done_; }
   bool speaks_tls() const { return done_ || alert_ != 0; }
   bool speaks_http2() const {
@@ -215,7 +215,7 @@ class Handshake {
     SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
     return size == 2;
   }
-  // The alert that the server sent, also after its part of the handshake; 0 if none.
+  // The alert that the server sent, even after its part of the handshake; 0 if none.
   int Alert() {
     char byte = 0;
     if (done_ && alert_ == 0 && SSL_peek(ssl_.get(), &byte, 1) != 1) KeepError();
@@ -226,7 +226,7 @@ class Handshake {
   const X509* certificate() const { return SSL_get0_peer_certificate(ssl_.get()); }
 
  private:
-  // The roots that gRPC takes, too.
+  // Loads the same roots as gRPC.
   void LoadTrust(const ConnectOptions& options) {
     const char* roots = std::getenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH");
     if (!options.ca_file.empty()) roots = options.ca_file.c_str();
@@ -304,7 +304,7 @@ absl::Status OtherFault(const Handshake& handshake, const CertificateFault& faul
   }
 }
 
-// An unknown CA comes first: what an untrusted certificate says besides means nothing.
+// An unknown CA comes first: other faults of an untrusted certificate mean nothing.
 absl::Status CertificateStatus(const ConnectOptions& options, const Server& server,
                                const Handshake& handshake) {
   const std::string first = absl::StrCat("cannot trust ", server.address);
@@ -351,7 +351,7 @@ absl::Status DiagnoseTls(const ConnectOptions& options, const Server& server,
       server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
 }
 
-// A server that closes the connection is an error of OpenSSL's write, and does not end the program.
+// Turns a connection that the server closes into an error of OpenSSL's write instead of a signal.
 class BrokenPipesIgnored {
  public:
   BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -363,7 +363,7 @@ class BrokenPipesIgnored {
   void (*const before_)(int);
 };
 
-// gRPC goes through a proxy, where what is found without one means nothing.
+// With a proxy, which gRPC uses, a direct connection's findings mean nothing.
 bool HasProxy() {
   for (const char* variable : {"grpc_proxy", "https_proxy", "http_proxy"}) {
     const char* proxy = std::getenv(variable);

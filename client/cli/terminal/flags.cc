@@ -37,7 +37,7 @@ absl::Status CopyError(int error) {
                    "; save it to a file and name that instead of -"));
 }
 
-// All of `from`, to its end.
+// Copies `from` to its end.
 absl::Status Copy(int from, int to) {
   char buffer[1 << 16];
   while (true) {
@@ -113,7 +113,7 @@ Flag AddServerFlags(const Command& command, ServerFlags& flags) {
 }
 
 absl::Status CheckServerFlags(const ServerFlags& flags) {
-  // A command that may do without a server; for others the flag is required.
+  // For commands that may work without a server; for others the flag is required.
   if (flags.connect.server.empty()) return absl::OkStatus();
   const ConnectOptions connect = flags.Connection();
   const absl::Status checked = CheckConnectOptions(connect);
@@ -159,7 +159,7 @@ absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
   if (copy < 0) return CopyError(errno);
   unlink(name.c_str());
   const absl::Status copied = Copy(STDIN_FILENO, copy);
-  // Opening /dev/stdin reads the copy from now on, from its beginning.
+  // From now on opening /dev/stdin reads the copy, from its beginning.
   if (copied.ok()) dup2(copy, STDIN_FILENO);
   close(copy);
   COPPICE_RETURN_IF_ERROR(copied);

@@ -23,51 +23,51 @@ struct ServerFlags {
   ConnectOptions connect;
   double timeout_seconds = 60;
 
-  // What to connect with. COPPICE_CA is a default for TLS, so --insecure leaves it aside.
+  // The options to connect with. COPPICE_CA is a default for TLS, so --insecure ignores it.
   ConnectOptions Connection() const;
 
   // For a command that a person waits for: one try.
   RetryOptions Once() const;
-  // For delivery: again and again until the time is up.
+  // For delivery: retries until the time is up.
   RetryOptions Patient() const;
 };
 
-// Why no connection can be made: a name that is not known, nobody there, no TLS, a certificate that
-// is not to be trusted (an unknown CA, expired, for other names) or is asked for. Unavailable in
-// one line that says what, where and what to do; OK if nothing is wrong, or it cannot be told.
-// Connects once more to find out, and sends neither a token nor a request.
+// Finds out why no connection can be made: an unknown name, nobody there, no TLS, a certificate
+// that is not trusted (an unknown CA, expired, for other names) or is required. Unavailable with
+// one line that says what, where and what to do; OK if nothing is wrong, or the reason is unknown.
+// Connects once more, and sends neither a token nor a request.
 absl::Status DiagnoseConnection(const ConnectOptions& options);
 
 void AddOutputFlags(const Command& command, OutputFlags& flags);
-// --server, --ca, --cert, --key, --token-file, --insecure, --timeout. Returns --server.
+// Adds --server, --ca, --cert, --key, --token-file, --insecure, --timeout. Returns --server.
 Flag AddServerFlags(const Command& command, ServerFlags& flags);
-// InvalidArgument, naming the flag, unless the connection flags make sense together.
+// InvalidArgument, naming the flag, unless the connection flags fit together.
 absl::Status CheckServerFlags(const ServerFlags& flags);
-// Warns on stderr of each secret of `flags` in a file that everybody may read, and says what to do.
+// Warns on stderr of each secret in a file that everybody may read, and says what to do.
 void WarnOfOpenFiles(const ServerFlags& flags);
 
-// --study, --model, --dataset or --job.
+// Adds --study, --model, --dataset or --job.
 Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required = true);
 
-// InvalidArgument if a result is to go to stdout ("-") where only JSON may.
+// InvalidArgument if a result would go to stdout ("-") where only JSON may.
 absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output);
 
-// What to read where a flag says `path`: "-" is stdin. What comes over a pipe can be read once;
-// with `again` it is first copied to a file that has no name, and that only this process can open.
-// Unavailable if there is no room for it.
+// The file to read for a flag's `path`: "-" is stdin. A pipe can be read once; with `again` it is
+// first copied to a file without a name, which only this process can open. Unavailable if there is
+// no room for it.
 absl::StatusOr<std::string> InputFile(const std::string& path, bool again = false);
 
-// --yes, without which the command does nothing.
+// Adds --yes, without which the command does nothing.
 Flag AddYesFlag(const Command& command, const std::string& description = "Say that you mean it");
 
-// The epsilon of one report, as a decimal number.
+// Adds a flag for the epsilon of one report, as a decimal number.
 Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string& epsilon,
                     const std::string& description);
-// `text` has passed the flag's check.
+// `text` must have passed the flag's check.
 Budget EpsilonOf(const std::string& text);
 
-// NotFound of an id, with the command that lists those there are. Any other status as it is.
+// Adds to NotFound the command that lists existing ids. Returns other statuses unchanged.
 absl::Status WithListHint(const absl::Status& status);
 
 // Makes `command` run `run` on `flags`, once its flags are checked.

@@ -18,7 +18,7 @@ extern "C" void NoteInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// A handler may neither allocate nor look at what is being changed.
+// A handler may neither allocate nor read what is being changed.
 char last_word[1024];
 volatile size_t last_word_size = 0;
 
@@ -40,7 +40,7 @@ bool Interrupted() { return interrupted != 0; }
 
 LastWord::LastWord(absl::string_view text) {
   const std::string line = Printable(text).substr(0, sizeof last_word - 2);
-  last_word[0] = '\n';  // after what the terminal shows of Ctrl-C
+  last_word[0] = '\n';  // after the ^C that the terminal shows
   line.copy(last_word + 1, line.size());
   last_word[line.size() + 1] = '\n';
   last_word_size = line.size() + 2;

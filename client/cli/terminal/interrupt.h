@@ -1,5 +1,5 @@
-// Ctrl-C: as a question between two batches, after which the second one ends the process as usual;
-// or with a last word.
+// Handles Ctrl-C: either as a question between two batches, where a second one ends the process as
+// usual, or with a last message.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
@@ -12,8 +12,8 @@ namespace coppice::cli {
 void CatchInterrupts();
 bool Interrupted();
 
-// While one of these is there, SIGINT and SIGTERM end the process as usual, but `text` is written
-// to stderr first. One at a time.
+// While one of these exists, SIGINT and SIGTERM end the process as usual, but `text` is written to
+// stderr first. At most one may exist at a time.
 class LastWord {
  public:
   explicit LastWord(absl::string_view text);

@@ -33,7 +33,7 @@ std::string Pairs(const Json& object) {
   return pairs.empty() ? "none" : absl::StrJoin(pairs, ", ");
 }
 
-// What privacy costs is never rounded.
+// Costs in privacy are never rounded.
 bool IsPrivacyCost(absl::string_view name) {
   const absl::string_view kCosts[] = {"epsilon", "delta",    "rho",           "most_epsilon",
                                       "each",    "readers_", "relay_epsilon", "relay_delta"};
@@ -41,7 +41,7 @@ bool IsPrivacyCost(absl::string_view name) {
                      [name](absl::string_view cost) { return absl::StartsWith(name, cost); });
 }
 
-// Three significant digits, and all of those before the point.
+// Formats with three significant digits, and all digits before the point.
 std::string NumberText(absl::string_view name, double number) {
   if (IsPrivacyCost(name)) return absl::StrFormat("%.15g", number);
   const bool is_large = std::abs(number) >= 1000 && std::abs(number) < 1e15;
@@ -49,7 +49,7 @@ std::string NumberText(absl::string_view name, double number) {
 }
 
 std::string Cell(absl::string_view name, const Json& value) {
-  // What others named must not steer the terminal.
+  // Foreign text must not control the terminal.
   if (value.is_string()) return Printable(value.get<std::string>());
   if (value.is_object()) return Pairs(value);
   if (value.is_null()) return "unknown";
@@ -62,17 +62,17 @@ std::string Cell(absl::string_view name, const Json& value) {
 
 using Cells = std::vector<std::string>;
 
-constexpr size_t kMaxWaiting = 1000;  // rows of a RowPrinter
+constexpr size_t kMaxWaiting = 1000;  // rows that a RowPrinter holds
 
-// In characters, each as wide as a terminal's column.
+// Width in characters, each taking one terminal column.
 size_t Width(absl::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0u) != 0x80u;
   }));
 }
 
-// Columns padded to their widest cell, the last one left as it is. No narrower than `widths`, which
-// they may widen.
+// Pads columns to their widest cell, except the last one. They are at least `widths` wide, which is
+// updated.
 std::string Align(absl::Span<const Cells> lines, std::vector<size_t>& widths) {
   for (const Cells& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
@@ -105,14 +105,14 @@ Cells CellsOf(const Json& row) {
   return cells;
 }
 
-// Whether lines of such columns are wider than the terminal, which would break them.
+// Whether lines with these columns are wider than the terminal, which would break them.
 bool IsTooWide(absl::Span<const size_t> widths, size_t terminal) {
   size_t width = 0;
   for (const size_t column : widths) width += column + 2;
   return terminal > 0 && width > terminal + 2;
 }
 
-// A row as lines of a name and a value, without what it has nothing for.
+// A row as lines of a name and a value, without empty values.
 std::string AsBlock(const Json& row) {
   Json there = Json::object();
   for (const auto& [name, value] : row.items()) {
@@ -127,14 +127,14 @@ std::string AsBlocks(absl::Span<const Json> rows) {
   return absl::StrJoin(blocks, "\n");
 }
 
-// The first line of a table, set off on a terminal.
+// Makes the first line of a table bold on a terminal.
 std::string WithBoldHeader(const std::string& table) {
   if (!UsesColor(STDOUT_FILENO)) return table;
   const size_t end = table.find('\n');
   return absl::StrCat("\033[1m", table.substr(0, end), "\033[0m", table.substr(end));
 }
 
-// "-" is stdout, for whatever reads on from there.
+// "-" is stdout, for programs that read on from there.
 bool IsStdout(const std::string& path) { return path == "-"; }
 
 absl::Status WriteToStdout(absl::string_view bytes) {
@@ -153,7 +153,7 @@ absl::Status WithForceHint(const absl::Status& status) {
 std::string JsonLine(const Json& object) {
   const std::string line =
       object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  // JSON leaves DEL and U+0080 to U+009F as they are, and terminals obey them.
+  // JSON leaves DEL and U+0080 to U+009F unchanged, and terminals interpret them.
   std::string escaped;
   for (size_t i = 0; i < line.size(); ++i) {
     const auto byte = static_cast<unsigned char>(line[i]);
@@ -219,7 +219,7 @@ void RowPrinter::Flush() {
   if (json_) {
     PrintRows(waiting_, json_);
   } else if (!has_header_ && waiting_.size() < kMaxWaiting) {
-    PrintRows(waiting_, /*json=*/false);  // all there are
+    PrintRows(waiting_, /*json=*/false);  // all rows are here
   } else {
     std::vector<Cells> lines;
     if (!has_header_) lines.push_back(HeaderOf(waiting_[0]));
@@ -262,7 +262,7 @@ void UpdatingLine::Show(absl::string_view text) {
   constexpr absl::string_view kClearToEnd = "\033[K";
   const size_t width = TerminalWidth(STDERR_FILENO);
   std::string line = Printable(text);
-  // A line that goes on in the next one cannot be rewritten.
+  // A line that wraps cannot be rewritten.
   while (width > 0 && Width(line) >= width) line.pop_back();
   std::cerr << '\r' << line << kClearToEnd << std::flush;
   shown_ = true;

@@ -1,4 +1,4 @@
-// What the commands print: one JSON object a line for scripts, aligned text for people.
+// Prints results: one JSON object per line for scripts, aligned text for people.
 //
 // stdout carries results only. Notes and progress go to stderr, progress only to a terminal.
 
@@ -20,26 +20,26 @@ namespace coppice::cli {
 
 using Json = nlohmann::ordered_json;
 
-// One line. Infinite and undefined numbers become null, bytes that are no UTF-8 a replacement mark.
+// One line. Infinite and undefined numbers become null, bytes that are not UTF-8 become U+FFFD.
 std::string JsonLine(const Json& object);
 
 // "name  value" lines; a nested object is one line of "name value" pairs. Numbers have three
-// significant digits, what privacy costs has all of them.
+// significant digits; costs in privacy have all of them.
 std::string AsText(const Json& object);
-// A table: one line a row under the names of the first row's members. If that is wider than a
-// terminal of this width, a block of "name  value" lines per row instead: nothing is cut. 0: any
-// width will do.
+// A table: one line per row, under the names of the first row's members. If it is wider than
+// `terminal` columns, each row becomes a block of "name  value" lines instead: nothing is cut. 0:
+// any width is allowed.
 std::string AsTable(absl::Span<const Json> rows, size_t terminal = 0);
 
-// Columns of the terminal (COLUMNS, or what the terminal says); 0 if `descriptor` is none.
+// Columns of the terminal (COLUMNS, or what the terminal reports); 0 if `descriptor` is not one.
 size_t TerminalWidth(int descriptor);
 
-// To stdout, in the form asked for.
+// Prints to stdout, as JSON or for people.
 void PrintObject(const Json& object, bool json);
 void PrintRows(absl::Span<const Json> rows, bool json);
 
-// The same, row after row, for results that are not held in memory: columns are as wide as the
-// widest cell so far, decided a thousand rows at a time.
+// Prints row after row, for results that are not held in memory: columns are as wide as the widest
+// cell so far, decided a thousand rows at a time.
 class RowPrinter {
  public:
   explicit RowPrinter(bool json) : json_(json) {}
@@ -57,20 +57,20 @@ class RowPrinter {
   std::vector<size_t> widths_;
 };
 
-// To a file, whole or not at all, or to stdout if `path` is "-". AlreadyExists, saying what to do,
-// if there is a file and not `force`.
+// Writes to a file, completely or not at all, or to stdout if `path` is "-". AlreadyExists, saying
+// what to do, if the file exists and `force` is not set.
 absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force);
-// The same, readable by its owner alone.
+// The same; only the owner can read the file.
 absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force);
 
-// Lines for people, to stdout.
+// Prints lines for people to stdout.
 void PrintText(absl::string_view lines);
 
-// A line for people, on stderr. As everywhere here, what others named does not steer the terminal.
+// Prints a line for people on stderr. As everywhere here, foreign text cannot control the terminal.
 void Note(absl::string_view text);
 
-// A line on stderr that is rewritten in place, and ended when this is. Nothing unless stderr is a
-// terminal.
+// A line on stderr that is rewritten in place, and ended by the destructor. Does nothing unless
+// stderr is a terminal.
 class UpdatingLine {
  public:
   UpdatingLine();
@@ -85,7 +85,7 @@ class UpdatingLine {
   bool shown_ = false;
 };
 
-// "reading FILE, 120 MB" as such a line, if the file is so large that reading it takes a while.
+// Shows "reading FILE, 120 MB" in such a line, if the file is so large that reading takes a while.
 class ReadingNote {
  public:
   explicit ReadingNote(const std::string& path);
@@ -94,7 +94,7 @@ class ReadingNote {
   UpdatingLine line_;
 };
 
-// "label 1200 of 45000" as such a line.
+// Shows "label 1200 of 45000" in such a line.
 class Progress {
  public:
   Progress(std::string label, uint64_t total);

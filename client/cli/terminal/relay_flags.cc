@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
-// Rounded up.
+// Converts a share to millionths, rounded up.
 std::optional<uint32_t> MillionthsOf(const std::string& text) {
   double share = 0;
   if (!absl::SimpleAtod(text, &share) || !(share >= 0 && share <= 0.999999)) return std::nullopt;

@@ -1,4 +1,4 @@
-// A study's relay on the command line.
+// Flags for a study's relay.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_RELAY_FLAGS_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_RELAY_FLAGS_H_
@@ -16,7 +16,7 @@
 
 namespace coppice::cli {
 
-// "ed25519:..." or a file of a public key. InvalidArgument that says what is expected.
+// Reads "ed25519:..." or a file of a public key. InvalidArgument that says what is expected.
 absl::StatusOr<PublicKey> ReadRelayKey(const std::string& pin_or_file);
 
 struct RelayFlags {
@@ -26,15 +26,15 @@ struct RelayFlags {
   std::string delta;  // empty: the curator's default
 };
 
-// --min-batch, --dishonest, --relay-delta. `flags` must outlive the parsing.
+// Adds --min-batch, --dishonest, --relay-delta. `flags` must outlive the parsing.
 Flag AddBatchFlags(const Command& command, RelayFlags& flags);
-// These and --relay-key.
+// Adds these and --relay-key.
 void AddRelayFlags(const Command& command, RelayFlags& flags);
 
-// Sets nothing unless --min-batch is given. InvalidArgument if the key cannot be read any more.
+// Sets nothing unless --min-batch is given. InvalidArgument if the key can no longer be read.
 absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings);
 
-// Adds what the settings say of a relay to `json`; nothing if there is none.
+// Adds the settings of the relay to `json`; nothing if there is none.
 void DescribeRelay(const v1::StudySettings& settings, Json& json);
 
 }  // namespace coppice::cli

@@ -20,8 +20,8 @@ using ::google::protobuf::MessageLite;
 using ::google::protobuf::MethodDescriptor;
 using ::google::protobuf::ServiceDescriptor;
 
-// "/package.Service/Method" of the unary method that takes `request`, which the file of the request
-// declares. Empty if there is none that answers with `response`.
+// Returns "/package.Service/Method" of the unary method that takes `request`, declared in the same
+// file. Empty if no such method answers with `response`.
 std::string UnaryMethod(const Message& request, const Message& response) {
   const google::protobuf::FileDescriptor& file = *request.GetDescriptor()->file();
   for (int i = 0; i < file.service_count(); ++i) {
@@ -39,7 +39,7 @@ std::string UnaryMethod(const Message& request, const Message& response) {
   return "";
 }
 
-// What the generated stubs do.
+// Does what the generated stubs do.
 grpc::Status CallMethod(grpc::Channel& channel, const std::string& name,
                         grpc::ClientContext& context, const MessageLite& request,
                         MessageLite& response) {

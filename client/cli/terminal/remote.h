@@ -1,4 +1,4 @@
-// The curator's services as an operator's command calls them.
+// Calls the curator's services for an operator's command.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_REMOTE_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_REMOTE_H_
@@ -27,8 +27,8 @@ namespace coppice::cli {
 // A connection to the curator, and calls over it.
 //
 // Guarantee  Each call has a deadline, and is tried once unless its name says otherwise.
-// Errors     those of the curator, with what to check where the connection is at fault; Internal if
-//            no unary method takes the request and answers with `Response`.
+// Errors     those of the curator, with what to check if the connection is at fault; Internal if no
+//            unary method takes the request and answers with `Response`.
 // Threads    safe to share.
 class Remote {
  public:
@@ -42,7 +42,7 @@ class Remote {
     COPPICE_RETURN_IF_ERROR(CallUnary(request, response, once_));
     return response;
   }
-  // The same, again and again while the server cannot be reached. Only for what may be repeated.
+  // As Call(), but retries while the server cannot be reached. Only for calls that may be repeated.
   template <typename Response>
   absl::StatusOr<Response> CallPatiently(const google::protobuf::Message& request) const {
     Response response;
@@ -60,12 +60,12 @@ class Remote {
     return absl::OkStatus();
   }
 
-  // For streams: one call on a stub of channel(), within --timeout or the deadline given.
+  // For streams: makes one call on a stub of channel(), within --timeout or `deadline`.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   absl::Status Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
   absl::Status Stream(absl::Duration deadline,
                       absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
-  // What the end of a stream that outlives one call means.
+  // Converts the final status of a stream that outlives one call.
   absl::Status StatusOf(const grpc::Status& status) const;
 
  private:

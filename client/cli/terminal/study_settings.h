@@ -1,5 +1,4 @@
-// A study's settings on the command line: each with its flag and with what `coppice study show`
-// says.
+// Command-line flags for a study's settings, and their text in `coppice study show`.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_STUDY_SETTINGS_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_STUDY_SETTINGS_H_
@@ -10,11 +9,10 @@
 
 namespace coppice::cli {
 
-// One flag per setting. `settings` must outlive the parsing.
+// Adds one flag per setting. `settings` must outlive the parsing.
 void AddSettingsFlags(const Command& command, v1::StudySettings& settings);
 
-// Adds the settings to `json`; one that asks for nothing is left out, except the minimum of
-// reports.
+// Adds the settings to `json`; unset ones are left out, except the minimum of reports.
 void DescribeSettings(const v1::StudySettings& settings, Json& json);
 
 }  // namespace coppice::cli

@@ -9,7 +9,7 @@ namespace coppice {
 
 uint32_t GetNumber(absl::string_view payload, size_t width, size_t index) {
   const size_t bit = index * width;
-  // It begins inside of a byte, so that a number of 25 bits lies in four.
+  // It begins inside a byte, so a number of 25 bits spans at most four bytes.
   const absl::string_view bytes = payload.substr(bit / 8, sizeof(uint32_t));
   uint32_t word = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {

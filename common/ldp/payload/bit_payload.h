@@ -1,5 +1,5 @@
 // The layout of a report of bits: bit i is bit i % 8 of byte i / 8; the bits past the last are
-// zero. Numbers of `width` bits each follow one another, their low bits first.
+// zero. Numbers of `width` bits each follow one another, low bits first.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_BIT_PAYLOAD_H_
 #define COPPICE_COMMON_LDP_PAYLOAD_BIT_PAYLOAD_H_
@@ -23,13 +23,13 @@ inline void FlipBit(std::string& payload, size_t bit) {
   payload[bit / 8] = static_cast<char>(payload[bit / 8] ^ (1 << (bit % 8)));
 }
 
-// The number at `index`; width is at most 25, and the number lies in the payload.
+// Reads the number at `index`; width is at most 25, and the number must lie in the payload.
 uint32_t GetNumber(absl::string_view payload, size_t width, size_t index);
-// Writes it where there are zeros.
+// Writes a number over zeros.
 void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number);
 
-// InvalidArgument unless the payload has as many bytes as that many bits need, and no bit is set
-// past the last.
+// InvalidArgument unless the payload has exactly the bytes that this many bits need, and no bit
+// past the last is set.
 absl::Status CheckBits(absl::string_view payload, size_t bits);
 
 size_t CountOnes(absl::string_view payload);

@@ -17,11 +17,11 @@ constexpr size_t kTogether = 16;
 constexpr size_t kPlanes = 8;              // a counter holds 255
 constexpr size_t kBlock = 15 * kTogether;  // reports, so 240 at most in a counter
 
-// One bit of each of 512 counters that are added to side by side, in the processor's own registers.
+// One bit of each of 512 counters, which are added in parallel in the processor's own registers.
 using Plane = uint64_t __attribute__((vector_size(64)));
 constexpr size_t kColumnBytes = sizeof(Plane);
 struct alignas(64) Counters {
-  Plane planes[kPlanes] = {};  // by weight; an array type of its own would forget their alignment
+  Plane planes[kPlanes] = {};  // by weight; a typedef for the array would lose their alignment
 };
 
 // a + b + c = sum + 2 carry at each position; the sum replaces a.
@@ -32,11 +32,11 @@ struct alignas(64) Counters {
   a = differ ^ c;
 }
 
-// One column of each of sixteen payloads.
+// One column from each of sixteen payloads.
 using Together = std::array<const char*, kTogether>;
 
-// Adds `Reports` columns from `first` on to the planes of weight below `Reports`; what is carried
-// out of them comes back.
+// Adds `Reports` columns from `first` on to the planes of weight below `Reports`, and returns the
+// carry out of them in `carry`.
 template <size_t Reports>
 [[gnu::always_inline]] inline void AddTree(const Together& columns, size_t first,
                                            Counters& counters, Plane& carry) {
@@ -62,13 +62,12 @@ void AddColumn(const Together& columns, Counters& sum) {
   sum = counters;
 }
 
-// Zeros where there is no report, and after the last byte of a payload that ends inside of a
-// column.
+// Zeros for missing reports, and after the last byte of a payload that ends inside a column.
 struct Padding {
   std::array<std::array<char, kColumnBytes>, kTogether> columns{};
 };
 
-// Adds at most sixteen payloads of `bytes` each.
+// Adds at most sixteen payloads of `bytes` bytes each.
 void AddTogether(absl::Span<const Contribution> reports, size_t bytes, Padding& padding,
                  absl::Span<Counters> sums) {
   Together at;
@@ -88,10 +87,10 @@ void AddTogether(absl::Span<const Contribution> reports, size_t bytes, Padding& 
   }
 }
 
-// Eight counters of eight bits each, side by side: counter j in bits 8j to 8j + 7.
+// Eight counters of eight bits each: counter j in bits 8j to 8j + 7.
 using EightCounts = uint64_t;
 
-// The bits of each byte, one in each counter.
+// For each byte, its bits with one bit per counter.
 constexpr std::array<EightCounts, 256> MakeSpread() {
   std::array<EightCounts, 256> spread{};
   for (size_t byte = 0; byte < spread.size(); ++byte) {
@@ -103,7 +102,7 @@ constexpr std::array<EightCounts, 256> MakeSpread() {
 }
 constexpr std::array<EightCounts, 256> kSpread = MakeSpread();
 
-// The counters of eight positions, from byte `byte` of each plane.
+// The counters of eight positions, taken from byte `byte` of each plane.
 EightCounts CountsAt(const Counters& counters, size_t byte) {
   EightCounts counts = 0;
   for (size_t p = 0; p < kPlanes; ++p) {

@@ -1,4 +1,4 @@
-// One report as the curator adds it up: what the device sent, and the public column that its ticket
+// One report as the curator adds it up: the device's payload, and the public column that the ticket
 // fixed.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_CONTRIBUTION_H_

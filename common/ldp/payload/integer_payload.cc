@@ -33,7 +33,7 @@ bool AllSingleBytes(const uint8_t* bytes) {
   return all < 0x80;
 }
 
-// One varint, in its shortest form; moves `next` past it.
+// Reads one varint in its shortest form; moves `next` past it.
 absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
   uint32_t code = 0;
   for (size_t bytes = 0; bytes < kMaxIntegerBytes; ++bytes) {
@@ -65,15 +65,15 @@ Sizes SizesOf(absl::Span<const int32_t> values) {
   return sizes;
 }
 
-// SizesOf() for integers of one byte each, as nearly all are: one pass in vector instructions.
-// False if one has more.
+// SizesOf() for integers of one byte each, as nearly all are: one pass with vector instructions.
+// False if some integer is longer.
 bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
   uint8_t largest = 0;
   uint32_t total = 0;
   for (const char byte : payload) {
     const auto code = static_cast<uint8_t>(byte);
     largest = std::max(largest, code);
-    total += (code + 1u) >> 1;  // the size of what zigzags to it
+    total += (code + 1u) >> 1;  // the absolute value of what zigzags to `code`
   }
   sizes = {.largest = (largest + 1) >> 1, .total = total};
   return largest < 0x80;
@@ -83,7 +83,7 @@ bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
 
 std::string EncodeIntegers(absl::Span<const int32_t> values) {
   std::string payload;
-  payload.reserve(values.size());  // nearly always each is one byte
+  payload.reserve(values.size());  // nearly always each takes one byte
   AppendIntegers(values, payload);
   return payload;
 }
@@ -107,7 +107,7 @@ absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> value
   const auto* next = reinterpret_cast<const uint8_t*>(payload.data());
   const uint8_t* const end = next + payload.size();
   for (size_t i = 0; i < values.size();) {
-    // Noise is small: most often the next integers are of one byte each.
+    // Noise is small: usually the next integers take one byte each.
     if (values.size() - i >= kBlock && end - next >= static_cast<ptrdiff_t>(kBlock) &&
         AllSingleBytes(next)) {
       for (size_t j = 0; j < kBlock; ++j) values[i + j] = UnZigZag(next[j]);
@@ -136,8 +136,8 @@ absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limit
 }
 
 void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
-  // An integer of one byte is at least -64: that many fit into sixteen bits, which are added four
-  // times as fast as the sums' sixty-four.
+  // An integer of one byte is at least -64: sixteen bits hold the sum of kFull of them, and are
+  // added four times as fast as the sums' sixty-four.
   constexpr size_t kFull = INT16_MAX / 64;
   absl::InlinedVector<int16_t, 1024> counts(sums.size());
   absl::InlinedVector<int32_t, 1024> values;
@@ -149,7 +149,7 @@ void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sum
   };
   for (const Contribution& report : reports) {
     const absl::string_view payload = report.payload;
-    if (payload.size() == sums.size()) {  // so each is one byte
+    if (payload.size() == sums.size()) {  // so each takes one byte
       const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
       for (size_t i = 0; i < counts.size(); ++i) {
         counts[i] = static_cast<int16_t>(counts[i] + UnZigZag(bytes[i]));

@@ -1,5 +1,5 @@
-// The layout of a report of small integers: each as a zigzag varint (7 bits a byte, the low ones
-// first), one after the other, no count. Integers from -64 to 63 take one byte.
+// The layout of a report of small integers: zigzag varints (7 bits per byte, the low ones first),
+// one after the other, without a count. Integers from -64 to 63 take one byte.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_INTEGER_PAYLOAD_H_
 #define COPPICE_COMMON_LDP_PAYLOAD_INTEGER_PAYLOAD_H_
@@ -15,29 +15,29 @@
 
 namespace coppice {
 
-// Most bytes of one.
+// The most bytes that one integer takes.
 inline constexpr size_t kMaxIntegerBytes = 5;
 
 std::string EncodeIntegers(absl::Span<const int32_t> values);
-// The same behind what there is; several calls make one payload.
+// Appends to `payload`; several calls make one payload.
 void AppendIntegers(absl::Span<const int32_t> values, std::string& payload);
 
-// Fills `values`. InvalidArgument unless the payload holds exactly that many, each in its shortest
-// form.
+// Fills `values`. InvalidArgument unless the payload holds exactly this many integers, each in its
+// shortest form.
 absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values);
 
-// What an honest report stays within.
+// Limits that an honest report stays within.
 struct IntegerLimits {
   size_t count = 0;
   int64_t each = 0;   // the largest absolute value
   int64_t total = 0;  // the largest sum of absolute values
 };
 
-// InvalidArgument unless the payload holds that many integers, within the limits.
+// InvalidArgument unless the payload holds limits.count integers, within the limits.
 absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits);
 
 // Adds each integer of each payload to its sum, whatever the column. Every payload must hold
-// sums.size() of them, as CheckIntegers() says.
+// sums.size() integers and pass CheckIntegers().
 void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sums);
 
 }  // namespace coppice

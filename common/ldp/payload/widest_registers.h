@@ -1,7 +1,7 @@
-// A function with this attribute is compiled once for every x86-64 and again for those with wider
-// registers and more instructions; which one runs is decided when the program starts.
+// Compiles a function with this attribute once for every x86-64 and again for processors with wider
+// registers and more instructions; the choice is made when the program starts.
 //
-// The attribute is nothing under the sanitizers, whose start-up does not bear the resolver that it
+// The attribute is empty under the sanitizers, whose start-up does not support the resolver that it
 // needs, and with clang 14, which has none.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_
