@@ -30,7 +30,7 @@ while (($# > 0)); do
       [[ -d "${2:-}/diabetes" ]] || wrong_usage "--data wants a folder with diabetes/ in it"
       data=$2; shift 2 ;;
     --epsilon)
-      [[ "${2:-}" =~ ^[0-9.]+$ ]] || wrong_usage "--epsilon wants a number from 0.01 to 20"
+      [[ "${2:-}" =~ ^([0-9]+(\.[0-9]+)?|\.[0-9]+)$ ]] || wrong_usage "--epsilon wants a number from 0.01 to 20"
       epsilon=$2; shift 2 ;;
     *) wrong_usage "$1: no such flag" ;;
   esac

@@ -190,7 +190,7 @@ std::string OddsFactor(double epsilon) {
   const double factor = std::exp(epsilon);
   if (!std::isfinite(factor)) return "more than 1e308";
   const double step = std::pow(10, std::floor(std::log10(factor)) - 2);
-  const double rounded = std::ceil(factor / step * (1 - 1e-12)) * step;
+  const double rounded = std::ceil(factor / step) * step;
   return factor < 1e6 ? absl::StrFormat("%.*f", factor < 10 ? 2 : (factor < 100 ? 1 : 0), rounded)
                       : absl::StrFormat("%.2e", rounded);
 }
@@ -201,7 +201,7 @@ std::string AtMost(double percent, double epsilon) {
   const double after = std::isfinite(odds) ? 100 * odds / (1 + odds) : 100;
   for (int decimals = after < 10 || after > 97 ? 2 : 0; decimals <= 8; decimals += 2) {
     const double power = std::pow(10, decimals);
-    const double rounded = std::ceil(after * power - 1e-9) / power;
+    const double rounded = std::ceil(after * power) / power;
     if (rounded < 100) return absl::StrFormat("%.*f %%", decimals, rounded);
   }
   return "100 %";

@@ -67,7 +67,10 @@ class LockedFile {
   absl::Status Append(const std::string& line) {
     const std::string bytes = line + "\n";
     const ssize_t written = write(*descriptor_, bytes.data(), bytes.size());
-    const bool done = written == static_cast<ssize_t>(bytes.size()) && fsync(*descriptor_) == 0;
+    if (written >= 0 && written < static_cast<ssize_t>(bytes.size())) {
+      return FileError(path_, ENOSPC);  // what cuts a short write to a regular file off
+    }
+    const bool done = written >= 0 && fsync(*descriptor_) == 0;
     return done ? absl::OkStatus() : FileError(path_, errno);
   }
 

@@ -58,7 +58,7 @@ uint64_t GatewayCounts::TotalRefused() const {
 }
 
 double GatewayCounts::MeanPayloadBytes() const {
-  const uint64_t sent = accepted + duplicate + TotalRefused();
+  const uint64_t sent = accepted + duplicate + TotalRefused() + unknown_study;
   return sent == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(sent);
 }
 
@@ -165,9 +165,11 @@ absl::Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& pol
       batch.push_back(row);
     }
     const bool last = row + 1 == rows;
-    if (batch.size() < options_.batch && !(last && !batch.empty())) continue;
-    COPPICE_RETURN_IF_ERROR(AnswerBatch(privatizer, policy, file, batch, counts));
-    batch.clear();
+    if (batch.size() < options_.batch && !last) continue;
+    if (!batch.empty()) {
+      COPPICE_RETURN_IF_ERROR(AnswerBatch(privatizer, policy, file, batch, counts));
+      batch.clear();
+    }
     progress(row + 1);
   }
   return absl::OkStatus();

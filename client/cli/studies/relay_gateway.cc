@@ -165,9 +165,11 @@ absl::Status RelayGateway::AnswerRows(const std::string& study, const Policy& po
       batch.push_back(row);
     }
     const bool last = row + 1 == rows;
-    if (batch.size() < options_.batch && !(last && !batch.empty())) continue;
-    COPPICE_RETURN_IF_ERROR(AnswerBatch(policy, file, batch, counts));
-    batch.clear();
+    if (batch.size() < options_.batch && !last) continue;
+    if (!batch.empty()) {
+      COPPICE_RETURN_IF_ERROR(AnswerBatch(policy, file, batch, counts));
+      batch.clear();
+    }
     progress(row + 1);
   }
   return absl::OkStatus();
