@@ -12,6 +12,7 @@
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
+#include "client/python/core/device_row.h"
 #include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -91,18 +92,6 @@ void BindJournal(py::module_& module) {
 
 // ---- privatizer
 
-// A row's text, by the rules that tables are read by. What has no text is missing.
-TextRow TextOf(const py::object& row) {
-  const py::dict texts = py::module_::import("coppice.schema").attr("text_row")(row);
-  TextRow text;
-  for (const auto& [name, value] : texts)
-    text[name.cast<std::string>()] = value.cast<std::string>();
-  return text;
-}
-
-// Whether it is a mapping, as a dict and a Series are: that much is asked before anything is spent.
-bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
-
 Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
   Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
   Forest forest = ValueOrRaise(OpenForest(terms, PackTrees(std::move(trees))));
@@ -111,7 +100,7 @@ Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::strin
 }
 
 py::dict Privatize(const Privatizer& privatizer, const py::object& row, const std::string& ticket) {
-  if (!IsRow(row)) throw py::type_error("a row must be a mapping from names to values");
+  CheckIsRow(row);
   OpenSslRandom random;
   const LabelledRow encoded = privatizer.terms().schema->EncodeTotally(TextOf(row));
   const PrivateReport report =
@@ -152,16 +141,14 @@ class DeviceInPython {
   // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
   // it does there is an answer: of what it fails to say all is missing.
   void Answer(const std::string& study, const py::object& read, const std::string& token) {
-    if (!IsRow(read) && PyCallable_Check(read.ptr()) == 0) {
-      throw py::type_error("what is answered must be a mapping, or a function that returns one");
-    }
+    CheckMayRead(read);
     absl::Status status;
     {
       const WithoutInterpreter without;
       const MutexLock lock(answering_);
       OpenSslRandom random;
       status = device_.Answer(
-          study, [&] { return Read(read); }, random, token);
+          study, [&] { return ReadRow(read); }, random, token);
     }
     RaiseIfError(status);
   }
@@ -184,16 +171,6 @@ class DeviceInPython {
   void GiveUp(const std::string& study) { RaiseIfError(device_.GiveUp(study)); }
 
  private:
-  static TextRow Read(const py::object& read) {
-    const WithInterpreter with;
-    try {
-      return TextOf(IsRow(read) ? read : read());
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("the row of a device; it answers as if all were missing");
-      return {};
-    }
-  }
-
   const std::shared_ptr<Policy> policy_;
   const std::shared_ptr<Journal> journal_;
   Trust trust_;
