@@ -62,6 +62,7 @@ class TestDevice:
         assert journal.spent("this device") == 1.5
         (entry,) = journal.entries()
         assert entry["study"] == study and entry["delivered"] and entry["epsilon"] == 1.5
+        assert not entry["relayed"]
 
     def test_the_policy_decides_before_the_row_is_read(self, curator, study, tmp_path):
         def never():
@@ -69,6 +70,7 @@ class TestDevice:
 
         for policy, message in (
             (Policy(1), "epsilon"),
+            (Policy(2, max_epsilon_direct=1), "only through a relay"),
             (Policy(2, opted_out=True), "opted"),
             (Policy(2, own_schema=coppice.declare_schema(["age"], bounds=(0, 1), classes=[0, 1])), "schema|feature"),
         ):

@@ -72,6 +72,7 @@ void BindModel(pybind11::module_& module);
 void BindTraining(pybind11::module_& module);
 void BindAccountant(pybind11::module_& module);
 void BindDevice(pybind11::module_& module);
+void BindRelayedDevice(pybind11::module_& module);
 void BindSimulation(pybind11::module_& module);
 void BindPages(pybind11::module_& module);
 

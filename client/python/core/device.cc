@@ -33,9 +33,11 @@ std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
 }
 
 Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
-                  bool opted_out, const std::optional<uint64_t>& max_waiting,
-                  std::shared_ptr<Schema> own_schema, std::vector<std::string> shows) {
+                  const std::optional<double>& max_epsilon_direct, bool opted_out,
+                  const std::optional<uint64_t>& max_waiting, std::shared_ptr<Schema> own_schema,
+                  std::vector<std::string> shows) {
   return {.max_epsilon = EpsilonOf(max_epsilon),
+          .max_epsilon_direct = BudgetOf(max_epsilon_direct),
           .max_total_epsilon = BudgetOf(max_total_epsilon),
           .opted_out = opted_out,
           .max_waiting = max_waiting,
@@ -47,9 +49,9 @@ void BindPolicy(py::module_& module) {
   py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy",
                                               "What a device agrees to, before it reads its row.")
       .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
-           py::arg("max_total_epsilon") = py::none(), py::arg("opted_out") = false,
-           py::arg("max_waiting") = py::none(), py::arg("own_schema") = nullptr,
-           py::arg("shows") = std::vector<std::string>());
+           py::arg("max_total_epsilon") = py::none(), py::arg("max_epsilon_direct") = py::none(),
+           py::arg("opted_out") = false, py::arg("max_waiting") = py::none(),
+           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>());
 }
 
 // ---- journal
@@ -59,8 +61,10 @@ py::dict Describe(const JournalEntry& entry) {
   described["subject"] = entry.subject;
   described["study"] = entry.report.study;
   described["epsilon"] = entry.epsilon.epsilon();
-  described["payload_bytes"] = entry.report.payload.size();
+  described["payload_bytes"] =
+      entry.sealed.has_value() ? entry.sealed->ciphertext.size() : entry.report.payload.size();
   described["delivered"] = entry.delivered;
+  described["relayed"] = entry.sealed.has_value();
   return described;
 }
 

@@ -1,6 +1,9 @@
 #include "client/python/core/device_row.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
+#include "common/base/read_file.h"
 
 namespace coppice::python {
 namespace {
@@ -8,6 +11,18 @@ namespace {
 namespace py = pybind11;
 
 bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
+
+absl::StatusOr<PublicKey> ParsePinOrFile(const std::string& pin_or_file) {
+  if (absl::StartsWith(pin_or_file, "ed25519:")) return ParsePublicKey(pin_or_file);
+  const absl::StatusOr<std::string> text = ReadFile(pin_or_file);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "neither \"ed25519:...\" nor a file that can be read: ", text.status().message()));
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
+  if (key.ok()) return key;
+  return absl::InvalidArgumentError(absl::StrCat(pin_or_file, " ", key.status().message()));
+}
 
 }  // namespace
 
@@ -36,6 +51,14 @@ TextRow ReadRow(const py::object& read) {
     error.discard_as_unraisable("the row of a device; it answers as if all were missing");
     return {};
   }
+}
+
+std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }
+
+PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file) {
+  absl::StatusOr<PublicKey> key = ParsePinOrFile(pin_or_file.native());
+  if (key.ok()) return *key;
+  throw py::value_error(absl::StrCat(argument, ": ", key.status().message()));
 }
 
 }  // namespace coppice::python

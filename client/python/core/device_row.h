@@ -1,11 +1,16 @@
-// How a device's row comes from Python.
+// What devices in Python share: how a row comes from Python, and how keys and files are named.
 
 #ifndef COPPICE_CLIENT_PYTHON_CORE_DEVICE_ROW_H_
 #define COPPICE_CLIENT_PYTHON_CORE_DEVICE_ROW_H_
 
 #include <pybind11/pybind11.h>
 
+#include <filesystem>
+#include <optional>
+#include <string>
+
 #include "common/schema/schema.h"
+#include "common/study/signature.h"
 
 namespace coppice::python {
 
@@ -21,6 +26,14 @@ void CheckMayRead(const pybind11::object& read);
 // The row that `read` is or returns. Takes the interpreter. What fails goes to
 // sys.unraisablehook, and all is missing then, so that there is an answer.
 TextRow ReadRow(const pybind11::object& read);
+
+// A path of Python's, str or os.PathLike.
+using OptionalPath = std::optional<std::filesystem::path>;
+// Empty if there is none.
+std::string FileOf(const OptionalPath& path);
+// The key that `pin_or_file` is, "ed25519:...", or that its file holds. ValueError that begins with
+// `argument`.
+PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file);
 
 }  // namespace coppice::python
 

@@ -17,5 +17,6 @@ PYBIND11_MODULE(_core, module) {
   BindTraining(module);
   BindSimulation(module);
   BindDevice(module);
+  BindRelayedDevice(module);
   BindPages(module);
 }
