@@ -63,8 +63,8 @@ def _no(name):
 
 
 def docstring(text):
-    """A docstring after numpydoc, as Markdown."""
-    lines = inspect.cleandoc(text or "").split("\n")
+    """A docstring after numpydoc, as Markdown. Double backticks are code, as single ones are."""
+    lines = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(text or "")).split("\n")
     out, i = [], 0
     while i < len(lines):
         if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1].strip()) and lines[i].strip():
@@ -103,8 +103,8 @@ def section(heading, body):
 
 
 def prose(lines):
-    """Paragraphs, lists and code after `::` or `>>>`. Double backticks are code, as single ones are."""
-    text = re.sub(r"``([^`]+)``", r"`\1`", textwrap.dedent("\n".join(lines)).strip("\n"))
+    """Paragraphs, lists and code after `::` or `>>>`."""
+    text = textwrap.dedent("\n".join(lines)).strip("\n")
     out = []
     for paragraph in re.split(r"\n\s*\n", text):
         stripped = paragraph.split("\n")

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::python {
@@ -63,6 +64,10 @@ class WithInterpreter {
  private:
   PyGILState_STATE state_;
 };
+
+// What coppice/_core.pyi says of "Class" or "Class.member", after the signature. Throws
+// std::logic_error, which fails the import, if it says nothing.
+const char* DocstringOf(absl::string_view name);
 
 // Each adds its part to the module.
 void BindErrors(pybind11::module_& module);

@@ -46,12 +46,12 @@ Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_eps
 }
 
 void BindPolicy(py::module_& module) {
-  py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy",
-                                              "What a device agrees to, before it reads its row.")
+  py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy", DocstringOf("Policy"))
       .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
            py::arg("max_total_epsilon") = py::none(), py::arg("max_epsilon_direct") = py::none(),
            py::arg("opted_out") = false, py::arg("max_waiting") = py::none(),
-           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>());
+           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>(),
+           DocstringOf("Policy.__init__"));
 }
 
 // ---- journal
@@ -69,19 +69,18 @@ py::dict Describe(const JournalEntry& entry) {
 }
 
 void BindJournal(py::module_& module) {
-  py::class_<Journal, std::shared_ptr<Journal>>(
-      module, "Journal", "A device's memory of its answers: a file that one process holds.")
+  py::class_<Journal, std::shared_ptr<Journal>>(module, "Journal", DocstringOf("Journal"))
       .def(py::init([](const std::string& path) {
              return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path)));
            }),
-           py::arg("path"))
+           py::arg("path"), DocstringOf("Journal.__init__"))
       .def(
           "spent",
           [](const Journal& journal, const std::string& subject) {
             const std::optional<Budget> spent = ValueOrRaise(journal.Spent(subject));
             return spent.has_value() ? spent->epsilon() : 0.0;
           },
-          py::arg("subject"), "Epsilon that all answers of a subject add up to.")
+          py::arg("subject"), DocstringOf("Journal.spent"))
       .def(
           "entries",
           [](const Journal& journal) {
@@ -91,7 +90,7 @@ void BindJournal(py::module_& module) {
             }
             return entries;
           },
-          "Every answer, oldest first.");
+          DocstringOf("Journal.entries"));
 }
 
 // ---- privatizer
@@ -118,15 +117,15 @@ py::dict Privatize(const Privatizer& privatizer, const py::object& row, const st
 }
 
 void BindPrivatizer(py::module_& module) {
-  py::class_<Privatizer>(module, "Privatizer",
-                         "Turns one row into one randomized report, by a study's terms and trees.")
-      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"))
+  py::class_<Privatizer>(module, "Privatizer", DocstringOf("Privatizer"))
+      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"),
+           DocstringOf("Privatizer.__init__"))
       .def_property_readonly(
           "epsilon",
-          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); })
-      .def(
-          "privatize", Privatize, py::arg("row"), py::arg("ticket"),
-          "Randomize a row, a dict from names to values; a row must be randomized once per study.");
+          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); },
+          DocstringOf("Privatizer.epsilon"))
+      .def("privatize", Privatize, py::arg("row"), py::arg("ticket"),
+           DocstringOf("Privatizer.privatize"));
 }
 
 // ---- device
@@ -197,19 +196,15 @@ std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
 }
 
 void BindDeviceClass(py::module_& module) {
-  py::class_<DeviceInPython>(module, "Device",
-                             "A device: what it does about a study, from the question to the "
-                             "delivery.")
+  py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
       .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
            py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
            py::arg("ca") = "", py::arg("curator_key") = "", py::arg("demand_pin") = false,
-           py::arg("min_reports") = 0, py::arg("insecure") = false)
+           py::arg("min_reports") = 0, py::arg("insecure") = false, DocstringOf("Device.__init__"))
       .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
-           py::arg("submission_token") = "",
-           "Answer a study once: `read` is the row, a dict, or a function that returns it.")
-      .def("deliver", &DeviceInPython::Deliver, "Send what waits for this curator.")
-      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"),
-           "End the waiting of an answer, which is not delivered then.");
+           py::arg("submission_token") = "", DocstringOf("Device.answer"))
+      .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))
+      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
 }
 
 }  // namespace

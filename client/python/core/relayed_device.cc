@@ -196,8 +196,7 @@ std::unique_ptr<RelayedDeviceInPython> MakeRelayedDevice(
 
 void BindRelayedDevice(py::module_& module) {
   const RelayPolicy defaults;
-  py::class_<RelayedDeviceInPython>(module, "RelayedDevice",
-                                    "A device that answers studies through a relay.")
+  py::class_<RelayedDeviceInPython>(module, "RelayedDevice", DocstringOf("RelayedDevice"))
       .def(py::init(&MakeRelayedDevice), py::arg("server"), py::arg("policy").none(false),
            py::arg("journal").none(false), py::kw_only(), py::arg("relay_key"),
            py::arg("curator_key"), py::arg("ca") = py::none(), py::arg("cert") = py::none(),
@@ -205,13 +204,12 @@ void BindRelayedDevice(py::module_& module) {
            py::arg("subject") = "this device", py::arg("min_batch") = defaults.min_batch,
            py::arg("max_offer_bytes") = defaults.max_offer_bytes,
            py::arg("max_send_delay") = defaults.max_send_delay_seconds, py::arg("min_reports") = 0,
-           py::arg("insecure") = false)
+           py::arg("insecure") = false, DocstringOf("RelayedDevice.__init__"))
       .def("answer", &RelayedDeviceInPython::Answer, py::arg("study"), py::arg("read"),
-           "Answer a study once: `read` is the row, a dict, or a function that returns it.")
-      .def("deliver", &RelayedDeviceInPython::Deliver,
-           "Wait for the drawn time, then send what waits for this relay.")
+           DocstringOf("RelayedDevice.answer"))
+      .def("deliver", &RelayedDeviceInPython::Deliver, DocstringOf("RelayedDevice.deliver"))
       .def("give_up", &RelayedDeviceInPython::GiveUp, py::arg("study"),
-           "End the waiting of an answer, which is not delivered then.");
+           DocstringOf("RelayedDevice.give_up"));
 }
 
 }  // namespace coppice::python
