@@ -46,7 +46,7 @@ def never():
 
 @pytest.fixture
 def journal(tmp_path):
-    return Journal(str(tmp_path / "journal"))
+    return Journal(tmp_path / "journal")
 
 
 class TestAnswering:
@@ -216,7 +216,7 @@ def test_the_curator_counts_it(curator, relay, tmp_path):
     """Three devices of Python complete a batch which is too small without them."""
     simulated = relay.simulate(COUNTED, customers(TICKETS - 3, seed=2))
     assert simulated["stored"] == TICKETS - 3
-    journal = Journal(str(tmp_path / "journal"))
+    journal = Journal(tmp_path / "journal")
     for subject in ("a", "b", "c"):
         one = device(relay, journal, subject=subject, max_send_delay=1)
         one.answer(COUNTED, ROW)

@@ -222,6 +222,8 @@ def simulate(
     public_rows: Table, private_rows: Table, epsilon: float, mechanism: Optional[str] = None
 ) -> Model: ...
 
+Path = Union[str, PathLike[str]]
+
 class Policy:
     """What a device's owner agrees to. It decides before the row is read, and never by the row.
 
@@ -271,7 +273,7 @@ class Journal:
 
     Parameters
     ----------
-    path : str
+    path : path
         The file, which is made if there is none.
 
     Raises
@@ -282,7 +284,7 @@ class Journal:
         If it is damaged, or a later version wrote it.
     """
 
-    def __init__(self, path: str) -> None: ...
+    def __init__(self, path: Path) -> None: ...
     def spent(self, subject: str) -> float:
         """Return the epsilon that all answers of a subject add up to; 0 if it gave none.
 
@@ -352,7 +354,6 @@ class Privatizer:
             If the system's random source fails.
         """
 
-Path = Union[str, PathLike[str]]
 Row = Union[Mapping[str, Any], Callable[[], Mapping[str, Any]]]
 
 class Device:
@@ -372,10 +373,10 @@ class Device:
         The device's memory. Devices of several subjects may share it.
     subject : str
         Whose row it is: each subject answers a study once.
-    ca : str
-        PEM file of the authority that signed the curator's certificate; the system's authorities if empty.
-    curator_key : str
-        File of the curator's public key, PEM or ``"ed25519:..."``. If empty, the key that is seen first is
+    ca : path, optional
+        PEM file of the authority that signed the curator's certificate; the system's authorities if not given.
+    curator_key : str or path, optional
+        The curator's public key, ``"ed25519:..."`` or a file of it. If not given, the key that is seen first is
         trusted from then on.
     demand_pin : bool
         Answer nothing without a `curator_key`.
@@ -397,8 +398,8 @@ class Device:
         journal: Journal,
         *,
         subject: str = "this device",
-        ca: str = "",
-        curator_key: str = "",
+        ca: Optional[Path] = None,
+        curator_key: Optional[Path] = None,
         demand_pin: bool = False,
         min_reports: int = 0,
         insecure: bool = False,
@@ -415,7 +416,8 @@ class Device:
         read : mapping or function
             The row, names to values, or a function without arguments that returns it. It is called once,
             after the policy agreed. What it leaves out is missing; if it raises, all is missing, because
-            silence would tell, and the error goes to `sys.unraisablehook`.
+            silence would tell, and the error goes to `sys.unraisablehook`. Ctrl-C is raised once the answer
+            is kept.
         submission_token : bytes
             The token of this row, in studies that ask for one.
 
@@ -550,7 +552,8 @@ class RelayedDevice:
         read : mapping or function
             The row, names to values, or a function without arguments that returns it. It is called once,
             when nothing can decline any more. What it leaves out is missing; if it raises, all is missing,
-            because silence would tell, and the error goes to `sys.unraisablehook`.
+            because silence would tell, and the error goes to `sys.unraisablehook`. Ctrl-C is raised once the
+            answer is kept.
 
         Raises
         ------

@@ -1,7 +1,9 @@
 #include "client/device.h"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,8 +72,8 @@ py::dict Describe(const JournalEntry& entry) {
 
 void BindJournal(py::module_& module) {
   py::class_<Journal, std::shared_ptr<Journal>>(module, "Journal", DocstringOf("Journal"))
-      .def(py::init([](const std::string& path) {
-             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path)));
+      .def(py::init([](const std::filesystem::path& path) {
+             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path.native())));
            }),
            py::arg("path"), DocstringOf("Journal.__init__"))
       .def(
@@ -185,12 +187,12 @@ class DeviceInPython {
 std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
                                            std::shared_ptr<Policy> policy,
                                            std::shared_ptr<Journal> journal,
-                                           const std::string& subject, const std::string& ca,
-                                           const std::string& curator_key, bool demand_pin,
+                                           const std::string& subject, const OptionalPath& ca,
+                                           const OptionalPath& curator_key, bool demand_pin,
                                            uint64_t min_reports, bool insecure) {
   OfferPolicy offers{.demand_pin = demand_pin, .min_reports = min_reports};
-  if (!curator_key.empty()) offers.curator_key = ValueOrRaise(ReadCuratorKey(curator_key));
-  const ConnectOptions connect{.server = server, .ca_file = ca, .insecure = insecure};
+  if (!FileOf(curator_key).empty()) offers.curator_key = ReadKey("curator_key", *curator_key);
+  const ConnectOptions connect{.server = server, .ca_file = FileOf(ca), .insecure = insecure};
   return std::make_unique<DeviceInPython>(connect, std::move(offers), subject, std::move(policy),
                                           std::move(journal));
 }
@@ -199,8 +201,9 @@ void BindDeviceClass(py::module_& module) {
   py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
       .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
            py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
-           py::arg("ca") = "", py::arg("curator_key") = "", py::arg("demand_pin") = false,
-           py::arg("min_reports") = 0, py::arg("insecure") = false, DocstringOf("Device.__init__"))
+           py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
+           py::arg("demand_pin") = false, py::arg("min_reports") = 0, py::arg("insecure") = false,
+           DocstringOf("Device.__init__"))
       .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
            py::arg("submission_token") = "", DocstringOf("Device.answer"))
       .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))

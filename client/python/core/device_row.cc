@@ -48,7 +48,9 @@ TextRow ReadRow(const py::object& read) {
   try {
     return TextOf(IsRow(read) ? read : read());
   } catch (py::error_already_set& error) {
+    const bool interrupted = error.matches(PyExc_KeyboardInterrupt);
     error.discard_as_unraisable("the row of a device; it answers as if all were missing");
+    if (interrupted) PyErr_SetInterrupt();
     return {};
   }
 }

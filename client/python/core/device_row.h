@@ -24,7 +24,8 @@ void CheckIsRow(const pybind11::object& row);
 void CheckMayRead(const pybind11::object& read);
 
 // The row that `read` is or returns. Takes the interpreter. What fails goes to
-// sys.unraisablehook, and all is missing then, so that there is an answer.
+// sys.unraisablehook, and all is missing then, so that there is an answer; Ctrl-C is raised again
+// when the interpreter goes on.
 TextRow ReadRow(const pybind11::object& read);
 
 // A path of Python's, str or os.PathLike.
