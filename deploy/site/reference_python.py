@@ -63,8 +63,8 @@ def _no(name):
 
 
 def docstring(text):
-    """Converts a docstring in numpydoc's format to Markdown."""
-    lines = inspect.cleandoc(text or "").split("\n")
+    """Converts a docstring in numpydoc's format to Markdown. Double and single backticks are code."""
+    lines = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(text or "")).split("\n")
     out, i = [], 0
     while i < len(lines):
         if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1].strip()) and lines[i].strip():
@@ -103,8 +103,8 @@ def section(heading, body):
 
 
 def prose(lines):
-    """Converts paragraphs, lists, and code after `::` or `>>>`. Double and single backticks are code."""
-    text = re.sub(r"``([^`]+)``", r"`\1`", textwrap.dedent("\n".join(lines)).strip("\n"))
+    """Converts paragraphs, lists, and code after `::` or `>>>`."""
+    text = textwrap.dedent("\n".join(lines)).strip("\n")
     out = []
     for paragraph in re.split(r"\n\s*\n", text):
         stripped = paragraph.split("\n")

@@ -63,8 +63,8 @@ class Curator:
         self.certs = certs
         self.tokens = {}
         entries = []
-        for name, role in (("ops", "admin"), ("owner", "trainer"), ("reader", "analyst")):
-            resources = ["--resource", "*"] if role == "analyst" else []
+        for name, role in (("ops", "admin"), ("owner", "trainer"), ("reader", "analyst"), ("relay", "relay")):
+            resources = ["--resource", "*"] if role in ("analyst", "relay") else []
             made = subprocess.run([BIN / "coppiced", "token", "--name", name, "--role", role,
                                    *resources],
                                   check=True, capture_output=True, text=True).stdout.splitlines()

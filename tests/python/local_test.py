@@ -41,7 +41,7 @@ def study(curator):
 
 def device(curator, path, **more):
     limits = more.pop("policy", Policy(2, max_total_epsilon=3))
-    return Device(curator.server, limits, Journal(str(path)), ca=str(curator.ca), **more)
+    return Device(curator.server, limits, Journal(path), ca=curator.ca, **more)
 
 
 class TestDevice:
@@ -62,6 +62,7 @@ class TestDevice:
         assert journal.spent("this device") == 1.5
         (entry,) = journal.entries()
         assert entry["study"] == study and entry["delivered"] and entry["epsilon"] == 1.5
+        assert not entry["relayed"]
 
     def test_the_policy_decides_before_the_row_is_read(self, curator, study, tmp_path):
         def never():
@@ -69,6 +70,7 @@ class TestDevice:
 
         for policy, message in (
             (Policy(1), "epsilon"),
+            (Policy(2, max_epsilon_direct=1), "only through a relay"),
             (Policy(2, opted_out=True), "opted"),
             (Policy(2, own_schema=coppice.declare_schema(["age"], bounds=(0, 1), classes=[0, 1])), "schema|feature"),
         ):
@@ -88,6 +90,17 @@ class TestDevice:
         assert one.deliver()["delivered"] == 1
         assert "the sensor is cold" in str(told[0].exc_value)
 
+    def test_an_interrupted_row_is_answered_before_the_interrupt_goes_on(self, curator, study, tmp_path, monkeypatch):
+        monkeypatch.setattr(sys, "unraisablehook", lambda told: None)
+
+        def interrupted():
+            raise KeyboardInterrupt
+
+        one = device(curator, tmp_path / "journal")
+        with pytest.raises(KeyboardInterrupt):
+            one.answer(study, interrupted)
+        assert one.deliver()["delivered"] == 1
+
     @pytest.mark.parametrize(
         "row", [{}, {"age": None, "plan": math.nan, "calls": "many", "left": "perhaps"}, {"more": 1}]
     )
@@ -103,6 +116,8 @@ class TestDevice:
         ).stdout
         (tmp_path / "key").write_bytes(pem)
         device(curator, tmp_path / "a", curator_key=str(tmp_path / "key")).answer(study, ROW)
+        (pin,) = curator.describe("study", "key")
+        device(curator, tmp_path / "pinned", curator_key=pin["pin"]).answer(study, ROW)
         other = subprocess.run(
             ["openssl", "genpkey", "-algorithm", "ed25519"], check=True, capture_output=True
         ).stdout
@@ -111,7 +126,9 @@ class TestDevice:
         ).stdout
         (tmp_path / "other").write_bytes(public)
         with pytest.raises(coppice.CoppiceError):
-            device(curator, tmp_path / "b", curator_key=str(tmp_path / "other")).answer(study, ROW)
+            device(curator, tmp_path / "b", curator_key=tmp_path / "other").answer(study, ROW)
+        with pytest.raises(ValueError, match="curator_key: .*nowhere"):
+            device(curator, tmp_path / "c", curator_key="nowhere")
 
     def test_errors_say_what_to_do(self, curator, tmp_path):
         with pytest.raises(LookupError, match="nobody"):

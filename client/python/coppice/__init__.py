@@ -4,8 +4,8 @@ Three doors lead in:
 
 - **central, in process**: `PrivateTreeClassifier` and `PrivateTreeRegressor` train on rows that you
   hold, under a `BudgetAccountant`;
-- **local**: `Device` answers a study with one randomized report, and `simulate` runs a whole study in
-  this process;
+- **local**: `Device` answers a study with one randomized report, `RelayedDevice` does so through a relay,
+  and `simulate` runs a whole study in this process;
 - **remote**: `connect` talks to a curator.
 
 Importing the package loads nothing but names: NumPy, pandas, scikit-learn and gRPC are loaded by what
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # `as` says that the name is for others, too
         Journal as Journal,
         Policy as Policy,
         Privatizer as Privatizer,
+        RelayedDevice as RelayedDevice,
     )
     from coppice.accounting import (
         BudgetAccountant as BudgetAccountant,
@@ -66,6 +67,7 @@ _HOMES = {
     "Privatizer": "coppice._core",
     "PrivateTreeClassifier": "coppice.estimators",
     "PrivateTreeRegressor": "coppice.estimators",
+    "RelayedDevice": "coppice._core",
     "RemoteError": "coppice.remote",
     "algorithms": "coppice.estimators",
     "Model": "coppice.model",

@@ -122,6 +122,15 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Choose what predictions are: "default" is arrays, "pandas" is Series and DataFrames.
 
         They have the index of the rows, and the names of the classes.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            None changes nothing.
+
+        Returns
+        -------
+        self
         """
         if transform not in (None, "default", "pandas"):
             raise ValueError(f'transform must be "default" or "pandas", not {transform!r}')
@@ -145,6 +154,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         For classes it is of the probability of the class that is predicted. For numbers, and where trees
         add up scores, it says how far the noise of this model may have moved the answer, not how far a
         row's own number lies from it (docs/research/mechanisms.md).
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
 
         Returns
         -------
@@ -180,7 +194,18 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_model(cls, model: Model) -> Any:
-        """Return an estimator that predicts as `model` does."""
+        """Return an estimator that predicts as `model` does.
+
+        Parameters
+        ----------
+        model : Model
+            The model: trained, loaded or downloaded.
+
+        Raises
+        ------
+        ValueError
+            If the model predicts a number: use a regressor.
+        """
         schema = model.schema
         if schema.target is not None:
             raise ValueError("this model predicts a number: use a regressor")
@@ -225,13 +250,25 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return found
 
     def predict(self, X: Any) -> Any:
-        """Return the class of every row, as an array or, by `set_output`, a Series."""
+        """Return the class of every row, as an array or, by `set_output`, a Series.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        """
         X = self._rows_to_predict(X)
         labels = self.model_.predict_arrays(X)["labels"]
         return self._answer(self.classes_[labels], X, None)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of every class, as an array or, by `set_output`, a DataFrame."""
+        """Return the probability of every class, as an array or, by `set_output`, a DataFrame.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        """
         X = self._rows_to_predict(X)
         probabilities = self.model_.predict_arrays(X)["probabilities"]
         return self._answer(probabilities, X, self.classes_.tolist())
@@ -242,7 +279,18 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_model(cls, model: Model) -> Any:
-        """Return an estimator that predicts as `model` does."""
+        """Return an estimator that predicts as `model` does.
+
+        Parameters
+        ----------
+        model : Model
+            The model: trained, loaded or downloaded.
+
+        Raises
+        ------
+        ValueError
+            If the model predicts a class: use a classifier.
+        """
         if model.schema.target is None:
             raise ValueError("this model predicts a class: use a classifier")
         estimator = cls(schema=model.schema)
@@ -278,7 +326,13 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         return low, high
 
     def predict(self, X: Any) -> Any:
-        """Return the number of every row, as an array or, by `set_output`, a Series."""
+        """Return the number of every row, as an array or, by `set_output`, a Series.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        """
         X = self._rows_to_predict(X)
         return self._answer(self.model_.predict_arrays(X)["value"], X, None)
 

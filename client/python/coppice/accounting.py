@@ -196,5 +196,10 @@ def default_accountant(neighbours: str = "add_or_remove_row") -> SpendingTally:
     """Return what adds up the fits of this process that have no accountant of their own.
 
     There is one for each relation of neighbours, since costs under one are not costs under the other.
+
+    Parameters
+    ----------
+    neighbours : {"add_or_remove_row", "change_label"}
+        The relation.
     """
     return _tallies[neighbours]

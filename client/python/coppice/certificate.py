@@ -59,8 +59,16 @@ class Certificate:
         Everything that left the private rows, with what each time cost.
     public_inputs : list of str
         What was used without protection.
+    reports : int
+        How many randomized reports it rests on; 0 if it was trained on rows that a curator holds.
+    public_rows : int
+        How many public rows were used.
+    code_version : str
+        The version of the program that made it.
     diagnosis : str
         What the estimator made of its evidence; empty if it cannot tell.
+    words : list of dict
+        What `str` says: sections with a title and sentences.
     relay : RelayPromise or None
         What is promised towards a curator that does not collude with the study's relay; None: nothing.
     """

@@ -1,7 +1,8 @@
 """Local privacy: devices that answer studies, and whole studies in this process.
 
 `Policy`, `Journal` and `Device` are a device's whole path: a device agrees by its policy, before it
-reads its row, to send one randomized report, and remembers in its journal that it did. `Privatizer` is
+reads its row, to send one randomized report, and remembers in its journal that it did. `RelayedDevice`
+does the same through a relay, so that the curator does not learn whose report is whose. `Privatizer` is
 that path without network and memory, for programs with their own.
 """
 
@@ -12,7 +13,7 @@ from typing import Any, Optional
 
 from coppice import _core
 from coppice._base import ClassEstimator, NumberEstimator, TreeEstimator
-from coppice._core import Device, Journal, Policy, Privatizer, Schema
+from coppice._core import Device, Journal, Policy, Privatizer, RelayedDevice, Schema
 from coppice.model import Model
 from coppice.schema import Bounds, Categories, Pair, SchemaLike, as_schema
 
@@ -23,6 +24,7 @@ __all__ = [
     "LocalTreeRegressor",
     "Policy",
     "Privatizer",
+    "RelayedDevice",
     "simulate",
 ]
 

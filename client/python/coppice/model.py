@@ -30,20 +30,47 @@ class Model:
     def load(cls, path: Path) -> Model:
         """Read a model from a file.
 
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file, as `save` or `coppice model export` wrote it.
+
         Raises
         ------
+        FileNotFoundError
+            If it cannot be read.
         ValueError
             If the file is not a model, or its certificate does not add up.
         """
         return cls(_core.Model.load(os.fspath(path)))
 
     def save(self, path: Path, *, replace: bool = False) -> None:
-        """Write the model to a file, which is there whole or not at all."""
+        """Write the model to a file, which is there whole or not at all.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            Where to write it.
+        replace : bool
+            Whether to replace a file that is there; it is kept otherwise, and a
+            `FileExistsError` says so.
+        """
         self._core.save(os.fspath(path), replace)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """Read a model from a serialized `coppice.v1.Model`."""
+        """Read a model from a serialized `coppice.v1.Model`.
+
+        Parameters
+        ----------
+        data : bytes
+            The message.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of a model, or its certificate does not add up.
+        """
         return cls(_core.Model.from_bytes(data))
 
     def to_bytes(self) -> bytes:
@@ -80,6 +107,11 @@ class Model:
     def predict_arrays(self, X: Any) -> dict[str, npt.NDArray[Any]]:
         """Return everything that is predicted, one array each.
 
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+
         Returns
         -------
         dict
@@ -90,7 +122,13 @@ class Model:
         return self._core.predict(_rows.columns_of(X, self.schema))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class, as text, or the number of every row."""
+        """Return the class, as text, or the number of every row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        """
         predicted = self.predict_arrays(X)
         if self.schema.target is not None:
             return predicted["value"]
@@ -98,7 +136,18 @@ class Model:
         return np.asarray(classes[predicted["labels"]])
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of every class, in the schema's order."""
+        """Return the probability of every class, in the schema's order.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+
+        Raises
+        ------
+        AttributeError
+            If the model predicts a number.
+        """
         if self.schema.target is not None:
             raise AttributeError("this model predicts a number, not a class")
         return self.predict_arrays(X)["probabilities"]
@@ -111,7 +160,10 @@ class Model:
         format : {"json", "onnx", "xgboost", "c", "message"}
             "message" is what a device in C reads (docs/device.md).
         path : path, optional
-            Where to write it; a file that is there is kept, unless `replace` says otherwise.
+            Where to write it; nowhere if not given.
+        replace : bool
+            Whether to replace a file that is there; it is kept otherwise, and a `FileExistsError`
+            says so.
 
         Returns
         -------
@@ -135,6 +187,11 @@ class Model:
         (docs/research/mechanisms.md): a split adds what its side's leaves say in the mean beyond those of both
         sides. A row's bias and contributions add up to its answer, in the unit of `attrs["unit"]`:
         "score", "probability" or "weight" of the label that is predicted, or "value".
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
 
         Returns
         -------
@@ -172,7 +229,20 @@ class Model:
         self._core.check_signature(None if curator_key is None else os.fspath(curator_key))
 
     def render(self, tree: int = 0, format: str = "text") -> str:
-        """Draw a tree as "text", "dot" or "svg"."""
+        """Draw a tree as "text", "dot" or "svg".
+
+        Parameters
+        ----------
+        tree : int
+            Which tree, from 0 to `num_trees` - 1.
+        format : {"text", "dot", "svg"}
+            What is returned: text for people, a graph for Graphviz, or a picture.
+
+        Raises
+        ------
+        ValueError
+            If there is no such tree or format.
+        """
         return self._core.render(tree, format)
 
     def to_html(self) -> str:

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::python {
@@ -64,6 +65,10 @@ class WithInterpreter {
   PyGILState_STATE state_;
 };
 
+// What coppice/_core.pyi says of "Class" or "Class.member", after the signature. Throws
+// std::logic_error, which fails the import, if it says nothing.
+const char* DocstringOf(absl::string_view name);
+
 // Each adds its part to the module.
 void BindErrors(pybind11::module_& module);
 void BindSchema(pybind11::module_& module);
@@ -72,6 +77,7 @@ void BindModel(pybind11::module_& module);
 void BindTraining(pybind11::module_& module);
 void BindAccountant(pybind11::module_& module);
 void BindDevice(pybind11::module_& module);
+void BindRelayedDevice(pybind11::module_& module);
 void BindSimulation(pybind11::module_& module);
 void BindPages(pybind11::module_& module);
 

@@ -1,7 +1,9 @@
 #include "client/device.h"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
+#include "client/python/core/device_row.h"
 #include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -32,9 +35,11 @@ std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
 }
 
 Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
-                  bool opted_out, const std::optional<uint64_t>& max_waiting,
-                  std::shared_ptr<Schema> own_schema, std::vector<std::string> shows) {
+                  const std::optional<double>& max_epsilon_direct, bool opted_out,
+                  const std::optional<uint64_t>& max_waiting, std::shared_ptr<Schema> own_schema,
+                  std::vector<std::string> shows) {
   return {.max_epsilon = EpsilonOf(max_epsilon),
+          .max_epsilon_direct = BudgetOf(max_epsilon_direct),
           .max_total_epsilon = BudgetOf(max_total_epsilon),
           .opted_out = opted_out,
           .max_waiting = max_waiting,
@@ -43,12 +48,12 @@ Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_eps
 }
 
 void BindPolicy(py::module_& module) {
-  py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy",
-                                              "What a device agrees to, before it reads its row.")
+  py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy", DocstringOf("Policy"))
       .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
-           py::arg("max_total_epsilon") = py::none(), py::arg("opted_out") = false,
-           py::arg("max_waiting") = py::none(), py::arg("own_schema") = nullptr,
-           py::arg("shows") = std::vector<std::string>());
+           py::arg("max_total_epsilon") = py::none(), py::arg("max_epsilon_direct") = py::none(),
+           py::arg("opted_out") = false, py::arg("max_waiting") = py::none(),
+           py::arg("own_schema") = nullptr, py::arg("shows") = std::vector<std::string>(),
+           DocstringOf("Policy.__init__"));
 }
 
 // ---- journal
@@ -58,25 +63,26 @@ py::dict Describe(const JournalEntry& entry) {
   described["subject"] = entry.subject;
   described["study"] = entry.report.study;
   described["epsilon"] = entry.epsilon.epsilon();
-  described["payload_bytes"] = entry.report.payload.size();
+  described["payload_bytes"] =
+      entry.sealed.has_value() ? entry.sealed->ciphertext.size() : entry.report.payload.size();
   described["delivered"] = entry.delivered;
+  described["relayed"] = entry.sealed.has_value();
   return described;
 }
 
 void BindJournal(py::module_& module) {
-  py::class_<Journal, std::shared_ptr<Journal>>(
-      module, "Journal", "A device's memory of its answers: a file that one process holds.")
-      .def(py::init([](const std::string& path) {
-             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path)));
+  py::class_<Journal, std::shared_ptr<Journal>>(module, "Journal", DocstringOf("Journal"))
+      .def(py::init([](const std::filesystem::path& path) {
+             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path.native())));
            }),
-           py::arg("path"))
+           py::arg("path"), DocstringOf("Journal.__init__"))
       .def(
           "spent",
           [](const Journal& journal, const std::string& subject) {
             const std::optional<Budget> spent = ValueOrRaise(journal.Spent(subject));
             return spent.has_value() ? spent->epsilon() : 0.0;
           },
-          py::arg("subject"), "Epsilon that all answers of a subject add up to.")
+          py::arg("subject"), DocstringOf("Journal.spent"))
       .def(
           "entries",
           [](const Journal& journal) {
@@ -86,22 +92,10 @@ void BindJournal(py::module_& module) {
             }
             return entries;
           },
-          "Every answer, oldest first.");
+          DocstringOf("Journal.entries"));
 }
 
 // ---- privatizer
-
-// A row's text, by the rules that tables are read by. What has no text is missing.
-TextRow TextOf(const py::object& row) {
-  const py::dict texts = py::module_::import("coppice.schema").attr("text_row")(row);
-  TextRow text;
-  for (const auto& [name, value] : texts)
-    text[name.cast<std::string>()] = value.cast<std::string>();
-  return text;
-}
-
-// Whether it is a mapping, as a dict and a Series are: that much is asked before anything is spent.
-bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
 
 Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
   Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
@@ -111,7 +105,7 @@ Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::strin
 }
 
 py::dict Privatize(const Privatizer& privatizer, const py::object& row, const std::string& ticket) {
-  if (!IsRow(row)) throw py::type_error("a row must be a mapping from names to values");
+  CheckIsRow(row);
   OpenSslRandom random;
   const LabelledRow encoded = privatizer.terms().schema->EncodeTotally(TextOf(row));
   const PrivateReport report =
@@ -125,15 +119,15 @@ py::dict Privatize(const Privatizer& privatizer, const py::object& row, const st
 }
 
 void BindPrivatizer(py::module_& module) {
-  py::class_<Privatizer>(module, "Privatizer",
-                         "Turns one row into one randomized report, by a study's terms and trees.")
-      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"))
+  py::class_<Privatizer>(module, "Privatizer", DocstringOf("Privatizer"))
+      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"),
+           DocstringOf("Privatizer.__init__"))
       .def_property_readonly(
           "epsilon",
-          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); })
-      .def(
-          "privatize", Privatize, py::arg("row"), py::arg("ticket"),
-          "Randomize a row, a dict from names to values; a row must be randomized once per study.");
+          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); },
+          DocstringOf("Privatizer.epsilon"))
+      .def("privatize", Privatize, py::arg("row"), py::arg("ticket"),
+           DocstringOf("Privatizer.privatize"));
 }
 
 // ---- device
@@ -152,16 +146,14 @@ class DeviceInPython {
   // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
   // it does there is an answer: of what it fails to say all is missing.
   void Answer(const std::string& study, const py::object& read, const std::string& token) {
-    if (!IsRow(read) && PyCallable_Check(read.ptr()) == 0) {
-      throw py::type_error("what is answered must be a mapping, or a function that returns one");
-    }
+    CheckMayRead(read);
     absl::Status status;
     {
       const WithoutInterpreter without;
       const MutexLock lock(answering_);
       OpenSslRandom random;
       status = device_.Answer(
-          study, [&] { return Read(read); }, random, token);
+          study, [&] { return ReadRow(read); }, random, token);
     }
     RaiseIfError(status);
   }
@@ -184,16 +176,6 @@ class DeviceInPython {
   void GiveUp(const std::string& study) { RaiseIfError(device_.GiveUp(study)); }
 
  private:
-  static TextRow Read(const py::object& read) {
-    const WithInterpreter with;
-    try {
-      return TextOf(IsRow(read) ? read : read());
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("the row of a device; it answers as if all were missing");
-      return {};
-    }
-  }
-
   const std::shared_ptr<Policy> policy_;
   const std::shared_ptr<Journal> journal_;
   Trust trust_;
@@ -205,30 +187,27 @@ class DeviceInPython {
 std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
                                            std::shared_ptr<Policy> policy,
                                            std::shared_ptr<Journal> journal,
-                                           const std::string& subject, const std::string& ca,
-                                           const std::string& curator_key, bool demand_pin,
+                                           const std::string& subject, const OptionalPath& ca,
+                                           const OptionalPath& curator_key, bool demand_pin,
                                            uint64_t min_reports, bool insecure) {
   OfferPolicy offers{.demand_pin = demand_pin, .min_reports = min_reports};
-  if (!curator_key.empty()) offers.curator_key = ValueOrRaise(ReadCuratorKey(curator_key));
-  const ConnectOptions connect{.server = server, .ca_file = ca, .insecure = insecure};
+  if (!FileOf(curator_key).empty()) offers.curator_key = ReadKey("curator_key", *curator_key);
+  const ConnectOptions connect{.server = server, .ca_file = FileOf(ca), .insecure = insecure};
   return std::make_unique<DeviceInPython>(connect, std::move(offers), subject, std::move(policy),
                                           std::move(journal));
 }
 
 void BindDeviceClass(py::module_& module) {
-  py::class_<DeviceInPython>(module, "Device",
-                             "A device: what it does about a study, from the question to the "
-                             "delivery.")
+  py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
       .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
            py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
-           py::arg("ca") = "", py::arg("curator_key") = "", py::arg("demand_pin") = false,
-           py::arg("min_reports") = 0, py::arg("insecure") = false)
+           py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
+           py::arg("demand_pin") = false, py::arg("min_reports") = 0, py::arg("insecure") = false,
+           DocstringOf("Device.__init__"))
       .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
-           py::arg("submission_token") = "",
-           "Answer a study once: `read` is the row, a dict, or a function that returns it.")
-      .def("deliver", &DeviceInPython::Deliver, "Send what waits for this curator.")
-      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"),
-           "End the waiting of an answer, which is not delivered then.");
+           py::arg("submission_token") = "", DocstringOf("Device.answer"))
+      .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))
+      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
 }
 
 }  // namespace

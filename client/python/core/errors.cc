@@ -48,11 +48,10 @@ void RaiseIfFileError(const absl::Status& status) {
 }
 
 void BindErrors(py::module_& module) {
-  coppice_error = PyErr_NewExceptionWithDoc("coppice.CoppiceError", "What coppice could not do.",
+  coppice_error = PyErr_NewExceptionWithDoc("coppice.CoppiceError", DocstringOf("CoppiceError"),
                                             PyExc_RuntimeError, nullptr);
   budget_exhausted = PyErr_NewExceptionWithDoc(
-      "coppice.BudgetExhausted", "A budget has no room for what was asked. Nothing was released.",
-      coppice_error, nullptr);
+      "coppice.BudgetExhausted", DocstringOf("BudgetExhausted"), coppice_error, nullptr);
   module.attr("CoppiceError") = py::handle(coppice_error);
   module.attr("BudgetExhausted") = py::handle(budget_exhausted);
 }

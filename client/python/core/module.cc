@@ -7,6 +7,8 @@
 
 PYBIND11_MODULE(_core, module) {
   using namespace coppice::python;  // NOLINT: one part after another
+  pybind11::options options;
+  options.disable_function_signatures();  // the docstrings begin with Python's
   module.doc() = "The C++ core of coppice. Use the package, whose names are stable.";
   module.attr("__version__") = COPPICE_VERSION;
   BindErrors(module);
@@ -17,5 +19,6 @@ PYBIND11_MODULE(_core, module) {
   BindTraining(module);
   BindSimulation(module);
   BindDevice(module);
+  BindRelayedDevice(module);
   BindPages(module);
 }

@@ -32,19 +32,20 @@ py::object TargetOf(const Schema& schema) {
 }
 
 void BindFeature(py::module_& module) {
-  py::class_<Feature>(module, "Feature", "One feature of a schema.")
-      .def_readonly("name", &Feature::name)
-      .def_property_readonly("type",
-                             [](const Feature& feature) {
-                               return feature.type == FeatureType::kNumeric ? "numeric"
-                                                                            : "categorical";
-                             })
-      .def_readonly("min", &Feature::min)
-      .def_readonly("max", &Feature::max)
-      .def_readonly("values", &Feature::values)
-      .def_readonly("unit", &Feature::unit)
-      .def_readonly("integer", &Feature::integer)
-      .def_readonly("public", &Feature::is_public)
+  py::class_<Feature>(module, "Feature", DocstringOf("Feature"))
+      .def_readonly("name", &Feature::name, DocstringOf("Feature.name"))
+      .def_property_readonly(
+          "type",
+          [](const Feature& feature) {
+            return feature.type == FeatureType::kNumeric ? "numeric" : "categorical";
+          },
+          DocstringOf("Feature.type"))
+      .def_readonly("min", &Feature::min, DocstringOf("Feature.min"))
+      .def_readonly("max", &Feature::max, DocstringOf("Feature.max"))
+      .def_readonly("values", &Feature::values, DocstringOf("Feature.values"))
+      .def_readonly("unit", &Feature::unit, DocstringOf("Feature.unit"))
+      .def_readonly("integer", &Feature::integer, DocstringOf("Feature.integer"))
+      .def_readonly("public", &Feature::is_public, DocstringOf("Feature.public"))
       .def("__repr__", [](const Feature& feature) { return "<Feature " + feature.name + ">"; });
 }
 
@@ -52,34 +53,36 @@ void BindFeature(py::module_& module) {
 
 void BindSchema(py::module_& module) {
   BindFeature(module);
-  py::class_<Schema, SharedSchema>(
-      module, "Schema",
-      "What a row looks like: features with public bounds or categories, and what is predicted.")
+  py::class_<Schema, SharedSchema>(module, "Schema", DocstringOf("Schema"))
       .def_static(
           "from_json",
           [](const std::string& text) {
             return Shared(Schema(*ValueOrRaise(ParseSchema(text)).schema));
           },
-          py::arg("text"), "Read the text of a schema file.")
+          py::arg("text"), DocstringOf("Schema.from_json"))
       .def_static(
           "from_file",
           [](const std::string& path) {
             return Shared(Schema(*FileValueOrRaise(ReadSchema(path)).schema));
           },
-          py::arg("path"), "Read a schema file.")
-      .def_static("from_bytes", FromBytes, py::arg("bytes"), "Read a serialized message.")
-      .def("to_bytes",
-           [](const Schema& schema) { return py::bytes(ToProto(schema).SerializeAsString()); })
-      .def("to_json",
-           [](const SharedSchema& schema) {
-             SchemaFile file{.schema = schema};
-             file.features.resize(schema->num_features());
-             return ToText(file);
-           })
-      .def_property_readonly("features", &Schema::features)
-      .def_property_readonly("label", &Schema::label)
-      .def_property_readonly("classes", &Schema::classes)
-      .def_property_readonly("target", TargetOf)
+          py::arg("path"), DocstringOf("Schema.from_file"))
+      .def_static("from_bytes", FromBytes, py::arg("bytes"), DocstringOf("Schema.from_bytes"))
+      .def(
+          "to_bytes",
+          [](const Schema& schema) { return py::bytes(ToProto(schema).SerializeAsString()); },
+          DocstringOf("Schema.to_bytes"))
+      .def(
+          "to_json",
+          [](const SharedSchema& schema) {
+            SchemaFile file{.schema = schema};
+            file.features.resize(schema->num_features());
+            return ToText(file);
+          },
+          DocstringOf("Schema.to_json"))
+      .def_property_readonly("features", &Schema::features, DocstringOf("Schema.features"))
+      .def_property_readonly("label", &Schema::label, DocstringOf("Schema.label"))
+      .def_property_readonly("classes", &Schema::classes, DocstringOf("Schema.classes"))
+      .def_property_readonly("target", TargetOf, DocstringOf("Schema.target"))
       .def("__eq__",
            [](const Schema& a, const py::object& b) {
              return py::isinstance<Schema>(b) && a == b.cast<const Schema&>();

@@ -45,23 +45,53 @@ class Client:
         self.models = Models(caller)
 
     def study(self, study_id: str) -> Study:
-        """Return a study as it is now, with its alarms."""
+        """Return a study as it is now, with its alarms.
+
+        Parameters
+        ----------
+        study_id : str
+            The id of the study.
+        """
         return self.studies.get(study_id)
 
     def dataset(self, dataset_id: str) -> Dataset:
-        """Return a dataset as it is now, with its ledger."""
+        """Return a dataset as it is now, with its ledger.
+
+        Parameters
+        ----------
+        dataset_id : str
+            The id of the dataset.
+        """
         return self.datasets.get(dataset_id)
 
     def job(self, job_id: str) -> Job:
-        """Return a job as it is now."""
+        """Return a job as it is now.
+
+        Parameters
+        ----------
+        job_id : str
+            The id of the job.
+        """
         return self.jobs.get(job_id)
 
     def model(self, model_id: str) -> RemoteModel:
-        """Return a model."""
+        """Return a model.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model.
+        """
         return self.models.get(model_id)
 
     def endpoint(self, endpoint_id: str) -> Endpoint:
-        """Return an endpoint as it is now."""
+        """Return an endpoint as it is now.
+
+        Parameters
+        ----------
+        endpoint_id : str
+            The id of the endpoint.
+        """
         return self.models.endpoints.get(endpoint_id)
 
     def algorithms(self) -> pd.DataFrame:

@@ -52,7 +52,18 @@ class Datasets:
         return frame_of(datasets, describe_dataset_briefly(dataset_pb2.Dataset()))
 
     def get(self, dataset_id: str) -> Dataset:
-        """Return a dataset as it is now, with its ledger."""
+        """Return a dataset as it is now, with its ledger.
+
+        Parameters
+        ----------
+        dataset_id : str
+            The id of the dataset.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such dataset, or it belongs to somebody else.
+        """
         name = make_name("datasets", dataset_id)
         return Dataset(self._caller, get_dataset(self._caller, name))
 
@@ -317,7 +328,17 @@ class Dataset:
     def preview(
         self, algorithm: str = "auto", *, epsilon: Number, delta: Number = 0, **settings: Any
     ) -> JobPreview:
-        """Tell what a job would cost, and whether the budget allows it. Spends nothing."""
+        """Tell what a job would cost, and whether the budget allows it. Spends nothing.
+
+        Parameters
+        ----------
+        algorithm : str
+            What to train; `Jobs.algorithms` lists them.
+        epsilon, delta : number
+            What the job would cost in all.
+        **settings
+            Parameters of the algorithm; `Jobs.settings` lists them.
+        """
         spec = job_spec(self._message.name, algorithm, epsilon, delta, settings)
         return preview_job(self._caller, spec)
 

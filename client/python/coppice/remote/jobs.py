@@ -56,7 +56,13 @@ class Jobs:
         self._caller = caller
 
     def list(self, dataset: Optional[str] = None) -> pd.DataFrame:
-        """Return all jobs that the caller may see, or those of a dataset, by their ids."""
+        """Return all jobs that the caller may see, or those of a dataset, by their ids.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            The id of the dataset; all that the caller may see if not given.
+        """
         request = training_pb2.ListJobsRequest(page_size=1000)
         if dataset is not None:
             request.dataset = make_name("datasets", dataset)
@@ -65,7 +71,18 @@ class Jobs:
         return frame_of(jobs, describe_job_briefly(training_pb2.Job()))
 
     def get(self, job_id: str) -> Job:
-        """Return a job as it is now."""
+        """Return a job as it is now.
+
+        Parameters
+        ----------
+        job_id : str
+            The id of the job.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such job, or it belongs to somebody else.
+        """
         return Job(self._caller, _get_job(self._caller, make_name("jobs", job_id)))
 
     def algorithms(self) -> pd.DataFrame:
@@ -74,7 +91,18 @@ class Jobs:
         return frame_of(described, describe_algorithm(training_pb2.Algorithm()))
 
     def settings(self, algorithm: str) -> pd.DataFrame:
-        """Return what can be set of an algorithm, and what it does."""
+        """Return what can be set of an algorithm, and what it does.
+
+        Parameters
+        ----------
+        algorithm : str
+            Its name, as in `algorithms`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such algorithm.
+        """
         known = {one.name: one for one in self._algorithms()}
         if algorithm not in known:
             raise ValueError(f"algorithm={algorithm!r}: must be one of {', '.join(known)}")

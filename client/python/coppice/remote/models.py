@@ -38,7 +38,13 @@ class Models:
         self.endpoints = Endpoints(caller)
 
     def list(self, study: Optional[str] = None) -> pd.DataFrame:
-        """Return all models, or those of a study, by their ids."""
+        """Return all models, or those of a study, by their ids.
+
+        Parameters
+        ----------
+        study : str, optional
+            The id of the study; all models if not given.
+        """
         request = model_pb2.ListModelsRequest(page_size=1000)
         if study is not None:
             request.study = make_name("studies", study)
@@ -47,22 +53,59 @@ class Models:
         return frame_of(models, describe_model_briefly(model_pb2.Model()))
 
     def get(self, model_id: str) -> RemoteModel:
-        """Return a model."""
+        """Return a model.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such model, or it belongs to somebody else.
+        """
         request = model_pb2.GetModelRequest(name=make_name("models", model_id))
         response = self._caller.call(request, model_pb2.GetModelResponse)
         return RemoteModel(self._caller, response.model)
 
     def delete(self, model_id: str) -> None:
-        """Delete a model that no endpoint serves; what it cost stays spent."""
+        """Delete a model that no endpoint serves; what it cost stays spent.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model.
+        """
         request = model_pb2.DeleteModelRequest(name=make_name("models", model_id))
         self._caller.delete(request, model_pb2.DeleteModelResponse)
 
     def predict(self, model_id: str, rows: Any, **options: Any) -> pd.DataFrame:
-        """Predict, as `RemoteModel.predict` does."""
+        """Predict, as `RemoteModel.predict` does.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model.
+        rows : DataFrame or a table
+            The features by name; other columns are ignored.
+        **options
+            What else `RemoteModel.predict` takes, by name.
+        """
         return self.get(model_id).predict(rows, **options)
 
     def explain(self, model_id: str, rows: Any, **options: Any) -> pd.DataFrame:
-        """Explain predictions, as `RemoteModel.explain` does."""
+        """Explain predictions, as `RemoteModel.explain` does.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model.
+        rows : DataFrame or a table
+            The features by name; other columns are ignored.
+        **options
+            What else `RemoteModel.explain` takes, by name.
+        """
         return self.get(model_id).explain(rows, **options)
 
 
@@ -120,6 +163,8 @@ class _Predicting:
 
         Parameters
         ----------
+        rows : DataFrame or a table
+            The features by name; other columns are ignored.
         trees : int
             At most this many trees for each row, those that contribute most; 0: all.
 
@@ -238,7 +283,18 @@ class Endpoints:
         return frame_of([endpoint.to_dict() for endpoint in self], empty)
 
     def get(self, endpoint_id: str) -> Endpoint:
-        """Return an endpoint."""
+        """Return an endpoint.
+
+        Parameters
+        ----------
+        endpoint_id : str
+            The id of the endpoint.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such endpoint, or it belongs to somebody else.
+        """
         request = model_pb2.GetEndpointRequest(name=make_name("endpoints", endpoint_id))
         response = self._caller.call(request, model_pb2.GetEndpointResponse)
         return Endpoint(self._caller, response.endpoint)
@@ -255,6 +311,10 @@ class Endpoints:
 
         Parameters
         ----------
+        endpoint_id : str
+            The id of the endpoint.
+        model_id : str
+            The id of the model that it serves from now on.
         expected_version : int, optional
             Refused unless this version is served now; 0: there is no such endpoint yet.
         allow_schema_change : bool
@@ -312,7 +372,15 @@ class Endpoint(_Predicting):
         return self
 
     def set(self, model_id: str, **options: Any) -> Endpoint:
-        """Serve another model, as `Endpoints.set` does; returns the endpoint itself."""
+        """Serve another model, as `Endpoints.set` does; returns the endpoint itself.
+
+        Parameters
+        ----------
+        model_id : str
+            The id of the model that it serves from now on.
+        **options
+            What else `Endpoints.set` takes, by name.
+        """
         self._message = Endpoints(self._caller).set(self.id, model_id, **options)._message
         return self
 

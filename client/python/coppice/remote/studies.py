@@ -54,12 +54,33 @@ class Studies:
         return frame_of(studies, describe_study_briefly(study_pb2.Study()))
 
     def get(self, study_id: str) -> Study:
-        """Return a study as it is now, with its alarms."""
+        """Return a study as it is now, with its alarms.
+
+        Parameters
+        ----------
+        study_id : str
+            The id of the study.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such study, or it belongs to somebody else.
+        """
         request = study_pb2.GetStudyRequest(name=make_name("studies", study_id))
         return Study(self._caller, self._caller.call(request, study_pb2.GetStudyResponse).study)
 
     def plan(self, public: Any, schema: Any, **settings: Any) -> Plan:
-        """Forecast a study, as `Client.plan` does."""
+        """Forecast a study, as `Client.plan` does.
+
+        Parameters
+        ----------
+        public : DataFrame, a table, or None
+            Public rows; None: there are none.
+        schema : Schema, dict, JSON text or path
+            What rows look like.
+        **settings
+            What else `Client.plan` takes, by name.
+        """
         return make_plan(self._caller, public, schema, **settings)
 
     def create(
@@ -187,6 +208,11 @@ class Studies:
 
         They are secret. Each counts once in every study that asks for them; do not note who got
         which.
+
+        Parameters
+        ----------
+        count : int
+            How many.
         """
         tokens: List[str] = []
         while len(tokens) < count:

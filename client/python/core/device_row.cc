@@ -1,0 +1,66 @@
+#include "client/python/core/device_row.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/python/core/bindings.h"
+#include "common/base/read_file.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
+
+absl::StatusOr<PublicKey> ParsePinOrFile(const std::string& pin_or_file) {
+  if (absl::StartsWith(pin_or_file, "ed25519:")) return ParsePublicKey(pin_or_file);
+  const absl::StatusOr<std::string> text = ReadFile(pin_or_file);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "neither \"ed25519:...\" nor a file that can be read: ", text.status().message()));
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
+  if (key.ok()) return key;
+  return absl::InvalidArgumentError(absl::StrCat(pin_or_file, " ", key.status().message()));
+}
+
+}  // namespace
+
+TextRow TextOf(const py::object& row) {
+  const py::dict texts = py::module_::import("coppice.schema").attr("text_row")(row);
+  TextRow text;
+  for (const auto& [name, value] : texts)
+    text[name.cast<std::string>()] = value.cast<std::string>();
+  return text;
+}
+
+void CheckIsRow(const py::object& row) {
+  if (!IsRow(row)) throw py::type_error("a row must be a mapping from names to values");
+}
+
+void CheckMayRead(const py::object& read) {
+  if (IsRow(read) || PyCallable_Check(read.ptr()) != 0) return;
+  throw py::type_error("what is answered must be a mapping, or a function that returns one");
+}
+
+TextRow ReadRow(const py::object& read) {
+  const WithInterpreter with;
+  try {
+    return TextOf(IsRow(read) ? read : read());
+  } catch (py::error_already_set& error) {
+    const bool interrupted = error.matches(PyExc_KeyboardInterrupt);
+    error.discard_as_unraisable("the row of a device; it answers as if all were missing");
+    if (interrupted) PyErr_SetInterrupt();
+    return {};
+  }
+}
+
+std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }
+
+PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file) {
+  absl::StatusOr<PublicKey> key = ParsePinOrFile(pin_or_file.native());
+  if (key.ok()) return *key;
+  throw py::value_error(absl::StrCat(argument, ": ", key.status().message()));
+}
+
+}  // namespace coppice::python
