@@ -315,7 +315,7 @@ relay_row() {
 }
 
 relay_table() {
-  echo "| study (devices, public rows) | central ε | ε₀ of a report | $measure | points of accuracy over no noise |"
+  echo "| study (devices, public rows) | central ε | ε₀ of a report | ${measure//_/ } | points of accuracy over no noise |"
   echo "|---|---|---|---|---|"
   for_studies relay_row "${STUDIES:-adult}"
 }

@@ -81,7 +81,7 @@ private_table() {
     if [[ $mechanism != subset_selection ]]; then columns+=("chosen 0.01" "chosen 0.05"); fi
     header "\`$mechanism\`" "${columns[@]}"
     for study in adult synthetic; do
-      for epsilon in 0.5 1 2; do
+      for epsilon in $(usual_or "0.5 1 2" 1); do
         # shellcheck disable=SC2086  # flags, split on purpose
         row "$study" "$epsilon" ${!study} --mechanism "$mechanism"
       done
@@ -95,7 +95,7 @@ public_table() {
   columns=("label 0.05" "own 0.01" "own 0.05" "claim 0.01" "claim 0.05" "claim-invert 0.01" "claim-invert 0.05")
   header "features in the clear" "${columns[@]}"
   # shellcheck disable=SC2086  # flags, split on purpose
-  for epsilon in 0.5 1 2; do
+  for epsilon in $(usual_or "0.5 1 2" 1); do
     row "synthetic, x1, \`signed_hadamard\`" "$epsilon" $synthetic --public-features x1 --mechanism signed_hadamard
     row "adult, reverse, \`signed_hadamard\`" "$epsilon" $adult --public-features $reverse --mechanism signed_hadamard
     row "adult, reverse, \`subset_selection\`" "$epsilon" $adult --public-features $reverse --mechanism subset_selection
