@@ -17,12 +17,10 @@ import tempfile
 import unittest
 
 from commands_test import BINARIES, ROOT, SPAN
-from page_commands_test import DATA, blocks, commands
+from page_commands_test import DATA, RESEARCH, blocks, commands
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:docs/research/\S+\.(?:sh|py) |build/release/bin/\w+_bench|build/release/tests/noise_coverage)")
-# What cannot run here.
-FOREIGN = re.compile(r"PYTHONPATH=/path/to/package ")
+COMMAND = re.compile(RESEARCH)
 
 # Those that take ten seconds of processor time or more at their smallest, or all of them together too long.
 LONG = re.compile(r"accuracy\.sh \S+ (tuned|mechanism|guards|million|plan|plan-public)$|central\.sh \S+ (diprime|dpboost|lazybb|auto)$|"
@@ -107,9 +105,8 @@ def all_commands():
     """Each once, with the page that first has it."""
     found = {}
     for page, command in stated():
-        if not FOREIGN.match(command):
-            for one in tables_of(command):
-                found.setdefault(one, page)
+        for one in tables_of(command):
+            found.setdefault(one, page)
     return found
 
 
