@@ -224,7 +224,8 @@ absl::Status Flag::MissingError() const {
 Command Command::AddCommand(const std::string& name, const std::string& description,
                             const std::string& example) const {
   CLI::App* command = app_->add_subcommand(name, description);
-  if (!example.empty()) command->footer(ExampleText(example));
+  // Also where there is none: CLI11 hands a command the example of its program.
+  command->footer(example.empty() ? "" : ExampleText(example));
   return Command(*command, *chosen_);
 }
 

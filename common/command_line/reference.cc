@@ -39,7 +39,10 @@ CommandReference Describe(const CLI::App& app, const std::string& before) {
   CommandReference command;
   command.path = before.empty() ? app.get_name() : absl::StrCat(before, " ", app.get_name());
   command.description = app.get_description();
-  command.footer = app.get_footer();
+  // CLI11 hands a command the footer that its program had when the command was added.
+  const CLI::App* program = app.get_parent();
+  const bool inherited = program != nullptr && program->get_footer() == app.get_footer();
+  if (!inherited) command.footer = app.get_footer();
   AddFlagsOf(app, command.flags);
   for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
     // A heading whose flags exclude each other is an app without a name.

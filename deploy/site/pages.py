@@ -151,6 +151,33 @@ def merge_pages(app, env, docnames, other):
         env.coppice_anchors[docname] = other.coppice_anchors[docname]
 
 
+# ---- What the search shows of a page (theme/static/excerpts.js)
+
+def plain_text(node):
+    """Words below a node but those of its sections; a row of a table is a line with dots between its cells."""
+    if isinstance(node, (nodes.section, nodes.title, nodes.raw, nodes.comment)):
+        return ""
+    if isinstance(node, nodes.TextElement):
+        return node.astext()
+    parts = [plain_text(child) for child in node.children]
+    return (" · " if isinstance(node, nodes.row) else " ").join(part for part in parts if part)
+
+
+def sections_of(doctree):
+    """[anchor, title, text] of each section of a page, in its order."""
+    return [[section["ids"][0], section[0].astext(), " ".join(" ".join(plain_text(child) for child in section.children).split())]
+            for section in doctree.findall(nodes.section)]
+
+
+def write_excerpts(app, pagename, templatename, context, doctree):
+    if doctree is None or "nosearch" in app.env.metadata[pagename]:
+        return
+    path = pathlib.Path(app.outdir) / "excerpts" / f"{pagename}.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sections = json.dumps(sections_of(doctree), ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"Excerpts.add({json.dumps(pagename)},{sections});\n", encoding="utf-8")
+
+
 # ---- Formulas
 
 _made = {}  # MathML by formula
@@ -222,5 +249,6 @@ def setup(app):
     app.connect("doctree-read", read_page, priority=100)
     app.connect("env-purge-doc", forget_page)
     app.connect("env-merge-info", merge_pages)
+    app.connect("html-page-context", write_excerpts)
     app.add_post_transform(ResolveLinks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

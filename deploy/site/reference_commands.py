@@ -61,7 +61,7 @@ class Manual:
             items.append(["text", [text]])
 
     def markdown(self, program):
-        out, shown = [], []
+        out = []
         for level, heading, items in self.sections:
             if heading in ("NAME", "SYNOPSIS"):
                 continue
@@ -77,8 +77,7 @@ class Manual:
                 rows = []
                 if item[0] == "text":
                     out.append(escape(" ".join(item[1])))
-                elif item[0] == "code" and item[1] not in shown:  # a command without examples prints its program's
-                    shown.append(item[1])
+                elif item[0] == "code":
                     body = [line for line in item[1] if line.strip() not in ("Example:", "Examples:")]
                     shift = min((len(line) - len(line.lstrip()) for line in body if line.strip()), default=0)
                     out.append("```sh\n" + "\n".join(line[shift:] for line in body).strip("\n") + "\n```")

@@ -24,9 +24,12 @@ if [[ $# -lt 2 ]]; then
   echo "usage: docs/research/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|relay|plan|plan-public [REPEATS]" >&2
   exit 2
 fi
+# shellcheck source=docs/research/smallest.sh
+source "$(dirname "${BASH_SOURCE[0]}")/smallest.sh"
 data=$1
 table=$2
-repeats=${3:-20}
+repeats=$(usual_or "${3:-20}" 2)
+STUDIES=${STUDIES:-$(usual_or "" "rice|γ=.5, 10 public")}
 lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 
 # The studies: a name, then where the rows come from.
@@ -126,6 +129,7 @@ rmse() {
 numbers_row() {
   local name=$1 digits=$2 epsilon
   shift 2
+  [[ $name == $(usual_or "" abalone)* ]] || return 0
   echo -n "| $name | $(rmse "$digits" "$@" --epsilon 1 --evidence public) |"
   for epsilon in 1 2 4; do echo -n " $(rmse "$digits" "$@" --epsilon "$epsilon") |"; done
   for epsilon in 1 2 4; do
@@ -232,7 +236,7 @@ million_table() {
   echo "| a million devices, γ = .5 | ε = 0.25 | 0.5 | 1 | 2 | 4 |"
   echo "|---|---|---|---|---|---|"
   for public in 50 200 1000; do
-    local -a rows=(--synthetic "gamma=0.5,private=1000000,public=$public,test=20000")
+    local -a rows=(--synthetic "gamma=0.5,private=$(usual_or 1000000 1000),public=$public,test=$(usual_or 20000 1000)")
     echo "| $public public rows |$(cells "0.25 0.5 1 2 4" untuned "${rows[@]}")"
     echo "| $public public rows without labels |$(cells "0.25 0.5 1 2 4" untuned "${rows[@]}" \
       --public-labels none)"
@@ -311,7 +315,7 @@ relay_row() {
 }
 
 relay_table() {
-  echo "| study (devices, public rows) | central ε | ε₀ of a report | $measure | points of accuracy over no noise |"
+  echo "| study (devices, public rows) | central ε | ε₀ of a report | ${measure//_/ } | points of accuracy over no noise |"
   echo "|---|---|---|---|---|"
   for_studies relay_row "${STUDIES:-adult}"
 }
@@ -380,7 +384,7 @@ plan_header() {
 plan_table() {
   plan_header
   local epsilon
-  for epsilon in 1 4; do
+  for epsilon in $(usual_or "1 4" 4); do
     plan_row "synthetic γ=1 (10000, 100)" "$epsilon" 10000 same_population
     plan_row "adult (20000, 200)" "$epsilon" 20000 adult_200
     plan_row "banknote (800, 50)" "$epsilon" 800 banknote_50
@@ -395,7 +399,7 @@ features_of() { public_sets "$1" | tr ' ' '\n' | sed -n "s/^$2://p"; }
 plan_public_table() {
   plan_header
   local epsilon
-  for epsilon in 1 4; do
+  for epsilon in $(usual_or "1 4" 4); do
     plan_row "synthetic γ=1, x1 public (10000, 100)" "$epsilon" 10000 same_population x1
     plan_row "mushroom, reverse (5000, 50)" "$epsilon" 5000 mushroom_50 "$(features_of mushroom reverse)"
     plan_row "adult, reverse (20000, 200)" "$epsilon" 20000 adult_200 "$(features_of adult reverse)"

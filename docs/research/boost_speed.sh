@@ -13,8 +13,10 @@ if [[ $# -lt 1 ]]; then
   exit 2
 fi
 data=$1
-rounds=${2:-5}
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=docs/research/smallest.sh
+source "$docs/smallest.sh"
+rounds=$(usual_or "${2:-5}" 1)
 bench=$docs/../../build/release/bin/boost_bench
 
 # compare NAME DEPTH TREES FLAGS...: TREES of XGBoost a round.
@@ -34,7 +36,7 @@ for cuts in 31 255; do
     --set cuts=$cuts scheme=seq
 done
 compare "adult, \`auto\`" 4 50 "${adult[@]}" --algorithm auto
-big=(--rows 1000000 --features 100)
+big=(--rows "$(usual_or 1000000 2000)" --features 100)
 for cuts in 31 255; do
   compare "1,000,000 x 100, \`dpboost\`, cuts=$cuts" 6 5 "${big[@]}" --cuts $cuts --set cuts=$cuts
   compare "1,000,000 x 100, \`dpboost\` scheme=seq, cuts=$cuts" 6 5 "${big[@]}" --cuts $cuts \

@@ -199,6 +199,8 @@ def parse_options():
     options = parser.parse_args()
     if not options.old and not options.freeze:
         parser.error("--old or --freeze is needed")
+    if os.environ.get("COPPICE_SMALLEST") == "1":  # smallest.sh says what for
+        options.sets, options.epsilons, options.repeats = "banknote,abalone", ".5", 2
     for field in ("sets", "epsilons", "deltas"):
         setattr(options, field, getattr(options, field).split(","))
     return options

@@ -25,9 +25,11 @@ if [[ $# -lt 2 ]]; then
 fi
 data=$1
 table=$2
-repeats=${3:-50}
-holdout=0.1  # share of the rows to score on
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=docs/research/smallest.sh
+source "$docs/smallest.sh"
+repeats=$(usual_or "${3:-50}" 2)
+holdout=0.1  # share of the rows to score on
 bin=$docs/../../build/release/bin
 lab=${COPPICE_LAB:-$bin/coppice-lab}
 threads=${THREADS:-2}
@@ -130,7 +132,7 @@ appendix() {
   echo
 }
 
-spe_sets="adult banknote car credit mushroom occupancy robot4"
+spe_sets=$(usual_or "adult banknote car credit mushroom occupancy robot4" "banknote car")
 
 print_tables() {
   case $table in
@@ -148,11 +150,11 @@ print_tables() {
       paper "| SRT, paper (no guarantee: not built) | .7689 | .7739 | .7116 | .7780 | .9836 | .9026 | .6150 |"
       row "\`spe\`, ε = ∞" spe "$spe_sets" inf
       paper "| random forest, paper | .8547 | .9938 | .9788 | .8248 | 1.0000 | .9971 | .9946 |"
-      repeats=10
+      repeats=$(usual_or 10 2)
       row "\`random_forest\`, not private, 10 repetitions" random_forest "$spe_sets" inf
       ;;
     sspe)
-      sets="adult banknote car credit mushroom occupancy robot4"
+      sets=$spe_sets
       header "ε = 2" "$sets"
       paper "| SSPE-1, paper | .8053 | .5386 | .7023 | .7879 | .9009 | .9614 | .7730 |"
       row "\`sspe1\`" sspe1 "$sets" 2
@@ -163,20 +165,22 @@ print_tables() {
       ;;
     diprime)
       epsilons="1 2 10"
-      header "classes" "banknote,ε=1 2 10 credit,ε=1 2 10 robot4,ε=1 2 10"
+      classes=$(usual_or "banknote credit robot4" banknote)
+      numbers=$(usual_or "parkinsons appliances abalone" abalone)
+      header "classes" "$(for set in $classes; do echo "$set,ε=1 2 10"; done)"
       for algorithm in median_forest diprime dpdf dpert; do
-        row "\`$algorithm\`" "$algorithm" "banknote credit robot4" "$epsilons"
+        row "\`$algorithm\`" "$algorithm" "$classes" "$epsilons"
       done
       echo
-      header "numbers" "parkinsons,ε=1 2 10 appliances,ε=1 2 10 abalone,ε=1 2 10"
+      header "numbers" "$(for set in $numbers; do echo "$set,ε=1 2 10"; done)"
       for algorithm in median_forest diprime dpert; do
-        row "\`$algorithm\`" "$algorithm" "parkinsons appliances abalone" "$epsilons"
+        row "\`$algorithm\`" "$algorithm" "$numbers" "$epsilons"
       done
       echo
-      header "not private" "banknote credit robot4 parkinsons appliances abalone"
-      sets="banknote credit robot4 parkinsons appliances abalone"
+      sets="$classes $numbers"
+      header "not private" "$sets"
       row "median trees (\`diprime\`, ε = ∞)" diprime "$sets" inf
-      repeats=10
+      repeats=$(usual_or 10 2)
       row "\`random_forest\`, 10 repetitions" random_forest "$sets" inf
       row "\`extra_trees\`, 10 repetitions" extra_trees "$sets" inf
       ;;
@@ -197,7 +201,7 @@ print_tables() {
       }
       holdout=0.2
       paper=(--set loss=square filtering=drop learning_rate=0.1)
-      for set in adult cod-rna abalone; do
+      for set in $(usual_or "adult cod-rna abalone" "banknote abalone"); do
         epsilons="1 2 4 6 8 10"
         header "$set" "1 2 4 6 8 10"
         errors "**\`dpboost\`**"
@@ -210,7 +214,7 @@ print_tables() {
         echo
       done
       holdout=0.1
-      for set in adult mushroom cod-rna abalone; do
+      for set in $(usual_or "adult mushroom cod-rna abalone" "banknote abalone"); do
         header "$set" ".1 .5 1 2 4"
         for rate in 0.1 0.5 0.7 1; do
           row "\`learning_rate=$rate\`" dpboost "$set" "0.1 0.5 1 2 4" --set learning_rate=$rate
@@ -222,7 +226,8 @@ print_tables() {
       canonical=yes
       epsilons="0.05 0.1 0.5 1 3 5"
       bins=(--set literals=bins --set cuts=9)
-      for set in adult cod-rna mushroom; do
+      sets=$(usual_or "adult cod-rna mushroom" mushroom)
+      for set in $sets; do
         header "$set, ε =" "$epsilons"
         row "**\`lazybb\`**" lazybb "$set" "$epsilons"
         row "**\`lazybb\`**, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6
@@ -240,15 +245,15 @@ print_tables() {
         fi
         echo
       done
-      header "ε = ∞" "adult cod-rna mushroom"
-      row "\`lazybb\`" lazybb "adult cod-rna mushroom" inf
-      row "\`learner=top_down\`" lazybb "adult cod-rna mushroom" inf --set learner=top_down
+      header "ε = ∞" "$sets"
+      row "\`lazybb\`" lazybb "$sets" inf
+      row "\`learner=top_down\`" lazybb "$sets" inf --set learner=top_down
       ;;
     auto)
       epsilons="0.1 0.5 1 2 4"
       canonical=yes
-      for set in adult mushroom cod-rna banknote credit occupancy rice diabetes car robot4 robot24 \
-        abalone parkinsons appliances; do
+      for set in $(usual_or "adult mushroom cod-rna banknote credit occupancy rice diabetes car robot4 robot24 \
+        abalone parkinsons appliances" "banknote abalone"); do
         header "$set" "$epsilons"
         row "**\`auto\`**" auto "$set" "$epsilons"
         row "**\`auto\`**, δ = 10⁻⁶" auto "$set" "$epsilons" --delta 1e-6
@@ -261,21 +266,11 @@ print_tables() {
     scaling)
       for algorithm in spe diprime; do
         echo "$algorithm"
-        "$bin/train_bench" --algorithm "$algorithm" --depth 5 | tee "/tmp/scaling.$algorithm.$$"
+        # shellcheck disable=SC2046  # flags, split on purpose
+        "$bin/train_bench" --algorithm "$algorithm" --depth 5 $(usual_or "" "--rows 2000 --rows 4000") | tee "$runs/$algorithm"
       done
-      gnuplot << PLOT
-set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'
-set output '$docs/scaling.svg'
-set logscale xy
-set xlabel 'rows of 18 numeric features'
-set ylabel 'seconds of one core'
-set key top left
-set grid lc rgb '#dddddd'
-plot '/tmp/scaling.spe.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'spe', \
-  '/tmp/scaling.diprime.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'diprime', \
-  4e-7 * x with lines dt 2 lc rgb '#555555' title 'proportional to rows'
-PLOT
-      rm -f /tmp/scaling.*."$$"
+      gnuplot -e "spe='$runs/spe'; diprime='$runs/diprime'; picture='$(usual_or "$docs/scaling.svg" "$PWD/scaling.svg")'" \
+        "$docs/scaling.gp"
       ;;
     *)
       echo "docs/research/central.sh: there is no table $table" >&2

@@ -16,9 +16,11 @@ if [[ $# -lt 2 ]]; then
 fi
 data=$1
 work=$2
-repeats=${3:-30}
-sets=${4:-.}
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=docs/research/smallest.sh
+source "$docs/smallest.sh"
+repeats=$(usual_or "${3:-30}" 2)
+sets=$(usual_or "${4:-.}" "^(rice-c2|wide_blobs44-c2|cod-rna-c2)-(300|1000)$")
 bench=$docs/../../build/release/bin/cuts_bench
 
 mkdir -p "$work/results"

@@ -12,13 +12,15 @@ if [[ $# -lt 1 ]]; then
   echo "usage: docs/research/poisoning.sh DATA_DIR [REPEATS_ADULT [REPEATS_SYNTHETIC [private|public|both]]]" >&2
   exit 2
 fi
+# shellcheck source=docs/research/smallest.sh
+source "$(dirname "${BASH_SOURCE[0]}")/smallest.sh"
 data=$1
 lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 # shellcheck disable=SC2034  # both are named by `study`
-adult="--repeats ${2:-10} --data $data/adult/adult_train.csv --test $data/adult/adult_test.csv
+adult="--repeats $(usual_or "${2:-10}" "2 --private-rows 1000") --data $data/adult/adult_train.csv --test $data/adult/adult_test.csv
   --public-rows 200 --schema $data/adult/schema.json"
 # shellcheck disable=SC2034
-synthetic="--repeats ${3:-50} --synthetic gamma=0.5,private=10000,public=50"
+synthetic="--repeats $(usual_or "${3:-50}" 2) --synthetic gamma=0.5,private=$(usual_or 10000 1000),public=50"
 
 # run FLAGS...: one JSON line.
 run() { "$lab" local --json --threads "${THREADS:-2}" "$@" 2> /dev/null; }
@@ -79,7 +81,7 @@ private_table() {
     if [[ $mechanism != subset_selection ]]; then columns+=("chosen 0.01" "chosen 0.05"); fi
     header "\`$mechanism\`" "${columns[@]}"
     for study in adult synthetic; do
-      for epsilon in 0.5 1 2; do
+      for epsilon in $(usual_or "0.5 1 2" 1); do
         # shellcheck disable=SC2086  # flags, split on purpose
         row "$study" "$epsilon" ${!study} --mechanism "$mechanism"
       done
@@ -93,7 +95,7 @@ public_table() {
   columns=("label 0.05" "own 0.01" "own 0.05" "claim 0.01" "claim 0.05" "claim-invert 0.01" "claim-invert 0.05")
   header "features in the clear" "${columns[@]}"
   # shellcheck disable=SC2086  # flags, split on purpose
-  for epsilon in 0.5 1 2; do
+  for epsilon in $(usual_or "0.5 1 2" 1); do
     row "synthetic, x1, \`signed_hadamard\`" "$epsilon" $synthetic --public-features x1 --mechanism signed_hadamard
     row "adult, reverse, \`signed_hadamard\`" "$epsilon" $adult --public-features $reverse --mechanism signed_hadamard
     row "adult, reverse, \`subset_selection\`" "$epsilon" $adult --public-features $reverse --mechanism subset_selection

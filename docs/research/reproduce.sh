@@ -11,9 +11,11 @@ if [[ $# -lt 1 ]]; then
   echo "usage: docs/research/reproduce.sh DIABETES_DIR [REPEATS [SYNTHETIC_REPEATS]]" >&2
   exit 2
 fi
+# shellcheck source=docs/research/smallest.sh
+source "$(dirname "${BASH_SOURCE[0]}")/smallest.sh"
 data=$1
-repeats=${2:-100}
-synthetic_repeats=${3:-20}
+repeats=$(usual_or "${2:-100}" 2)
+synthetic_repeats=$(usual_or "${3:-20}" 2)
 lab=${COPPICE_LAB:-$(dirname "$0")/../../build/release/bin/coppice-lab}
 diabetes=(--public "$data/diabetes_pub.csv" --private "$data/diabetes_pri.csv"
           --schema "$data/schema.json" --holdout 0.2)

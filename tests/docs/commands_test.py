@@ -103,7 +103,8 @@ def faults(words):
     if program is None:
         return
     path, rest = [], list(words[1:])
-    if rest and f"Usage: {program.name} {rest[0]} " in help_of(program, rest[0]):  # coppiced's, which its help explains
+    is_flag = not rest or rest[0].startswith("-")  # asked for its help, `vault_bench --folder` would measure
+    if not is_flag and f"Usage: {program.name} {rest[0]} " in help_of(program, rest[0]):  # coppiced's, which its help explains
         path.append(rest.pop(0))
     while rest and subcommands(program, *path) and not rest[0].startswith("-"):
         names = rest[0].split("|")  # `model export|verify`

@@ -23,6 +23,9 @@ DATA = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", ROOT.parent / "shared/dat
 COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*(?:[\w./]*/)?(?:coppice(?:d|-lab|-relay|-research)? |(?:deploy|docs|tests|build)/\S|cmake -|curl |"
                      r"apt-get |systemctl |python3 |cc )")
 
+# Commands that research_commands_test.py runs.
+RESEARCH = r"(?:[A-Z_]+=(?!/path/to)\S+ )*(?:docs/research/\S+\.(?:sh|py) |build/release/bin/\w+_bench\b|build/release/tests/noise_coverage)"
+
 # Commands that are not run here, by how they begin: what runs them, or why nothing does.
 NOT_RUN = {
     r"deploy/packages\.sh|apt-get install": "tests/deploy/packages_test.py builds and installs the packages",
@@ -32,12 +35,10 @@ NOT_RUN = {
     r"coppice collect (simulate|resume) .*--relay ": "deploy/quickstart.sh and tests/integration/relay_test.cc do",
     r"(PGPASSFILE=\S+ )?coppiced .*postgresql://|echo 'db\.example": "tests/integration/postgres_test.cc and fleet_test.cc do",
     r"coppice-relay --config": "tests/server/relay/daemon checks the file that is shipped, tests/integration/relay_program_test.cc runs it",
-    r"docs/research/(accuracy|central|reproduce|poisoning|competitors|cuts|load)\.sh": "minutes to hours",
-    r"docs/research/(cells|benchmark/)": "hours; tests/docs/benchmark_test.py runs a small one",
-    r"PYTHONPATH=\S+ docs/": "minutes; tests/python/documents_test.py runs the comparison where there is data",
-    r"build/release/tests/(fault_run|fleet_fault_run)": "minutes to hours; ctest runs each with fewer schedules",
-    r"COPPICE_ALL_SETS=1": "minutes; ctest runs noise_coverage on the sets that decided nothing",
-    r"build/release/bin/\w+_bench|COPPICE_DATA_DIR=\S+ build/release/bin/\w+_bench": "they measure, and assert nothing",
+    r"PYTHONPATH=/path/to/package ": "it needs packages of others, from the network; tests/docs/benchmark_test.py runs the script with our systems",
+    r"PYTHONPATH=build/release/python docs/python_side_by_side\.py": "tests/python/documents_test.py runs it where there is data",
+    r"build/release/tests/fleet_fault_run": "tests/fleet runs fewer schedules, for minutes, and needs PostgreSQL",
+    RESEARCH: "tests/docs/research_commands_test.py runs it at its smallest size",
 }
 
 # Placeholders of the pages, and counts that would take minutes.
@@ -48,6 +49,7 @@ STAND_INS = [
     ("--data thin.csv --test thin_test.csv", "--data adult/adult_train.csv --test adult/adult_test.csv"),
     ("--trials 4000000", "--trials 20000"), ("--trials 200000", "--trials 20000"), ("--repeats 100", "--repeats 1"),
     ("--repeats 400", "--repeats 1"), ("--repeats 20", "--repeats 1"), ("--repeats 10", "--repeats 1"), ("--grid ", ""),
+    ("--schedules 5000", "--schedules 3"),
 ]
 
 SET_UP = r"""

@@ -155,6 +155,12 @@ class SiteTest(unittest.TestCase):
         words = [word for word, found in index["terms"].items() if isinstance(found, int) and found in shown]
         self.assertEqual(words, [])
 
+    def test_excerpts_are_of_shown_pages_and_modest(self):
+        made = sorted(path.relative_to(SITE / "excerpts").with_suffix("").as_posix() for path in (SITE / "excerpts").rglob("*.js"))
+        self.assertIn("research/mechanisms", made)
+        self.assertEqual([name for name in made if name.startswith("source/") or not (SITE / f"{name}.html").is_file()], [])
+        self.assertLess(sum(path.stat().st_size for path in (SITE / "excerpts").rglob("*.js.gz")), 600_000)
+
 
 class BuildTest(unittest.TestCase):
     """Of pages that are wrong, with the configuration of the site."""
@@ -309,6 +315,35 @@ class BrowserTest(unittest.TestCase):
             const links = [...document.querySelectorAll('#search-results li a')].map(a => a.getAttribute('href'));
             links.length > 3 || left === 0 ? done(links) : setTimeout(look, 50, left - 1); }; look(200); })""")
         self.assertTrue(any("relay.html" in link for link in found), found)
+
+    def hits(self):
+        """Each hit of the search that is on the screen: [its title, the section's title, page#section, excerpt, marked words]."""
+        return self.browser.value("""new Promise(done => { const look = left => {
+            const hits = [...document.querySelectorAll('#search-results li')].filter(li => li.getBoundingClientRect().top < innerHeight);
+            const ready = hits.length > 0 && hits.every(li => li.querySelector('.context'));
+            if (!ready && left > 0) return setTimeout(look, 50, left - 1);
+            done(hits.map(li => { const link = li.querySelector('a'), section = li.querySelector('.section a') || link;
+              return [link.innerText, section.innerText, section.getAttribute('href'), li.querySelector('.context')?.innerText || '',
+                      [...li.querySelectorAll('mark')].map(mark => mark.innerText.toLowerCase())]; })); }; look(200); })""")
+
+    def test_search_shows_sections_and_the_words_around(self):
+        for address in (f"http://127.0.0.1:{self.server.server_port}", SITE.as_uri()):
+            for words, first, marked in (("amplification", "amplification", {"amplification"}), ("spent tickets", "Tickets", {"ticket", "spent"}),
+                                         ("coppice_device_open", "C interface", {"coppice_device_open"})):
+                with self.subTest(address=address, words=words):
+                    self.browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+                    self.browser.open(f"{address}/search.html?q={words.replace(' ', '+')}")
+                    hits = self.hits()
+                    faults = [event for event in self.browser.events if event.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+                    self.assertEqual(faults, [])
+                    self.assertGreater(len(hits), 1)
+                    self.assertIn(first, hits[0][0] + hits[0][1])  # titles come first
+                    self.assertEqual(set(hits[0][4]), marked)
+                    self.assertEqual(len({place for _, _, place, *_ in hits}), len(hits), "a section is shown twice")
+                    for *_, place, excerpt, _ in hits:
+                        page, _, anchor = place.partition("#")
+                        self.assertIn(anchor or None, references(SITE / page).ids | {None}, place)
+                        self.assertTrue(20 < len(excerpt) < 260, excerpt)
 
     def test_the_policy_is_the_daemons(self):
         text = re.sub(r'"\s*"', "", (SOURCE / "server/http/site.cc").read_text(encoding="utf-8"))

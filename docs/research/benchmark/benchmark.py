@@ -200,6 +200,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
                         help="start no run after this many seconds")
     options = parser.parse_args(arguments)
+    if os.environ.get("COPPICE_SMALLEST") == "1":  # ../smallest.sh says what for
+        options.sets, options.epsilons, options.repeats = ["banknote", "abalone"], ["1"], 1
     if "all" in options.systems:
         options.systems = list(SYSTEMS)
     if "ours" in options.systems:

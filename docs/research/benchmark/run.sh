@@ -21,6 +21,10 @@ arguments=()
 for argument in "$@"; do
   if [[ $argument == --update ]]; then update=yes; else arguments+=("$argument"); fi
 done
+if [[ -n $update && ${COPPICE_SMALLEST:-} == 1 ]]; then
+  echo "run.sh: --update: COPPICE_SMALLEST=1 measures too little to be kept; leave out one of them" >&2
+  exit 2
+fi
 export PYTHONDONTWRITEBYTECODE=1  # nothing is left in the source tree
 python3 "$here/benchmark.py" "${arguments[@]}"
 out=$2

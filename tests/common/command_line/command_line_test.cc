@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct Outcome {
   int code;
@@ -188,6 +189,14 @@ TEST_F(CommandLineTest, CompletionAndManualNameEveryCommandAndFlag) {
                     HasSubstr("\\fB\\-\\-format\\fR \\fINAME\\fR\nHow it's written.\n"
                               "One of text, svg.\n"),
                     HasSubstr("Or COPPICE_TEST_PATH.\n"), HasSubstr(".SH SHARED\n.TP\n")));
+}
+
+TEST_F(CommandLineTest, ACommandShowsAnExampleOfItsOwnOrNone) {
+  line_.SetExample("program noun verb --number 1");
+  line_.AddCommand("bare", "Does more", "").Run([] { return absl::OkStatus(); });
+  EXPECT_THAT(Run({"--help"}).out, HasSubstr("program noun verb --number 1"));
+  EXPECT_THAT(Run({"noun", "verb", "--help"}).out, HasSubstr("program noun verb --number 3"));
+  EXPECT_THAT(Run({"bare", "--help"}).out, Not(HasSubstr("xample")));
 }
 
 TEST_F(CommandLineTest, HelpAndVersionAreNoErrors) {

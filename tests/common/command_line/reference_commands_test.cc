@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/str_split.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
@@ -31,8 +32,10 @@ Answer Ask(const std::vector<const char*>& words) {
   ::testing::internal::CaptureStderr();
   const std::optional<int> code =
       RunReference("gate", static_cast<int>(argv.size()), argv.data(), [&](CLI::App& app) {
+        app.footer("gate --path /tmp");
         app.add_option("--path", path, "Where");
         app.add_subcommand("token", "Makes a token");
+        app.add_subcommand("key", "Makes a key")->footer("gate key --new");
       });
   return {code, ::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr()};
 }
@@ -54,6 +57,14 @@ TEST(RunReferenceTest, PrintsTheManualAndCompletions) {
   }
 }
 
+// CLI11 hands every command the program's.
+TEST(RunReferenceTest, TheManualShowsTheProgramsExamplesOnce) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(Ask({"manual"}).out, absl::ByString("gate \\-\\-path /tmp"));
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_THAT(parts[1], HasSubstr("gate key \\-\\-new"));
+}
+
 TEST(RunReferenceTest, AnswersAnyOtherWordWithWhatThereIs) {
   const auto complaint = [](const std::vector<const char*>& words) {
     const Answer answer = Ask(words);
@@ -64,7 +75,7 @@ TEST(RunReferenceTest, AnswersAnyOtherWordWithWhatThereIs) {
   EXPECT_EQ(complaint({"tokne"}),
             "gate: unknown command \"tokne\"; did you mean \"token\"? See `gate --help`.\n");
   EXPECT_EQ(complaint({"frobnicate"}),
-            "gate: unknown command \"frobnicate\"; there are token, completion, manual. See "
+            "gate: unknown command \"frobnicate\"; there are token, key, completion, manual. See "
             "`gate --help`.\n");
   const std::string both =
       "gate: give `gate manual` alone, and `gate completion` one of bash, zsh, fish. See `gate "
