@@ -380,6 +380,20 @@ TEST_F(JobsTest, AfterARestartQueuedJobsRunAndTheInterruptedOneHasFailed) {
   EXPECT_THAT(central_.models->List("", {}), SizeIs(1));
 }
 
+// The clock of these tests stands still, so all jobs are of one second.
+TEST_F(JobsTest, AfterARestartJobsOfOneSecondRunInTheOrderInWhichTheyWereQueued) {
+  trainer_.Hold();
+  for (const char* id : {"running", "c", "a", "b"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  for (const char* first : {"c", "a", "b"}) {
+    central_ = Central();
+    const int runs = trainer_.runs();
+    Reopen();
+    trainer_.AwaitRuns(runs + 1);
+    EXPECT_EQ(jobs().Get(first)->state, JobState::kRunning) << first;
+  }
+}
+
 TEST_F(JobsTest, WhoSubmittedAJobIsKeptThroughItsEndAndARestart) {
   JobRequest request = RequestOf("by-lab");
   request.submitter = "lab";
@@ -442,6 +456,27 @@ TEST_F(JobsTest, RowsThatCannotBeReadEndTheJobAndGiveItsCostBack) {
   EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("refunded")));
   EXPECT_EQ(Ledger().spent, ledger::Cost());
   EXPECT_EQ(trainer_.runs(), 0);
+}
+
+// A job whose charge is missing: the ledger was damaged.
+TEST_F(JobsTest, AJobWhoseRefundIsRefusedEndsAndIsNotTriedForEver) {
+  trainer_.Hold();
+  for (const char* id : {"running", "queued"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  central_ = Central();
+  trainer_.Let();
+  storage::StoreBatch damage;
+  damage.DeletePrefix(ChunkPrefix("d"));  // so that the job cannot begin
+  damage.Delete(ledger::LedgerKey("d", 2));
+  ASSERT_OK(store_.Apply(damage));
+  Reopen();
+  const auto recorder = std::make_shared<Recorder>();
+  ASSERT_OK(jobs().Watch("queued", recorder));
+  const JobInfo ended = recorder->Await([](const JobInfo& job) { return !job.reason.empty(); });
+  EXPECT_EQ(ended.state, JobState::kFailed);
+  EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("has reserved nothing"),
+                                  HasSubstr("the ledger refuses its refund")));
+  EXPECT_EQ(trainer_.runs(), 1);
 }
 
 TEST_F(JobsTest, DrainingLetsARunningJobEndBeginsNoOtherAndStopsWatchers) {
