@@ -368,7 +368,9 @@ void CommandLine::AddReferenceCommands() {
 int CommandLine::Run(int argc, const char* const* argv) {
   AddReferenceCommands();
   for (CLI::App* group : app_->get_subcommands({})) {
-    const std::vector<CLI::App*> commands = group->get_subcommands({});
+    // Flags of which one must be given are a command without a name.
+    const std::vector<CLI::App*> commands = group->get_subcommands(
+        [](const CLI::App* command) { return !command->get_name().empty(); });
     if (commands.empty()) continue;
     group->footer(ExampleText(absl::StrCat(program_, " ", group->get_name(), " ",
                                            commands.front()->get_name(), " --help")));

@@ -194,6 +194,11 @@ TEST_F(CommandLineTest, CompletionAndManualNameEveryCommandAndFlag) {
 TEST_F(CommandLineTest, ACommandShowsAnExampleOfItsOwnOrNone) {
   line_.SetExample("program noun verb --number 1");
   line_.AddCommand("bare", "Does more", "").Run([] { return absl::OkStatus(); });
+  std::string path;
+  const Command either = line_.AddCommand("either", "Does one", "program either --path x");
+  either.AddExactlyOneOf("One of").Add("--path", path, "Where");
+  either.Run([] { return absl::OkStatus(); });
+  EXPECT_THAT(Run({"either", "--help"}).out, HasSubstr("Example:\n  program either --path x"));
   EXPECT_THAT(Run({"--help"}).out, HasSubstr("program noun verb --number 1"));
   EXPECT_THAT(Run({"noun", "verb", "--help"}).out, HasSubstr("program noun verb --number 3"));
   EXPECT_THAT(Run({"bare", "--help"}).out, Not(HasSubstr("xample")));
