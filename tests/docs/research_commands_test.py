@@ -93,7 +93,7 @@ def tables_of(command):
     for pattern, stand_in in STAND_INS:
         command = re.sub(pattern, stand_in, command)
     if "docs/research/" in command:
-        command = re.sub(r" (?:--(?:seed|repeats) )?\d+(?= |$)", "", command.strip())
+        command = re.sub(r"(?: (?:--(?:seed|repeats) )?\d+)+$", "", command.strip())  # which its smallest size sets
     then = re.search(r"\bthen:? ([\w, ]+)", comment)
     last = command.strip().split(" ")[-1]
     choices = last.split("|") + (then[1].strip().split(", ") if then else [])
