@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import sys
 
 import numpy as np
@@ -33,6 +34,14 @@ def people() -> pd.DataFrame:
     frame.loc[::40, "age"] = np.nan
     frame.loc[::55, "plan"] = None
     return frame
+
+
+@pytest.fixture
+def ctrl_c():
+    """Python's own handler, which a process in the background of a shell lacks."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -90,6 +90,7 @@ class TestDevice:
         assert one.deliver()["delivered"] == 1
         assert "the sensor is cold" in str(told[0].exc_value)
 
+    @pytest.mark.usefixtures("ctrl_c")
     def test_an_interrupted_row_is_answered_before_the_interrupt_goes_on(self, curator, study, tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "unraisablehook", lambda told: None)
 

@@ -164,6 +164,7 @@ class TestArguments:
             device(relay, journal, relay_key=relay.curator_key)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 class TestWaiting:
     """The delay is drawn from 6 to 60 seconds: no machine is so slow that it were over."""
 

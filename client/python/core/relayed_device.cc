@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/trust.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
@@ -30,13 +32,13 @@ namespace py = pybind11;
 // How long Ctrl-C may go unnoticed.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
-// The time of sending. Ctrl-C ends a wait before its time, and what is sent must look at it.
+// The time of sending. Ctrl-C ends a wait before its time, and whoever sends must ask for that.
 class InterruptibleClock final : public SendClock {
  public:
   absl::Time Now() override { return absl::Now(); }
   void SleepUntil(absl::Time time) override {
     // By a steady clock from here on, which nobody sets back.
-    const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(time - Now());
+    const auto end = After(time - Now());
     interrupted_ = CheckSignals();
     while (interrupted_.ok() && std::chrono::steady_clock::now() < end) {
       const auto left = absl::FromChrono(end - std::chrono::steady_clock::now());
