@@ -36,9 +36,9 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 # through a relay.
 # cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
-set(COPPICE_COLLECTOR_ROOMS seal proto wire client/relay collector)
-# What the C interface links besides (client/c), in the order of cmake/layers.txt.
-set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
+set(COPPICE_COLLECTOR_ROOMS seal proto wire client/messages client/relay collector)
+# What the C interface (client/c) links: its relay's side needs no protobuf either.
+set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} seal client/messages client/relay c)
 
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
@@ -63,7 +63,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study seal data tables wire client messages c client/relay access vault audit ledger models central
+  ldp/payload ldp schema tree study seal data tables wire client client/messages c client/relay access vault audit ledger models central
   curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside
