@@ -9,6 +9,7 @@
 #include <new>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/c/coppice_device.h"
 #include "common/schema/schema.h"
@@ -32,6 +33,11 @@ struct coppice_row {
 };
 
 namespace coppice {
+
+// A null pointer, or a struct without its size, where one is needed.
+inline absl::Status Missing(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " is missing, or its struct_size is wrong"));
+}
 
 coppice_row EmptyRow(const coppice_schema& schema);
 

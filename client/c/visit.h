@@ -26,16 +26,16 @@ struct VisitParts {
   Journal& journal;
   Trust& trust;
   PrivateRandom& random;
-  std::function<int64_t()> clock;
+  std::function<int64_t()> clock;  // seconds since 1970
 };
 
 struct VisitPlan {
-  std::string curator;  // HOST:PORT
-  std::string study;    // empty: only deliver
-  std::string submission_token;
+  std::string server;  // HOST:PORT
+  std::string study;   // empty: only deliver
+  std::string submission_token = {};
   // Whether to answer under terms that the policy let pass; knows nothing of the row.
-  std::function<bool(const Terms&)> review;
-  std::function<LabelledRow(const Terms&)> read_row;
+  std::function<bool(const Terms&)> review = {};
+  std::function<LabelledRow(const Terms&)> read_row = {};
 };
 
 struct VisitCall {
@@ -50,19 +50,14 @@ struct VisitOutcome {
   int64_t clock_behind_seconds = 0;  // behind what the curator signed, if by more than a day
 };
 
-// First the offer, if one may be fetched; then, if answers wait, a proof that the curator is the
-// one that they are for; then these, one call each.
-//
-// Guarantee  As Respondent, Trust and Journal: an offer is checked as Collector checks it, and an
-//            answer is sent only to a curator that just proved to have the key that the answer is
-//            for, by a challenge that is drawn here.
-// Errors     Take(): what is wrong with the offer or the answer to it, which is the outcome's too;
+// Guarantee  As Respondent, Trust and Journal.
+// Errors     Next(): those of the journal and the random source, which end the visit. Take(): what
+//            is wrong with the response, which is the outcome's too where it is about the answer;
 //            DataLoss for a response that is none. InvalidArgument: there is no call.
 // Threads    one at a time.
 class Visit {
  public:
-  Visit(const VisitParts& parts, VisitPlan plan)
-      : parts_(parts), plan_(std::move(plan)), step_(Step::kBegin) {}
+  virtual ~Visit() = default;
 
   // The call to carry, the same until it is taken or failed; nothing at the end.
   absl::StatusOr<std::optional<VisitCall>> Next();
@@ -72,31 +67,66 @@ class Visit {
 
   const VisitOutcome& outcome() const { return outcome_; }
 
- private:
-  enum class Step { kBegin, kOffer, kProof, kReport, kDone };
+ protected:
+  Visit(const VisitParts& parts, VisitPlan plan) : parts_(parts), plan_(std::move(plan)) {}
 
-  // Finds the next call; without one the visit is done.
-  absl::Status Advance();
-  absl::Status BeginOffer();
-  absl::Status BeginProof();
-  void BeginReport();
-  void Ask(Step step, const char* method, std::string request);
+  // Asks the next call; without one the visit is done.
+  virtual absl::Status Advance() = 0;
+  // What came, or did not, of the call that was asked last.
+  virtual absl::Status TakeAsked(absl::string_view response) = 0;
+  virtual void FailAsked(const absl::Status& status) = 0;
 
-  absl::Status TakeOffer(absl::string_view response);
-  absl::Status AnswerOffer(absl::string_view response);
-  absl::Status TakeProof(absl::string_view response);
-  absl::Status TakeReport(absl::string_view response);
+  void Ask(const char* method, std::string request);
+  bool asked() const { return asked_; }
+  // Whether the device's own review lets a study with these terms be answered.
+  absl::Status Review(const Terms& terms) const;
   void NoteClock();
 
   const VisitParts parts_;
   const VisitPlan plan_;
   VisitOutcome outcome_;
-  Step step_;
+  std::vector<JournalEntry> waiting_;  // to be sent; the last one is next
+
+ private:
   const char* method_ = nullptr;
   std::string request_;
   bool asked_ = false;  // request_ waits for its response
+  bool done_ = false;
+};
+
+// To the caller of the C interface an invalid argument is a mistake of its own; of what the other
+// end sent it is DataLoss.
+absl::Status OfOtherEnd(const absl::Status& status);
+
+// First the offer, if one may be fetched; then, if answers wait, a proof that the curator is the
+// one that they are for; then these, one call each.
+//
+// Guarantee  An offer is checked as Collector checks it, and an answer is sent only to a curator
+//            that just proved to have the key that the answer is for, by a challenge that is drawn
+//            here.
+// Errors     those of Visit.
+// Threads    one at a time.
+class CuratorVisit final : public Visit {
+ public:
+  CuratorVisit(const VisitParts& parts, VisitPlan plan) : Visit(parts, std::move(plan)) {}
+
+ private:
+  enum class Step { kBegin, kOffer, kProof, kReport };
+
+  absl::Status Advance() override;
+  absl::Status TakeAsked(absl::string_view response) override;
+  void FailAsked(const absl::Status& status) override;
+
+  absl::Status BeginOffer();
+  absl::Status BeginProof();
+  void BeginReport();
+  absl::Status TakeOffer(absl::string_view response);
+  absl::Status AnswerOffer(absl::string_view response);
+  absl::Status TakeProof(absl::string_view response);
+  absl::Status TakeReport(absl::string_view response);
+
+  Step step_ = Step::kBegin;
   std::string challenge_;
-  std::vector<JournalEntry> waiting_;  // for this curator; the last one is sent next
 };
 
 }  // namespace coppice
