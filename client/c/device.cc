@@ -1,6 +1,7 @@
 // coppice_device.h: the device.
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,11 @@ namespace coppice {
 namespace {
 
 constexpr uint64_t kNanos = 1'000'000'000;
+// A response takes fewer than COPPICE_MAX_RESPONSE_BYTES then, and 32 bits are enough for the
+// memory that reading it takes.
+constexpr uint32_t kMaxOfferBytes = 16 << 20;
+// As programs know the struct that were built before there were relays.
+constexpr size_t kFirstDeviceOptionsBytes = offsetof(coppice_device_options, relay_key);
 
 // 0 stands for no limit.
 std::optional<uint64_t> Limit(uint64_t number) {
@@ -39,10 +45,32 @@ absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
     if (!total.ok()) return absl::InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
     policy.max_total_epsilon = *total;
   }
+  if (options.max_epsilon_direct_nanos != 0) {
+    absl::StatusOr<Budget> direct = Budget::FromNanos(options.max_epsilon_direct_nanos);
+    if (!direct.ok()) return absl::InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
+    policy.max_epsilon_direct = *direct;
+  }
   if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
   for (size_t i = 0; i < options.num_shows; ++i) {
     if (options.shows[i] == nullptr) return Missing("a name in shows");
     policy.shows.emplace_back(options.shows[i]);
+  }
+  return policy;
+}
+
+absl::StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
+  RelayPolicy policy{.min_batch = options.min_batch,
+                     .max_offer_bytes = options.max_offer_bytes,
+                     .max_send_delay_seconds = options.max_send_delay_seconds};
+  if (policy.max_offer_bytes > kMaxOfferBytes) {
+    return absl::InvalidArgumentError("max_offer_bytes is above 16 MiB");
+  }
+  if (options.relay_key == nullptr) return policy;
+  std::copy_n(options.relay_key, policy.relay_key.size(), policy.relay_key.begin());
+  if (options.curator_key != nullptr &&
+      std::equal(policy.relay_key.begin(), policy.relay_key.end(), options.curator_key)) {
+    return absl::InvalidArgumentError(
+        "relay_key is the curator's; a relay is another party, with a key of its own");
   }
   return policy;
 }
@@ -70,7 +98,8 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   }
   if (options.subject == nullptr) return Missing("subject");
   COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
-  auto device = std::make_unique<coppice_device>(std::move(policy));
+  COPPICE_ASSIGN_OR_RETURN(const RelayPolicy relay_policy, ReadRelayPolicy(options));
+  auto device = std::make_unique<coppice_device>(std::move(policy), relay_policy);
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
   device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
   device->clock = ReadClock(options);
@@ -80,6 +109,10 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
   device->respondent =
       std::make_unique<Respondent>(options.subject, device->policy, *device->journal);
+  if (options.relay_key != nullptr) {
+    device->relayed = std::make_unique<RelayedRespondent>(
+        options.subject, device->policy, device->relay_policy, *device->journal, *device->trust);
+  }
   return device;
 }
 
@@ -104,16 +137,17 @@ absl::StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
 }
 
 coppice_answer AnswerOf(const JournalEntry& entry) {
+  const std::string& sent =
+      entry.sealed.has_value() ? entry.sealed->ciphertext : entry.report.payload;
   coppice_answer answer{.struct_size = sizeof(coppice_answer),
                         .study = entry.report.study.c_str(),
                         .epsilon_nanos = entry.epsilon.nanos(),
                         .delivered = entry.delivered ? 1 : 0,
                         .forgotten = entry.forgotten ? 1 : 0,
                         .payload = nullptr,
-                        .payload_size = entry.report.payload.size()};
-  if (!entry.forgotten) {
-    answer.payload = reinterpret_cast<const uint8_t*>(entry.report.payload.data());
-  }
+                        .payload_size = sent.size(),
+                        .sealed = entry.sealed.has_value() ? 1 : 0};
+  if (!entry.forgotten) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
   return answer;
 }
 
@@ -124,16 +158,24 @@ using namespace coppice;  // NOLINT: below is C, which has no prefixes
 
 const char* coppice_device_version(void) { return COPPICE_VERSION; }
 
-void coppice_device_options_init(coppice_device_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_size = sizeof(*options);
-  options->subject = "this device";
-  options->max_epsilon_nanos = 4 * kNanos;
-  options->max_total_epsilon_nanos = 8 * kNanos;
-  options->max_waiting = 100;
-  options->max_journal_bytes = 256 << 10;
-  options->require_pin = 1;
+void coppice_device_options_init_sized(coppice_device_options* options, size_t size) {
+  coppice_device_options defaults{};
+  defaults.subject = "this device";
+  defaults.max_epsilon_nanos = 4 * kNanos;
+  defaults.max_total_epsilon_nanos = 8 * kNanos;
+  defaults.max_waiting = 100;
+  defaults.max_journal_bytes = 256 << 10;
+  defaults.require_pin = 1;
+  const RelayPolicy relay;
+  defaults.min_batch = relay.min_batch;
+  defaults.max_offer_bytes = relay.max_offer_bytes;
+  defaults.max_send_delay_seconds = relay.max_send_delay_seconds;
+  InitSized(defaults, options, size);
+}
+
+// The macro of its name would take its place.
+void(coppice_device_options_init)(coppice_device_options* options) {
+  coppice_device_options_init_sized(options, kFirstDeviceOptionsBytes);
 }
 
 int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error) {

@@ -12,20 +12,24 @@
 #include "client/c/coppice_device.h"
 #include "client/journal.h"
 #include "client/policy.h"
+#include "client/relay/relayed_respondent.h"
 #include "client/respondent.h"
 #include "client/trust.h"
 #include "common/privacy/openssl_random.h"
 
 // At a fixed place: its parts refer to each other.
 struct coppice_device {
-  explicit coppice_device(coppice::Policy allowed) : policy(std::move(allowed)) {}
+  coppice_device(coppice::Policy allowed, const coppice::RelayPolicy& relay)
+      : policy(std::move(allowed)), relay_policy(relay) {}
 
   const coppice::Policy policy;
+  const coppice::RelayPolicy relay_policy;
   std::optional<uint64_t> max_total_nanos;
   std::function<int64_t()> clock;
   std::unique_ptr<coppice::Journal> journal;
   std::unique_ptr<coppice::Trust> trust;
   std::unique_ptr<coppice::Respondent> respondent;
+  std::unique_ptr<coppice::RelayedRespondent> relayed;  // null: it visits no relay
   coppice::OpenSslRandom random;
   bool has_visit = false;
 };

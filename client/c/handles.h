@@ -78,6 +78,16 @@ bool CopyIn(const Struct* from, Struct& to) {
   return true;
 }
 
+// Fills a caller's struct of `size` bytes by `defaults`, whatever the version that it is of.
+template <typename Struct>
+void InitSized(Struct defaults, Struct* to, size_t size) {
+  if (to == nullptr || size < sizeof(size_t)) return;
+  defaults.struct_size = size;
+  // What a newer version has besides stays 0; CopyIn() refuses it.
+  std::memset(static_cast<void*>(to), 0, size);
+  std::memcpy(static_cast<void*>(to), &defaults, size < sizeof(Struct) ? size : sizeof(Struct));
+}
+
 }  // namespace coppice
 
 #endif  // COPPICE_CLIENT_C_HANDLES_H_

@@ -1,6 +1,7 @@
 #include "client/c/visit.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "absl/strings/str_cat.h"
 
@@ -11,6 +12,12 @@ constexpr int64_t kDaySeconds = 24 * 60 * 60;
 
 }  // namespace
 
+absl::Time TimeSinceBoot() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::TimeFromTimespec(now);
+}
+
 absl::Status OfOtherEnd(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? absl::DataLossError(status.message()) : status;
 }
@@ -18,6 +25,8 @@ absl::Status OfOtherEnd(const absl::Status& status) {
 void Visit::Ask(const char* method, std::string request) {
   method_ = method;
   request_ = std::move(request);
+  takes_ticket_ = false;
+  carried_from_ = absl::InfinitePast();
   asked_ = true;
 }
 
@@ -28,7 +37,8 @@ absl::StatusOr<std::optional<VisitCall>> Visit::Next() {
     if (!advanced.ok()) return advanced;
   }
   if (!asked_) return std::nullopt;
-  return VisitCall{method_, request_};
+  const absl::Duration wait = carried_from_ - parts_.wait_clock();
+  return VisitCall{method_, request_, std::max(wait, absl::ZeroDuration()), takes_ticket_};
 }
 
 absl::Status Visit::Take(absl::string_view response) {

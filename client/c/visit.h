@@ -1,4 +1,4 @@
-// One conversation of a device with a curator, as calls that somebody else carries.
+// One conversation of a device with a curator or a relay, as calls that somebody else carries.
 
 #ifndef COPPICE_CLIENT_C_VISIT_H_
 #define COPPICE_CLIENT_C_VISIT_H_
@@ -13,20 +13,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "client/journal.h"
+#include "client/relay/relayed_respondent.h"
 #include "client/respondent.h"
 #include "client/trust.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
+// By a clock that nobody sets, and that goes on while the machine sleeps.
+absl::Time TimeSinceBoot();
+
 // What a visit rests on. All must outlive it.
 struct VisitParts {
   const Respondent& respondent;
+  RelayedRespondent* relayed;  // null: no relay is visited
   Journal& journal;
   Trust& trust;
   PrivateRandom& random;
-  std::function<int64_t()> clock;  // seconds since 1970
+  std::function<int64_t()> clock;                          // seconds since 1970
+  std::function<absl::Time()> wait_clock = TimeSinceBoot;  // by which a caller waits
 };
 
 struct VisitPlan {
@@ -40,7 +47,9 @@ struct VisitPlan {
 
 struct VisitCall {
   const char* method;
-  absl::string_view request;  // until it was taken or failed
+  absl::string_view request;                   // until it was taken or failed
+  absl::Duration wait = absl::ZeroDuration();  // from now, before it is carried
+  bool takes_ticket = false;                   // the one call that shows a relay's token
 };
 
 struct VisitOutcome {
@@ -50,7 +59,7 @@ struct VisitOutcome {
   int64_t clock_behind_seconds = 0;  // behind what the curator signed, if by more than a day
 };
 
-// Guarantee  As Respondent, Trust and Journal.
+// Guarantee  As Respondent, RelayedRespondent, Trust and Journal.
 // Errors     Next(): those of the journal and the random source, which end the visit. Take(): what
 //            is wrong with the response, which is the outcome's too where it is about the answer;
 //            DataLoss for a response that is none. InvalidArgument: there is no call.
@@ -77,6 +86,9 @@ class Visit {
   virtual void FailAsked(const absl::Status& status) = 0;
 
   void Ask(const char* method, std::string request);
+  // The call that is asked shows the relay's token, or is carried from then on by `wait_clock`.
+  void SetTakesTicket() { takes_ticket_ = true; }
+  void SetCarriedFrom(absl::Time time) { carried_from_ = time; }
   bool asked() const { return asked_; }
   // Whether the device's own review lets a study with these terms be answered.
   absl::Status Review(const Terms& terms) const;
@@ -90,6 +102,8 @@ class Visit {
  private:
   const char* method_ = nullptr;
   std::string request_;
+  bool takes_ticket_ = false;
+  absl::Time carried_from_ = absl::InfinitePast();
   bool asked_ = false;  // request_ waits for its response
   bool done_ = false;
 };
@@ -127,6 +141,38 @@ class CuratorVisit final : public Visit {
 
   Step step_ = Step::kBegin;
   std::string challenge_;
+};
+
+// First the relay's terms, if they may be fetched, and a ticket of a deal that was agreed to; then
+// what waits for this relay, one call each, from the time on that RelayedRespondent says.
+//
+// Guarantee  All that can decline has declined, memory and room in the journal are set aside and
+// the
+//            delay is drawn when the call that takes a ticket is asked.
+// Errors     those of Visit. What is lost for good is among the refused of the outcome.
+// Threads    one at a time.
+class RelayVisit final : public Visit {
+ public:
+  // `parts.relayed` must be set.
+  RelayVisit(const VisitParts& parts, VisitPlan plan) : Visit(parts, std::move(plan)) {}
+
+ private:
+  enum class Step { kBegin, kDeal, kTicket, kReport };
+
+  absl::Status Advance() override;
+  absl::Status TakeAsked(absl::string_view response) override;
+  void FailAsked(const absl::Status& status) override;
+
+  void BeginDeal();
+  void BeginTicket();
+  absl::Status FindWaiting();
+  absl::Status BeginReport();
+  absl::Status AgreeTo(absl::string_view response);
+  absl::Status AnswerTicket(absl::string_view response);
+  absl::Status TakeReport(absl::string_view response);
+
+  Step step_ = Step::kBegin;
+  std::optional<AgreedDeal> agreed_;  // until the ticket has come
 };
 
 }  // namespace coppice
