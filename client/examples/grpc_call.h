@@ -9,9 +9,12 @@
 
 typedef struct grpc_line grpc_line;
 
-/* The curator at HOST:PORT, over TLS; `ca_pem` signs its certificate. NULL: no memory. */
+/* The curator or relay at HOST:PORT, over TLS; `ca_pem` signs its certificate. NULL: no memory. */
 grpc_line* grpc_line_open(const char* server, const char* ca_pem);
 void grpc_line_close(grpc_line* line);
+
+/* Shows `token` with the calls from now on, as long as it lives; NULL: none. */
+void grpc_line_show_token(grpc_line* line, const char* token);
 
 /* Carries a request, and tries again for a minute while nobody answers, sending the same bytes.
  * Returns gRPC's code; with 0 there is a response, which the caller frees. `why` has room for
