@@ -33,9 +33,9 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 # Rooms that a device program needs: coppice::client is everything but its transport, coppice::collector the transport,
 # also through a relay. cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
-set(COPPICE_COLLECTOR_ROOMS seal proto wire client/relay collector)
-# Rooms that the C interface (client/c) links, in the order of cmake/layers.txt.
-set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} messages c)
+set(COPPICE_COLLECTOR_ROOMS seal proto wire client/messages client/relay collector)
+# Rooms that the C interface (client/c) links, in the order of cmake/layers.txt. None needs protobuf.
+set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} seal client/messages client/relay c)
 
 # Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
@@ -60,7 +60,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study seal data tables wire client messages c client/relay access vault audit ledger models central
+  ldp/payload ldp schema tree study seal data tables wire client client/messages c client/relay access vault audit ledger models central
   curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> has the targets of a room's rooms, COPPICE_USES_<room> the external

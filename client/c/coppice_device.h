@@ -1,17 +1,18 @@
 /* A Coppice device in C: one private row, one randomized report per study.
  *
- * The library moves no bytes. A *visit* to a curator asks for calls one by one: the caller carries
- * the request to the curator, over gRPC or however it reaches it, and brings the response back. In
- * the response the library checks everything before it uses anything, and only when nothing can
- * decline any more it calls for the row. docs/device.md leads through it; a program that is ready
- * to build is beside it.
+ * The library moves no bytes and does not wait. A *visit* to a curator, or to the relay that stands
+ * before it, asks for calls one by one: the caller carries the request there, over gRPC or however
+ * it reaches it, and brings the response back. In the response the library checks everything before
+ * it uses anything, and only when nothing can decline any more it calls for the row. docs/device.md
+ * leads through it; a program that is ready to build is beside it.
  *
  * Guarantee
  *   At most one report per subject and study leaves the library, epsilon-LDP for the study's
  *   epsilon: neighbours are any value of the row for any other. Whether there is a report depends
  *   on the policy, the offer, the journal, the disk and the memory, and never on the row: what
  *   randomizing takes is set aside before the row is asked for. A report is in the journal, on
- *   disk, before the caller can see it, and the same bytes are sent at every try.
+ *   disk, before the caller can see it, and the same bytes are sent at every try. Through a relay
+ *   it does not depend on the ticket either, and the report is sealed for the curator.
  *
  * Errors
  *   Every function that can fail returns a COPPICE_ code, and says in words what is wrong and what
@@ -28,7 +29,8 @@
  *   a zero byte; sizes of memory are size_t.
  *
  * A struct that begins with struct_size may grow at its end in later versions: set it to sizeof the
- * struct, as the _init functions do. Symbols have the version COPPICE_DEVICE_1.
+ * struct, as the _init functions do. Symbols have the version COPPICE_DEVICE_1, and those that came
+ * with relays COPPICE_DEVICE_2.
  */
 
 #ifndef COPPICE_DEVICE_H_
@@ -91,15 +93,37 @@ typedef struct {
   /* Seconds since 1970, 0 if the device does not know; NULL: time(). */
   int64_t (*clock)(void* context);
   void* clock_context;
+
+  /* What the owner agrees to of answers through a relay, which take curator_key besides. The
+   * relay's Ed25519 public key, 32 bytes, from a source that the curator does not control. NULL:
+   * this device visits no relay. */
+  const uint8_t* relay_key;
+  uint64_t min_batch; /* fewest reports among which the curator finds the answer */
+  /* The longest offer that there is room for, at most 16 MiB. Reading one takes 64 times as much
+   * memory, which is set aside before a ticket is taken. */
+  uint32_t max_offer_bytes;
+  /* A sealed answer is sent at a random time, at most this long after its ticket came; 0: at once.
+   */
+  uint32_t max_send_delay_seconds;
+  /* Per report that goes to the curator itself: above it only through a relay, and never above
+   * max_epsilon_nanos. 0: max_epsilon_nanos alone counts. */
+  uint64_t max_epsilon_direct_nanos;
 } coppice_device_options;
 
 /* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the
- * subject "this device", a pinned key required. What stays to be set is journal_path and
- * curator_key. */
+ * subject "this device", a pinned key required; through a relay batches of at least 1,000 reports,
+ * offers of at most 1 MiB, a delay of at most 60 seconds. What stays to be set is journal_path,
+ * curator_key and, to visit a relay, relay_key.
+ * `size` is sizeof the struct. In C the macro says it; a program that loads the library by name
+ * calls coppice_device_options_init_sized(), since the other one knows the struct as it was before
+ * there were relays. */
+COPPICE_API void coppice_device_options_init_sized(coppice_device_options* options, size_t size);
 COPPICE_API void coppice_device_options_init(coppice_device_options* options);
+#define coppice_device_options_init(options) \
+  coppice_device_options_init_sized((options), sizeof(coppice_device_options))
 
-/* A key as people hand it around, "ed25519:..." or PEM, with white space around it.
- * Errors: INVALID_ARGUMENT. */
+/* A curator's or a relay's key as people hand it around, "ed25519:..." or PEM, with white space
+ * around it. Errors: INVALID_ARGUMENT. */
 COPPICE_API int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error);
 
 /* Opens the journal, which is locked until the device is closed. Copies the options.
@@ -138,6 +162,8 @@ typedef struct {
   int32_t forgotten;      /* delivered, and its bytes made room for others */
   const uint8_t* payload; /* what was or will be sent, randomized; NULL if forgotten */
   size_t payload_size;
+  int32_t
+      sealed; /* through a relay: the payload is sealed, so that the curator alone can read it */
 } coppice_answer;
 
 /* Calls `answer` for each answer of this subject, oldest first: for showing the owner what was
@@ -193,7 +219,7 @@ COPPICE_API void coppice_row_set_text(coppice_row* row, const char* column, cons
                                       size_t text_size);
 COPPICE_API void coppice_row_set_number(coppice_row* row, const char* column, double number);
 
-/* ---- A visit to a curator -------------------------------------------------------------------- */
+/* ---- A visit to a curator or a relay --------------------------------------------------------- */
 
 typedef struct coppice_terms coppice_terms;
 
@@ -206,10 +232,12 @@ COPPICE_API const coppice_schema* coppice_terms_schema(const coppice_terms* term
 
 typedef struct {
   size_t struct_size;
-  const char*
-      curator;       /* where it is reached, HOST:PORT; the journal knows it by that and its key */
+  /* Where the curator is reached, HOST:PORT; the journal knows it by that and its key. NULL in a
+   * visit to a relay. */
+  const char* curator;
   const char* study; /* its id; NULL: deliver what waits, and ask for nothing */
-  const uint8_t* submission_token; /* 32 bytes where the study asks for one; else NULL */
+  /* 32 bytes where the study asks for one; else NULL. Never in a visit to a relay. */
+  const uint8_t* submission_token;
 
   /* Asked once, when the terms have passed the policy and before the row is read: whether to
    * answer. 0 declines. It must not depend on the row. NULL: answer. */
@@ -218,9 +246,25 @@ typedef struct {
    * whatever it sets. */
   void (*read_row)(void* context, const coppice_terms* terms, coppice_row* row);
   void* context;
+
+  /* Where the relay of relay_key is reached, HOST:PORT, in the curator's place. What the caller has
+   * to see to then:
+   *
+   *   - TLS, by the authority that the relay's operator names and by none of the system's: whoever
+   *     can show another certificate reads which ticket the device has.
+   *   - A token of the relay's is shown with TakeOffer alone (coppice_call.takes_ticket), so that
+   * no report shows whose it is.
+   *   - A call is carried when its wait is over (coppice_call.wait_milliseconds), and not before.
+   *   - Nothing that the visit says goes to the curator.
+   */
+  const char* relay;
 } coppice_visit_options;
 
+/* As coppice_device_options_init_sized() and its macro: everything is NULL. */
+COPPICE_API void coppice_visit_options_init_sized(coppice_visit_options* options, size_t size);
 COPPICE_API void coppice_visit_options_init(coppice_visit_options* options);
+#define coppice_visit_options_init(options) \
+  coppice_visit_options_init_sized((options), sizeof(coppice_visit_options))
 
 typedef struct coppice_visit coppice_visit;
 
@@ -238,6 +282,12 @@ typedef struct {
   const uint8_t* request; /* a serialized message, until the next call of coppice_visit_take() or
                              coppice_visit_fail() */
   size_t request_size;
+  /* How long to wait from now before the call is carried; 0: not at all. It is drawn before the
+   * device has a ticket, or, after a restart, before it sends anything, so that the time of sending
+   * tells neither which tree made the work longer nor whose answer a restart held back.
+   * coppice_visit_next() says what is left of it. */
+  uint64_t wait_milliseconds;
+  int32_t takes_ticket; /* 1: TakeOffer, with which alone a transport shows the relay's token */
 } coppice_call;
 
 /* What to carry next. The same again until it was taken or failed.
@@ -249,8 +299,9 @@ COPPICE_API int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call,
 #define COPPICE_MAX_RESPONSE_BYTES (64u << 20)
 
 /* Takes the response to the last call, a serialized message. An error is about this step alone (an
- * offer that is declined: FAILED_PRECONDITION; bytes that do not check: DATA_LOSS), and the visit
- * goes on to deliver what waits, unless the journal or the random source failed.
+ * offer or a deal that is declined: FAILED_PRECONDITION; bytes that do not check: DATA_LOSS), and
+ * the visit goes on to deliver what waits, unless the journal or the random source failed. Of a
+ * relayed study all that can decline has declined before coppice_visit_next() asks for a ticket.
  * Errors: INVALID_ARGUMENT also without a call, or for a response that is too long. */
 COPPICE_API int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response,
                                        size_t response_size, coppice_error* error);
@@ -271,6 +322,12 @@ typedef struct {
   /* By how much this device's clock is behind the time at which the curator signed what it sent, if
    * that is more than a day; else 0. Such a clock is not believed: time is at least that. */
   int64_t clock_behind_seconds;
+
+  /* Of a visit to a relay, where the four counts above are 0. */
+  uint64_t stored;    /* on the relay's disk: final, and nobody says what the curator makes of it */
+  uint64_t lost;      /* for good; what they cost stays spent */
+  uint64_t of_others; /* wait for another relay, or for a curator */
+  coppice_error loss; /* why the last one was lost; COPPICE_OK if none was */
 } coppice_outcome;
 
 /* How the visit went so far. */

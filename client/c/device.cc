@@ -1,54 +1,31 @@
-// coppice_device.h: the device and its visits.
+// coppice_device.h: the device.
 
-#include <ctime>
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/c/coppice_device.h"
+#include "client/c/device_handle.h"
 #include "client/c/handles.h"
-#include "client/c/visit.h"
-#include "client/journal.h"
-#include "client/policy.h"
-#include "client/respondent.h"
-#include "client/trust.h"
 #include "common/base/status_macros.h"
-#include "common/privacy/openssl_random.h"
 
 using coppice::CopyIn;
 using coppice::CopyOut;
 using coppice::Guarded;
 
-// At a fixed place: its parts refer to each other.
-struct coppice_device {
-  explicit coppice_device(coppice::Policy allowed) : policy(std::move(allowed)) {}
-
-  const coppice::Policy policy;
-  std::optional<uint64_t> max_total_nanos;
-  std::function<int64_t()> clock;
-  std::unique_ptr<coppice::Journal> journal;
-  std::unique_ptr<coppice::Trust> trust;
-  std::unique_ptr<coppice::Respondent> respondent;
-  coppice::OpenSslRandom random;
-  bool has_visit = false;
-};
-
-struct coppice_visit {
-  coppice_device* device;
-  coppice::Visit visit;
-};
-
 namespace coppice {
 namespace {
 
 constexpr uint64_t kNanos = 1'000'000'000;
-constexpr size_t kTokenBytes = 32;
-
-absl::Status Missing(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " is missing, or its struct_size is wrong"));
-}
+// A response takes fewer than COPPICE_MAX_RESPONSE_BYTES then, and 32 bits are enough for the
+// memory that reading it takes.
+constexpr uint32_t kMaxOfferBytes = 16 << 20;
+// As programs know the struct that were built before there were relays.
+constexpr size_t kFirstDeviceOptionsBytes = offsetof(coppice_device_options, relay_key);
 
 // 0 stands for no limit.
 std::optional<uint64_t> Limit(uint64_t number) {
@@ -68,10 +45,32 @@ absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
     if (!total.ok()) return absl::InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
     policy.max_total_epsilon = *total;
   }
+  if (options.max_epsilon_direct_nanos != 0) {
+    absl::StatusOr<Budget> direct = Budget::FromNanos(options.max_epsilon_direct_nanos);
+    if (!direct.ok()) return absl::InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
+    policy.max_epsilon_direct = *direct;
+  }
   if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
   for (size_t i = 0; i < options.num_shows; ++i) {
     if (options.shows[i] == nullptr) return Missing("a name in shows");
     policy.shows.emplace_back(options.shows[i]);
+  }
+  return policy;
+}
+
+absl::StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
+  RelayPolicy policy{.min_batch = options.min_batch,
+                     .max_offer_bytes = options.max_offer_bytes,
+                     .max_send_delay_seconds = options.max_send_delay_seconds};
+  if (policy.max_offer_bytes > kMaxOfferBytes) {
+    return absl::InvalidArgumentError("max_offer_bytes is above 16 MiB");
+  }
+  if (options.relay_key == nullptr) return policy;
+  std::copy_n(options.relay_key, policy.relay_key.size(), policy.relay_key.begin());
+  if (options.curator_key != nullptr &&
+      std::equal(policy.relay_key.begin(), policy.relay_key.end(), options.curator_key)) {
+    return absl::InvalidArgumentError(
+        "relay_key is the curator's; a relay is another party, with a key of its own");
   }
   return policy;
 }
@@ -99,7 +98,8 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   }
   if (options.subject == nullptr) return Missing("subject");
   COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
-  auto device = std::make_unique<coppice_device>(std::move(policy));
+  COPPICE_ASSIGN_OR_RETURN(const RelayPolicy relay_policy, ReadRelayPolicy(options));
+  auto device = std::make_unique<coppice_device>(std::move(policy), relay_policy);
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
   device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
   device->clock = ReadClock(options);
@@ -109,6 +109,10 @@ absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_
   device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
   device->respondent =
       std::make_unique<Respondent>(options.subject, device->policy, *device->journal);
+  if (options.relay_key != nullptr) {
+    device->relayed = std::make_unique<RelayedRespondent>(
+        options.subject, device->policy, device->relay_policy, *device->journal, *device->trust);
+  }
   return device;
 }
 
@@ -133,70 +137,18 @@ absl::StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
 }
 
 coppice_answer AnswerOf(const JournalEntry& entry) {
+  const std::string& sent =
+      entry.sealed.has_value() ? entry.sealed->ciphertext : entry.report.payload;
   coppice_answer answer{.struct_size = sizeof(coppice_answer),
                         .study = entry.report.study.c_str(),
                         .epsilon_nanos = entry.epsilon.nanos(),
                         .delivered = entry.delivered ? 1 : 0,
                         .forgotten = entry.forgotten ? 1 : 0,
                         .payload = nullptr,
-                        .payload_size = entry.report.payload.size()};
-  if (!entry.forgotten) {
-    answer.payload = reinterpret_cast<const uint8_t*>(entry.report.payload.data());
-  }
+                        .payload_size = sent.size(),
+                        .sealed = entry.sealed.has_value() ? 1 : 0};
+  if (!entry.forgotten) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
   return answer;
-}
-
-coppice_terms TermsFor(const Terms& terms) {
-  return {.terms = &terms,
-          .schema = {.schema = terms.schema.get(),
-                     .joined_by = terms.joined_by.empty() ? nullptr : terms.joined_by.c_str()}};
-}
-
-absl::StatusOr<VisitPlan> ReadPlan(const coppice_visit_options& options) {
-  if (options.curator == nullptr || *options.curator == '\0') return Missing("curator");
-  VisitPlan plan;
-  plan.curator = options.curator;
-  if (options.study == nullptr) return plan;
-  if (options.read_row == nullptr) return Missing("read_row");
-  if (!IsValidId(options.study)) {
-    return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
-  }
-  plan.study = options.study;
-  if (options.submission_token != nullptr) {
-    plan.submission_token.assign(reinterpret_cast<const char*>(options.submission_token),
-                                 kTokenBytes);
-  }
-  plan.review = [review = options.review, context = options.context](const Terms& terms) {
-    const coppice_terms shown = TermsFor(terms);
-    return review == nullptr || review(context, &shown) != 0;
-  };
-  plan.read_row = [read = options.read_row, context = options.context](const Terms& terms) {
-    const coppice_terms shown = TermsFor(terms);
-    coppice_row row = EmptyRow(shown.schema);
-    read(context, &shown, &row);
-    return std::move(row.values);
-  };
-  return plan;
-}
-
-coppice_outcome OutcomeOf(const VisitOutcome& from) {
-  coppice_outcome outcome{};
-  Report(from.answer, &outcome.answer);
-  outcome.answered_now = from.answered_now ? 1 : 0;
-  outcome.delivered = from.deliveries.delivered;
-  outcome.refused = from.deliveries.refused.size();
-  outcome.unknown = from.deliveries.unknown.size();
-  outcome.of_other_curators = from.deliveries.of_other_curators;
-  outcome.clock_behind_seconds = from.clock_behind_seconds;
-  return outcome;
-}
-
-absl::Status FailureOf(int32_t code) {
-  if (code < 1 || code > 16) {
-    return absl::Status(absl::StatusCode::kUnknown, "the call failed without a code of gRPC's");
-  }
-  return absl::Status(static_cast<absl::StatusCode>(code),
-                      "the curator could not be asked, or refused the call");
 }
 
 }  // namespace
@@ -206,16 +158,24 @@ using namespace coppice;  // NOLINT: below is C, which has no prefixes
 
 const char* coppice_device_version(void) { return COPPICE_VERSION; }
 
-void coppice_device_options_init(coppice_device_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_size = sizeof(*options);
-  options->subject = "this device";
-  options->max_epsilon_nanos = 4 * kNanos;
-  options->max_total_epsilon_nanos = 8 * kNanos;
-  options->max_waiting = 100;
-  options->max_journal_bytes = 256 << 10;
-  options->require_pin = 1;
+void coppice_device_options_init_sized(coppice_device_options* options, size_t size) {
+  coppice_device_options defaults{};
+  defaults.subject = "this device";
+  defaults.max_epsilon_nanos = 4 * kNanos;
+  defaults.max_total_epsilon_nanos = 8 * kNanos;
+  defaults.max_waiting = 100;
+  defaults.max_journal_bytes = 256 << 10;
+  defaults.require_pin = 1;
+  const RelayPolicy relay;
+  defaults.min_batch = relay.min_batch;
+  defaults.max_offer_bytes = relay.max_offer_bytes;
+  defaults.max_send_delay_seconds = relay.max_send_delay_seconds;
+  InitSized(defaults, options, size);
+}
+
+// The macro of its name would take its place.
+void(coppice_device_options_init)(coppice_device_options* options) {
+  coppice_device_options_init_sized(options, kFirstDeviceOptionsBytes);
 }
 
 int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error) {
@@ -278,99 +238,5 @@ int32_t coppice_device_give_up(coppice_device* device, const char* study, coppic
   return Guarded(error, [&]() -> absl::Status {
     if (device == nullptr || study == nullptr) return Missing("the device or the study");
     return device->respondent->GiveUp(study);
-  });
-}
-
-const char* coppice_terms_study(const coppice_terms* terms) {
-  return terms == nullptr ? nullptr : terms->terms->study.c_str();
-}
-
-uint64_t coppice_terms_epsilon_nanos(const coppice_terms* terms) {
-  return terms == nullptr ? 0 : terms->terms->epsilon.nanos();
-}
-
-const char* coppice_terms_mechanism(const coppice_terms* terms) {
-  return terms == nullptr ? nullptr : MechanismName(terms->terms->mechanism).data();
-}
-
-const coppice_schema* coppice_terms_schema(const coppice_terms* terms) {
-  return terms == nullptr ? nullptr : &terms->schema;
-}
-
-void coppice_visit_options_init(coppice_visit_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_size = sizeof(*options);
-}
-
-int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* options,
-                           coppice_visit** visit, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("where to put the visit");
-    *visit = nullptr;
-    if (device == nullptr) return Missing("the device");
-    coppice_visit_options read{};
-    if (!CopyIn(options, read)) return Missing("options");
-    COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(read));
-    if (device->has_visit) {
-      return absl::InvalidArgumentError("the device has a visit already; close it first");
-    }
-    COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device->journal->OptedOut());
-    if (opted_out) {
-      return absl::FailedPreconditionError(
-          "this device's owner has opted out: nothing is fetched, answered or sent");
-    }
-    const VisitParts parts{*device->respondent, *device->journal, *device->trust, device->random,
-                           device->clock};
-    *visit = new coppice_visit{device, Visit(parts, std::move(plan))};
-    device->has_visit = true;
-    return absl::OkStatus();
-  });
-}
-
-void coppice_visit_close(coppice_visit* visit) {
-  if (visit == nullptr) return;
-  visit->device->has_visit = false;
-  delete visit;
-}
-
-int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
-    COPPICE_ASSIGN_OR_RETURN(const auto next, visit->visit.Next());
-    coppice_call out{};
-    if (next.has_value()) {
-      out.method = next->method;
-      out.request = reinterpret_cast<const uint8_t*>(next->request.data());
-      out.request_size = next->request.size();
-    }
-    return CopyOut(out, call) ? absl::OkStatus() : Missing("the call");
-  });
-}
-
-int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t response_size,
-                           coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
-    if (response == nullptr && response_size > 0) return Missing("the response");
-    if (response_size > COPPICE_MAX_RESPONSE_BYTES) {
-      return absl::InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
-    }
-    return visit->visit.Take({reinterpret_cast<const char*>(response), response_size});
-  });
-}
-
-int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error) {
-  return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
-    return visit->visit.Fail(FailureOf(code));
-  });
-}
-
-int32_t coppice_visit_get_outcome(const coppice_visit* visit, coppice_outcome* outcome) {
-  return Guarded(nullptr, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
-    return CopyOut(OutcomeOf(visit->visit.outcome()), outcome) ? absl::OkStatus()
-                                                               : Missing("the outcome");
   });
 }

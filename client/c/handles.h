@@ -9,6 +9,7 @@
 #include <new>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/c/coppice_device.h"
 #include "common/schema/schema.h"
@@ -32,6 +33,11 @@ struct coppice_row {
 };
 
 namespace coppice {
+
+// A null pointer, or a struct without its size, where one is needed.
+inline absl::Status Missing(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " is missing, or its struct_size is wrong"));
+}
 
 coppice_row EmptyRow(const coppice_schema& schema);
 
@@ -70,6 +76,16 @@ bool CopyIn(const Struct* from, Struct& to) {
   }
   std::memcpy(&to, from, from->struct_size);
   return true;
+}
+
+// Fills a caller's struct of `size` bytes by `defaults`, whatever the version that it is of.
+template <typename Struct>
+void InitSized(Struct defaults, Struct* to, size_t size) {
+  if (to == nullptr || size < sizeof(size_t)) return;
+  defaults.struct_size = size;
+  // What a newer version has besides stays 0; CopyIn() refuses it.
+  std::memset(static_cast<void*>(to), 0, size);
+  std::memcpy(static_cast<void*>(to), &defaults, size < sizeof(Struct) ? size : sizeof(Struct));
 }
 
 }  // namespace coppice

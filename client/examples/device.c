@@ -1,15 +1,18 @@
-/* A device in C that visits a curator once: it answers a study, and delivers what waits.
+/* A device in C that visits a curator or a relay once: it answers a study, and delivers what waits.
  *
  *   device CURATOR_KEY HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]
  *
  * CURATOR_KEY is a file, what `coppice study key --pem` prints. Each NAME=VALUE is a column of the
  * device's row, the label among them. The row never leaves this program. What does is one report,
  * randomized before it is written to the journal and sent; running the program again sends the same
- * bytes, or nothing.
+ * bytes, or nothing. With RELAY_KEY in the environment, the name of a file with a relay's key,
+ * HOST:PORT is the relay's and CA_FILE what its operator names; RELAY_TOKEN is a token of the
+ * relay's, where it asks for one.
  *
  * A template: take it, put your row and your transport in, and keep the caps.
  */
 
+#define _POSIX_C_SOURCE 200809L
 #include <coppice_device.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +25,9 @@
 /* What the owner agreed to. */
 enum { kMaxWaiting = 20, kMaxJournalBytes = 64 << 10, kMinReports = 100 };
 static const uint64_t kNanos = 1000000000u;
+#ifndef MAX_SEND_DELAY_SECONDS
+#define MAX_SEND_DELAY_SECONDS 60 /* behind a relay */
+#endif
 
 /* ---- The row: replace this by what your device knows ------------------------------------------ */
 
@@ -54,6 +60,16 @@ static int32_t review(void* context, const coppice_terms* terms) {
 
 /* ---- The visit -------------------------------------------------------------------------------- */
 
+/* A device that sleeps to save power may close the visit, and open another one when it wakes. */
+static void wait_before(const coppice_call* call) {
+  const struct timespec time = {(time_t)(call->wait_milliseconds / 1000),
+                                (long)(call->wait_milliseconds % 1000) * 1000000};
+  if (call->wait_milliseconds == 0) return;
+  printf("the sealed answer is sent in %.1f s\n", (double)call->wait_milliseconds / 1000);
+  fflush(stdout);
+  nanosleep(&time, NULL);
+}
+
 /* Makes every call of the visit. */
 static void carry(coppice_visit* visit, grpc_line* line) {
   coppice_error error;
@@ -64,6 +80,8 @@ static void carry(coppice_visit* visit, grpc_line* line) {
     uint8_t* response = NULL;
     size_t size = 0;
     char why[200];
+    wait_before(&call);
+    grpc_line_show_token(line, call.takes_ticket ? getenv("RELAY_TOKEN") : NULL);
     const int32_t code = grpc_line_call(line, call.method, call.request, call.request_size,
                                         &response, &size, why, sizeof(why));
     if (code != 0) {
@@ -88,9 +106,10 @@ static int tell(const coppice_visit* visit, coppice_device* device) {
   coppice_device_get_state(device, &state, NULL);
   printf("%" PRIu64 " delivered, %" PRIu64 " waiting, %" PRIu64 " refused; epsilon %.3g spent, "
          "%.3g left\n",
-         outcome.delivered, state.waiting, outcome.refused,
+         outcome.delivered + outcome.stored, state.waiting, outcome.refused + outcome.lost,
          (double)state.spent_epsilon_nanos / (double)kNanos,
          (double)state.left_epsilon_nanos / (double)kNanos);
+  if (outcome.lost > 0) fprintf(stderr, "lost: %s\n", outcome.loss.text);
   if (outcome.clock_behind_seconds > 0) {
     fprintf(stderr, "this device's clock is %" PRId64 " days behind\n",
             outcome.clock_behind_seconds / 86400);
@@ -102,7 +121,11 @@ static int visit_once(coppice_device* device, char** arguments, int count) {
   private_row row = {arguments + 6, count - 6};
   coppice_visit_options options;
   coppice_visit_options_init(&options);
-  options.curator = arguments[2];
+  if (getenv("RELAY_KEY") == NULL) {
+    options.curator = arguments[2];
+  } else {
+    options.relay = arguments[2];
+  }
   options.study = arguments[4];
   options.review = review;
   options.read_row = read_row;
@@ -130,7 +153,7 @@ static int visit_once(coppice_device* device, char** arguments, int count) {
   return result;
 }
 
-/* Reads the curator's pinned key from a file that came with the program. */
+/* Reads the curator's or the relay's pinned key from a file that came with the program. */
 static int read_key(const char* path, uint8_t key[32]) {
   char text[512];
   coppice_error error;
@@ -154,7 +177,10 @@ int main(int argc, char** argv) {
   }
   srand((unsigned)time(NULL));
   uint8_t key[32];
+  uint8_t relay_key[32];
+  const char* relay_key_file = getenv("RELAY_KEY");
   if (!read_key(argv[1], key)) return 1;
+  if (relay_key_file != NULL && !read_key(relay_key_file, relay_key)) return 1;
   coppice_device_options options;
   coppice_device_options_init(&options);
   options.journal_path = argv[5];
@@ -164,6 +190,8 @@ int main(int argc, char** argv) {
   options.max_waiting = kMaxWaiting;
   options.max_journal_bytes = kMaxJournalBytes;
   options.min_reports = kMinReports;
+  options.relay_key = relay_key_file == NULL ? NULL : relay_key;
+  options.max_send_delay_seconds = MAX_SEND_DELAY_SECONDS;
   coppice_device* device = NULL;
   coppice_error error;
   if (coppice_device_open(&options, &device, &error) != COPPICE_OK) {

@@ -22,6 +22,7 @@ enum {
 struct grpc_line {
   grpc_channel* channel;
   grpc_completion_queue* queue;
+  const char* token;
 };
 
 static gpr_timespec in_millis(int64_t millis) {
@@ -59,6 +60,8 @@ void grpc_line_close(grpc_line* line) {
   grpc_shutdown();
 }
 
+void grpc_line_show_token(grpc_line* line, const char* token) { line->token = token; }
+
 /* Copies the bytes of `buffer`, which may be NULL, to memory that the caller frees. */
 static int copy_out(grpc_byte_buffer* buffer, uint8_t** bytes, size_t* size) {
   if (buffer == NULL) return 0;
@@ -81,10 +84,14 @@ typedef struct {
   grpc_slice details;
 } answer;
 
-static void run_batch(grpc_line* line, grpc_call* call, grpc_byte_buffer* sent, answer* got) {
+/* `shown` is the token's metadata, or NULL. */
+static void run_batch(grpc_line* line, grpc_call* call, grpc_metadata* shown,
+                      grpc_byte_buffer* sent, answer* got) {
   grpc_op ops[6];
   memset(ops, 0, sizeof(ops));
   ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
+  ops[0].data.send_initial_metadata.count = shown != NULL;
+  ops[0].data.send_initial_metadata.metadata = shown;
   ops[1].op = GRPC_OP_SEND_MESSAGE;
   ops[1].data.send_message.send_message = sent;
   ops[2].op = GRPC_OP_SEND_CLOSE_FROM_CLIENT;
@@ -117,7 +124,16 @@ static int32_t call_once(grpc_line* line, const char* method, const uint8_t* req
   grpc_call* call = grpc_channel_create_call(
       line->channel, NULL, GRPC_PROPAGATE_DEFAULTS, line->queue,
       grpc_slice_from_copied_string(method), NULL, in_millis(kTrySeconds * 1000), NULL);
-  run_batch(line, call, sent, &got);
+  grpc_metadata shown;
+  if (line->token != NULL) {
+    char value[256];
+    snprintf(value, sizeof(value), "Bearer %s", line->token);
+    memset(&shown, 0, sizeof(shown));
+    shown.key = grpc_slice_from_static_string("authorization");
+    shown.value = grpc_slice_from_copied_string(value);
+  }
+  run_batch(line, call, line->token != NULL ? &shown : NULL, sent, &got);
+  if (line->token != NULL) grpc_slice_unref(shown.value);
 
   int32_t code = (int32_t)got.status;
   if (code == 0 && !copy_out(got.received, response, response_size)) code = GRPC_STATUS_INTERNAL;

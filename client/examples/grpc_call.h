@@ -9,9 +9,13 @@
 
 typedef struct grpc_line grpc_line;
 
-/* Opens a line to the curator at HOST:PORT, over TLS, authority `ca_pem`. NULL: no memory. */
+/* Opens a line to the curator or relay at HOST:PORT, over TLS, authority `ca_pem`. NULL: no memory.
+ */
 grpc_line* grpc_line_open(const char* server, const char* ca_pem);
 void grpc_line_close(grpc_line* line);
+
+/* Shows `token` with the calls from now on, as long as it lives; NULL: none. */
+void grpc_line_show_token(grpc_line* line, const char* token);
 
 /* Sends a request, and retries with the same bytes for a minute while nobody answers. Returns
  * gRPC's code; with 0 there is a response, which the caller frees. `why` has room for `why_size`

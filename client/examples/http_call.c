@@ -126,6 +126,16 @@ static int32_t call_once(grpc_line* line, const char* method, const uint8_t* req
   return code_of((const char*)got->bytes);
 }
 
+/* Replaces the headers; without memory for a token none is shown, and the call is refused. */
+void grpc_line_show_token(grpc_line* line, const char* token) {
+  char header[300];
+  curl_slist_free_all(line->headers);
+  line->headers = curl_slist_append(NULL, "Content-Type: application/proto");
+  if (token == NULL) return;
+  snprintf(header, sizeof(header), "Authorization: Bearer %s", token);
+  curl_slist_append(line->headers, header);
+}
+
 static void wait_millis(int64_t millis) {
   const struct timespec time = {millis / 1000, millis % 1000 * 1000000};
   nanosleep(&time, NULL);

@@ -4,6 +4,7 @@
 #ifndef COPPICE_CLIENT_MESSAGES_MESSAGES_H_
 #define COPPICE_CLIENT_MESSAGES_MESSAGES_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,11 @@ absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view cu
 absl::StatusOr<Terms> ReadTerms(absl::string_view bytes);
 absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms);
 absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes);
+
+// Tree `number`, from its bytes and its path. DataLoss if the terms' forest_root does not stand for
+// it; InvalidArgument if it does and they are no tree of these terms.
+absl::StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, absl::string_view bytes,
+                                    absl::string_view path);
 
 std::string ProofRequestBytes(absl::string_view challenge);
 

@@ -36,13 +36,6 @@ absl::StatusOr<MechanismKind> MakeMechanismKind(int32_t number) {
   return absl::InvalidArgumentError("mechanism: must be set, to one that this version knows");
 }
 
-struct SignedManifestMessage {
-  absl::string_view manifest;
-  absl::string_view signature;
-  absl::string_view key;
-  std::vector<EndorsementMessage> endorsements;
-};
-
 struct OfferMessage {
   absl::string_view terms;
   absl::string_view fingerprint;
@@ -51,17 +44,6 @@ struct OfferMessage {
   absl::string_view tree_path;
   std::optional<SignedManifestMessage> manifest;
 };
-
-void ReadSignedManifest(MessageReader& reader, std::optional<SignedManifestMessage>& message) {
-  if (!reader.IsMessage()) return;
-  if (!message.has_value()) message = SignedManifestMessage();
-  reader.ReadMessage([&](MessageReader& field) {
-    if (field.field() == 1) field.ReadBytes(message->manifest);
-    if (field.field() == 2) field.ReadBytes(message->signature);
-    if (field.field() == 3) field.ReadBytes(message->key);
-    if (field.field() == 4) AddEndorsement(field, message->endorsements);
-  });
-}
 
 absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {
   OfferMessage message;
@@ -72,23 +54,10 @@ absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {
     if (field.field() == 3) field.AddBytes(message.tickets);
     if (field.field() == 4) field.ReadBytes(message.tree);
     if (field.field() == 5) field.ReadBytes(message.tree_path);
-    if (field.field() == 7) ReadSignedManifest(field, message.manifest);
+    if (field.field() == 7) ReadSignedManifestMessage(field, message.manifest);
   }
   if (field.failed()) return absl::DataLossError("the response is no offer");
   return message;
-}
-
-absl::StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message) {
-  if (message.manifest.size() > kMaxManifestBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("manifest: must have at most ",
-                                                   kMaxManifestBytes, " bytes, has ",
-                                                   message.manifest.size()));
-  }
-  SignedManifest manifest{.bytes = std::string(message.manifest), .endorsements = {}};
-  COPPICE_RETURN_IF_ERROR(CopyExactly("signature", message.signature, manifest.signature));
-  COPPICE_RETURN_IF_ERROR(CopyExactly("key", message.key, manifest.key));
-  COPPICE_ASSIGN_OR_RETURN(manifest.endorsements, MakeKeyChain(message.endorsements));
-  return manifest;
 }
 
 std::string ManifestBytes(const Manifest& manifest) {
@@ -149,12 +118,7 @@ absl::StatusOr<Ticket> OpenTicket(const OfferMessage& offer) {
 absl::StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& terms,
                                       const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  if (!VerifyMerklePath(offer.tree, number, terms.trees, offer.tree_path, terms.forest_root)) {
-    return absl::DataLossError(absl::StrCat("what was sent is not tree ", number, " of the ",
-                                            terms.trees, " that the terms of study ", terms.study,
-                                            " stand for"));
-  }
-  absl::StatusOr<Tree> tree = ReadTree(offer.tree, terms);
+  absl::StatusOr<Tree> tree = ReadProvenTree(terms, number, offer.tree, offer.tree_path);
   if (!tree.ok()) return OfCurator(tree.status());
   TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
@@ -264,6 +228,16 @@ absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms) {
   COPPICE_ASSIGN_OR_RETURN(Tree tree, MakeTree(preorder, *terms.schema));
   COPPICE_RETURN_IF_ERROR(ValidateTree(terms, tree));
   return tree;
+}
+
+absl::StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, absl::string_view bytes,
+                                    absl::string_view path) {
+  if (!VerifyMerklePath(bytes, number, terms.trees, path, terms.forest_root)) {
+    return absl::DataLossError(absl::StrCat("what was sent is not tree ", number, " of the ",
+                                            terms.trees, " that the terms of study ", terms.study,
+                                            " stand for"));
+  }
+  return ReadTree(bytes, terms);
 }
 
 absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {

@@ -135,4 +135,29 @@ absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& mes
   return chain;
 }
 
+void ReadSignedManifestMessage(MessageReader& reader,
+                               std::optional<SignedManifestMessage>& message) {
+  if (!reader.IsMessage()) return;
+  if (!message.has_value()) message = SignedManifestMessage();
+  reader.ReadMessage([&](MessageReader& field) {
+    if (field.field() == 1) field.ReadBytes(message->manifest);
+    if (field.field() == 2) field.ReadBytes(message->signature);
+    if (field.field() == 3) field.ReadBytes(message->key);
+    if (field.field() == 4) AddEndorsement(field, message->endorsements);
+  });
+}
+
+absl::StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message) {
+  if (message.manifest.size() > kMaxManifestBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("manifest: must have at most ",
+                                                   kMaxManifestBytes, " bytes, has ",
+                                                   message.manifest.size()));
+  }
+  SignedManifest manifest{.bytes = std::string(message.manifest), .endorsements = {}};
+  COPPICE_RETURN_IF_ERROR(CopyExactly("signature", message.signature, manifest.signature));
+  COPPICE_RETURN_IF_ERROR(CopyExactly("key", message.key, manifest.key));
+  COPPICE_ASSIGN_OR_RETURN(manifest.endorsements, MakeKeyChain(message.endorsements));
+  return manifest;
+}
+
 }  // namespace coppice

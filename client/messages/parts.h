@@ -18,6 +18,7 @@
 #include "client/messages/message_reader.h"
 #include "common/schema/schema.h"
 #include "common/study/key_chain.h"
+#include "common/study/manifest.h"
 #include "common/study/preorder.h"
 
 namespace coppice {
@@ -57,6 +58,18 @@ struct EndorsementMessage {
 };
 void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& messages);
 absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages);
+
+// coppice.v1.SignedManifest, unchecked, as views.
+struct SignedManifestMessage {
+  absl::string_view manifest;
+  absl::string_view signature;
+  absl::string_view key;
+  std::vector<EndorsementMessage> endorsements;
+};
+void ReadSignedManifestMessage(MessageReader& reader,
+                               std::optional<SignedManifestMessage>& message);
+// InvalidArgument, naming the field. The manifest's bytes are not looked at.
+absl::StatusOr<SignedManifest> MakeSignedManifest(const SignedManifestMessage& message);
 
 // InvalidArgument unless there are as many bytes as `to` takes.
 template <typename Array>

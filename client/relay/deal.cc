@@ -1,18 +1,15 @@
 #include "client/relay/deal.h"
 
 #include <algorithm>
-#include <climits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "client/messages/messages.h"
+#include "client/messages/parts.h"
+#include "client/messages/relay_messages.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/seal/sealing_key.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
-#include "common/wire/packed_forest.h"
-#include "common/wire/relay_promise.h"
-#include "coppice/v1/relay.pb.h"
 
 namespace coppice {
 namespace {
@@ -43,18 +40,18 @@ absl::StatusOr<RelayTerms> VerifyRelayTerms(const DealOffer& offer, absl::string
                                  ToPin(policy.relay_key),
                                  "); check the address, or ask the relay's operator for its key"));
   }
-  absl::StatusOr<RelayTerms> relay = ParseRelayTerms(offer.relay_terms);
+  absl::StatusOr<RelayTerms> relay = ReadRelayTerms(offer.relay_terms);
   if (!relay.ok()) return Malformed(study, absl::StrCat("is bad: ", Quoted(relay.status())));
   if (relay->relay_key != KeyIdOf(policy.relay_key)) return Malformed(study, "names another relay");
   if (relay->study != study) return Declined(study, "what the relay signed is about another study");
   return relay;
 }
 
-absl::StatusOr<Terms> ReadTerms(const DealOffer& offer, const RelayTerms& relay) {
+absl::StatusOr<Terms> VerifyTerms(const DealOffer& offer, const RelayTerms& relay) {
   if (FingerprintOf(offer.terms) != relay.fingerprint) {
     return Malformed(relay.study, "has terms that are not those that the relay signed");
   }
-  absl::StatusOr<Terms> terms = ParseTerms(offer.terms);
+  absl::StatusOr<Terms> terms = ReadTerms(offer.terms);
   if (!terms.ok()) {
     return Malformed(relay.study, absl::StrCat("has bad terms: ", Quoted(terms.status())));
   }
@@ -115,10 +112,10 @@ bool FitsReports(const Deal& deal, const Tree& tree) {
 }
 
 // The tree that the ticket answers in, if a device can.
-TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const v1::RelayedOffer& offer) {
+TreesByIndex TreeOf(const Deal& deal, const Ticket& ticket, const RelayedOffer& offer) {
   TreesByIndex trees;
   const uint32_t number = TreeOfTicket(ticket, deal.terms.trees);
-  absl::StatusOr<Tree> tree = OpenTree(deal.terms, number, offer.tree(), offer.tree_path());
+  absl::StatusOr<Tree> tree = ReadProvenTree(deal.terms, number, offer.tree, offer.tree_path);
   if (tree.ok() && FitsReports(deal, *tree)) trees.emplace(number, *std::move(tree));
   return trees;
 }
@@ -140,10 +137,10 @@ absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
                                absl::string_view relay_address, const RelayPolicy& policy,
                                Trust& trust, int64_t now) {
   COPPICE_ASSIGN_OR_RETURN(RelayTerms relay, VerifyRelayTerms(offer, study, policy));
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(offer, relay));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, VerifyTerms(offer, relay));
   std::optional<Manifest> manifest;  // as Trust reads it, once its signature is checked
   const auto parse = [&](absl::string_view bytes) {
-    absl::StatusOr<Manifest> parsed = ParseManifest(bytes);
+    absl::StatusOr<Manifest> parsed = ReadManifest(bytes);
     if (parsed.ok()) manifest = *parsed;
     return parsed;
   };
@@ -158,21 +155,17 @@ absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
 }
 
 absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope) {
-  const absl::string_view content = ContentOf(envelope);
-  v1::RelayedOffer offer;
+  const absl::StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
   DealtTicket dealt;
-  if (content.size() > INT_MAX ||
-      !offer.ParseFromArray(content.data(), static_cast<int>(content.size())) ||
-      offer.claim().size() != dealt.claim.size()) {
+  if (!offer.ok() || !CopyExactly("claim", offer->claim, dealt.claim).ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
-  const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(offer.ticket());
+  const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(offer->ticket);
   if (!ticket.ok()) {
     return Malformed(deal.relay.study, "came with an envelope that holds no ticket");
   }
   dealt.ticket = *ticket;
-  std::copy(offer.claim().begin(), offer.claim().end(), dealt.claim.begin());
-  dealt.trees = TreeOf(deal, dealt.ticket, offer);
+  dealt.trees = TreeOf(deal, dealt.ticket, *offer);
   return dealt;
 }
 

@@ -4,34 +4,15 @@
 #ifndef COPPICE_CLIENT_RELAY_RELAY_LINK_H_
 #define COPPICE_CLIENT_RELAY_RELAY_LINK_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/journal.h"
-#include "common/study/manifest.h"
+#include "client/messages/relay_messages.h"
 #include "common/study/relay_promise.h"
-#include "common/study/signature.h"
 
 namespace coppice {
-
-// What a relay says of a deal, as it came: deal.h checks it.
-struct DealOffer {
-  std::string relay_terms{};  // what the relay signs, after kRelayDomain
-  Signature signature{};
-  std::string terms{};  // the study's
-  SignedManifest manifest{};
-};
-
-// What became of a sealed report. All are final.
-enum class SubmitOutcome : uint8_t {
-  kStored,     // on the relay's disk, now or before
-  kConflict,   // the ticket has another report, which stays
-  kClosed,     // too late
-  kUnknown,    // the relay has no such deal, or the ticket is not this device's
-  kBadLength,  // not as long as the study's sealed reports are
-};
 
 // Guarantee  What comes is returned unchecked, and what is sent is the same bytes at every try.
 // Errors     those of the transport, and DataLoss for an answer that is none.
@@ -42,7 +23,7 @@ class RelayLink {
 
   virtual const std::string& address() const = 0;  // HOST:PORT
 
-  // What a device decides by.
+  // What a device decides by; deal.h checks it.
   virtual absl::StatusOr<DealOffer> GetRelayTerms(absl::string_view study) const = 0;
   // A ticket in its envelope, another one at each call.
   virtual absl::StatusOr<std::string> TakeOffer(absl::string_view study,

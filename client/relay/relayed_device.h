@@ -3,8 +3,6 @@
 #ifndef COPPICE_CLIENT_RELAY_RELAYED_DEVICE_H_
 #define COPPICE_CLIENT_RELAY_RELAYED_DEVICE_H_
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,9 +13,8 @@
 #include "absl/time/time.h"
 #include "client/journal.h"
 #include "client/policy.h"
-#include "client/relay/deal.h"
 #include "client/relay/relay_link.h"
-#include "client/respondent.h"
+#include "client/relay/relayed_respondent.h"
 #include "client/trust.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
@@ -43,28 +40,20 @@ struct RelayedDeviceParts {
   SendClock& clock = SendClock::Real();
 };
 
-// How long after its ticket came a device sends: uniform from a tenth of the policy's delay to all
-// of it. The tenth is there to be longer than the work of any tree.
-absl::StatusOr<absl::Duration> DrawSendDelay(const RelayPolicy& policy, PrivateRandom& random);
-
-// What became of a report, as of one that a curator judged; what is lost says that epsilon stays
-// spent.
-DeliveryResult ResultOf(SubmitOutcome outcome);
-
-// Guarantee  Whether it answers depends on the deal, which is the same for every device, and on its
-//            own policy and journal; not on its ticket, nor on its row: all that can decline comes
-//            before the ticket is taken, and the row is read after. What is sent is sealed and in
-//            the journal before, has one length for all tickets, and goes to this relay and nobody
-//            else, at a time that was drawn before there was a ticket, or, after a restart, before
-//            anything is sent.
-// Errors     Answer(): those of Respondent and AdmitDeal(); DataLoss for an envelope without a
-//            ticket. Deliver(): those of the journal, the link and `random`.
+// Guarantee  What RelayedRespondent promises: all that can decline comes before the ticket, and the
+//            row is read after. What is sent is in the journal before, and goes at a time that was
+//            drawn before there was a ticket, or, after a restart, before anything is sent.
+// Errors     Answer(): those of RelayedRespondent and the link. Deliver(): those of the journal,
+// the
+//            link and `random`.
 // Threads    one at a time.
 class RelayedDevice {
  public:
   // `subject` is whose row it is.
   RelayedDevice(std::string subject, const RelayedDeviceParts& parts)
-      : parts_(parts), respondent_(std::move(subject), parts.policy, parts.journal) {}
+      : parts_(parts),
+        respondent_(std::move(subject), parts.policy, parts.relay_policy, parts.journal,
+                    parts.trust) {}
 
   // OK when the journal holds this device's answer to `study`, from now or from before. `read` is
   // called at most once; what it leaves out is missing.
@@ -80,16 +69,10 @@ class RelayedDevice {
   absl::Status GiveUp(absl::string_view study) const { return respondent_.GiveUp(study); }
 
  private:
-  absl::StatusOr<Deal> Agree(absl::string_view study) const;
-  // Takes a ticket of a deal that was agreed to. Notes from when on the answer may be sent.
-  absl::StatusOr<std::string> TakeTicket(const Deal& deal, absl::Duration delay);
-  absl::Status AnswerTicket(const Deal& deal, const DealtTicket& dealt, DealSealer& sealer,
-                            ReadText read, PrivateRandom& random) const;
+  absl::StatusOr<AgreedDeal> Agree(absl::string_view study) const;
 
   const RelayedDeviceParts parts_;
-  const Respondent respondent_;
-  // When this process may send; none until it has a ticket, or finds an answer that waits.
-  std::optional<absl::Time> not_before_;
+  RelayedRespondent respondent_;
 };
 
 }  // namespace coppice

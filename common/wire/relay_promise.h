@@ -7,7 +7,6 @@
 #ifndef COPPICE_COMMON_WIRE_RELAY_PROMISE_H_
 #define COPPICE_COMMON_WIRE_RELAY_PROMISE_H_
 
-#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -15,8 +14,6 @@
 #include "common/study/relay_promise.h"
 
 namespace coppice {
-
-inline constexpr size_t kMaxRelayPromiseBytes = 512;
 
 std::string SerializeRelayTerms(const RelayTerms& terms);
 absl::StatusOr<RelayTerms> ParseRelayTerms(absl::string_view bytes);

@@ -1,6 +1,7 @@
-// Every function of the C interface that takes bytes: a curator's responses to each call of a
-// visit, models and rows for them, keys. The first byte selects the function. Nothing may crash, no
-// row may be answered, and nothing may be sent to a peer that has not proved to be the curator.
+// Every function of the C interface that takes bytes: a curator's and a relay's responses to each
+// call of a visit, models and rows for them, keys. The first byte selects the function. Nothing may
+// crash; without the right signatures no row may be answered, nothing sent and no ticket taken; and
+// no envelope may make a device decline.
 
 #include <unistd.h>
 
@@ -10,9 +11,17 @@
 
 #include "client/c/coppice_device.h"
 #include "client/journal.h"
+#include "client/messages/relay_messages.h"
+#include "common/seal/sealing_key.h"
 #include "common/study/signature.h"
+#include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+#include "common/wire/packed_forest.h"
+#include "common/wire/relay_promise.h"
+#include "coppice/v1/relay.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/support/schemas.h"
 
 namespace {
 
@@ -54,12 +63,19 @@ coppice_device* TheDevice() {
   return device;
 }
 
+coppice::SigningKey KeyOf(uint8_t number) {
+  coppice::SigningKey::Seed seed{};
+  seed.fill(number);
+  return *coppice::SigningKey::FromSeed(seed);
+}
+
 const coppice::SigningKey& CuratorsKey() {
-  static const coppice::SigningKey key = [] {
-    coppice::SigningKey::Seed seed{};
-    seed.fill(7);
-    return *coppice::SigningKey::FromSeed(seed);
-  }();
+  static const coppice::SigningKey key = KeyOf(7);
+  return key;
+}
+
+const coppice::SigningKey& RelaysKey() {
+  static const coppice::SigningKey key = KeyOf(8);
   return key;
 }
 
@@ -166,7 +182,143 @@ void TakeOffer(const uint8_t* data, size_t size) {
   coppice_visit_close(visit);
 }
 
-// Opens a model, and predicts for a row whose texts are the model's own bytes.
+// What an honest relay says of a deal of study "s", whose one tree is a leaf.
+std::string HonestDeal() {
+  const coppice::Schema schema =
+      *coppice::Schema::Create({coppice::testing::Numeric("x", 0, 10)}, "y", {"no", "yes"});
+  coppice::Terms terms{.study = "s",
+                       .schema = std::make_shared<const coppice::Schema>(schema),
+                       .trees = 1,
+                       .epsilon = *coppice::Budget::Parse("1"),
+                       .mechanism = coppice::MechanismKind::kDirect};
+  const coppice::Forest forest = {*coppice::Tree::Create({coppice::Node{}}, schema)};
+  terms.forest_root = coppice::PackForest(forest).merkle.root;
+  const std::string terms_bytes = coppice::SerializeTerms(terms);
+  coppice::seal::SealingKey::Secret secret{};
+  secret.fill(9);
+  const auto sealing_key = coppice::seal::SealingKey::FromSecret(secret)->public_key();
+  coppice::Manifest manifest{.study = "s",
+                             .fingerprint = coppice::FingerprintOf(terms_bytes),
+                             .epsilon = terms.epsilon,
+                             .mechanism = terms.mechanism,
+                             .sequence = 1,
+                             .key = coppice::KeyIdOf(CuratorsKey().public_key())};
+  manifest.sealing = coppice::ManifestSealing{
+      .suite = 1, .key = sealing_key, .min_batch = 1000, .payload_bytes = 8};
+  const coppice::RelayTerms relay{
+      .study = "s",
+      .fingerprint = manifest.fingerprint,
+      .sealing_key = coppice::seal::SealingKeyIdOf(coppice::seal::Aead::kAes128Gcm, sealing_key),
+      .min_batch = 1000,
+      .tickets = 1000,
+      .deal_until_unix_seconds = 2'000'000'000,
+      .freeze_at_unix_seconds = 2'000'003'600,
+      .relay_key = coppice::KeyIdOf(RelaysKey().public_key()),
+      .offer_bytes = 4096};
+  const std::string manifest_bytes = coppice::SerializeManifest(manifest);
+  coppice::v1::GetRelayTermsResponse response;
+  response.set_relay_terms(coppice::SerializeRelayTerms(relay));
+  const auto signature = *RelaysKey().Sign(coppice::kRelayDomain, response.relay_terms());
+  response.mutable_signature()->assign(signature.begin(), signature.end());
+  response.set_terms(terms_bytes);
+  *response.mutable_manifest() = coppice::ToProto(coppice::SignedManifest{
+      .bytes = manifest_bytes,
+      .signature = *CuratorsKey().Sign(coppice::kManifestDomain, manifest_bytes),
+      .key = CuratorsKey().public_key(),
+      .endorsements = {}});
+  return response.SerializeAsString();
+}
+
+// A device that has both pins and no answer.
+coppice_device* DeviceOfRelay() {
+  static coppice_device* device = nullptr;
+  static const RemovedAtTheEnd file{JournalPath("relay")};
+  coppice_device_state state;
+  state.struct_size = sizeof(state);
+  if (device != nullptr) {
+    Require(coppice_device_get_state(device, &state, nullptr) == COPPICE_OK, "no state");
+    if (state.answers == 0) return device;
+    coppice_device_close(device);
+  }
+  std::filesystem::remove(file.path);
+  const coppice::PublicKey curator = CuratorsKey().public_key();
+  const coppice::PublicKey relay = RelaysKey().public_key();
+  coppice_device_options options;
+  coppice_device_options_init(&options);
+  options.journal_path = file.path.c_str();
+  options.curator_key = curator.data();
+  options.relay_key = relay.data();
+  options.max_send_delay_seconds = 0;
+  options.clock = [](void*) { return int64_t{1'900'000'000}; };
+  Require(coppice_device_open(&options, &device, nullptr) == COPPICE_OK, "no journal");
+  return device;
+}
+
+coppice_visit* VisitToRelay() {
+  coppice_visit_options options;
+  coppice_visit_options_init(&options);
+  options.relay = "relay:1";
+  options.study = "s";
+  options.read_row = [](void*, const coppice_terms*, coppice_row*) {};
+  coppice_visit* visit = nullptr;
+  Require(coppice_visit_open(DeviceOfRelay(), &options, &visit, nullptr) == COPPICE_OK, "no visit");
+  CallOf(visit, "/GetRelayTerms");
+  return visit;
+}
+
+int32_t TakeBytes(coppice_visit* visit, const std::string& bytes) {
+  return coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
+                            nullptr);
+}
+
+void TakeDeal(const uint8_t* data, size_t size) {
+  coppice_visit* const visit = VisitToRelay();
+  (void)coppice_visit_take(visit, data, size, nullptr);
+  coppice_call call;
+  call.struct_size = sizeof(call);
+  (void)coppice_visit_next(visit, &call, nullptr);
+  Require(call.method == nullptr, "a ticket is taken of a deal that nobody signed");
+  coppice_visit_close(visit);
+}
+
+// Takes `response` as that to TakeOffer; whether it has a ticket.
+bool TakeTicket(coppice_visit* visit, const std::string& response) {
+  static const std::string deal = HonestDeal();
+  Require(TakeBytes(visit, deal) == COPPICE_OK, "an honest deal is declined");
+  CallOf(visit, "/TakeOffer");
+  const int32_t code = TakeBytes(visit, response);
+  Require(code == COPPICE_OK || code == COPPICE_DATA_LOSS, "a ticket is declined");
+  return code == COPPICE_OK;
+}
+
+void TakeEnvelope(const uint8_t* data, size_t size) {
+  coppice_visit* const visit = VisitToRelay();
+  if (TakeTicket(visit, std::string(reinterpret_cast<const char*>(data), size))) {
+    CallOf(visit, "/SubmitSealedReport");
+  }
+  coppice_visit_close(visit);
+}
+
+void TakeRelaysOutcome(const uint8_t* data, size_t size) {
+  coppice_visit* const visit = VisitToRelay();
+  coppice::v1::RelayedOffer offer;
+  offer.set_ticket(std::string(32, 't'));
+  offer.set_claim(std::string(16, 'c'));
+  const std::string content = offer.SerializeAsString();
+  coppice::v1::TakeOfferResponse response;
+  response.set_envelope(std::string(3, '\0') + static_cast<char>(content.size()) + content);
+  Require(TakeTicket(visit, response.SerializeAsString()), "no ticket");
+  CallOf(visit, "/SubmitSealedReport");
+  (void)coppice_visit_take(visit, data, size, nullptr);
+  coppice_outcome outcome;
+  outcome.struct_size = sizeof(outcome);
+  Require(coppice_visit_get_outcome(visit, &outcome) == COPPICE_OK, "no outcome");
+  const auto read = coppice::ReadSubmitOutcome(coppice::testing::AsBytes(data, size));
+  Require(outcome.stored + outcome.lost == (read.ok() ? 1 : 0), "an outcome is made up");
+  coppice_visit_close(visit);
+}
+
+// A model, and a row of it whose texts are the model's own bytes.
 void OpenModel(const uint8_t* data, size_t size) {
   coppice_model* model = nullptr;
   if (coppice_model_open(data, size, &model, nullptr) != COPPICE_OK) return;
@@ -201,8 +353,9 @@ void ParseKey(const uint8_t* data, size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   using Function = void (*)(const uint8_t*, size_t);
-  static constexpr Function kFunctions[] = {TakeOffer, OpenModel, ParseKey, TakeProof,
-                                            TakeDelivery};
+  static constexpr Function kFunctions[] = {TakeOffer,    OpenModel,        ParseKey,
+                                            TakeProof,    TakeDelivery,     TakeDeal,
+                                            TakeEnvelope, TakeRelaysOutcome};
   kFunctions[data[0] % std::size(kFunctions)](data + 1, size - 1);
   return 0;
 }

@@ -7,9 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "client/messages/relay_messages.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
+#include "common/wire/relay_promise.h"
 #include "coppice/v1/model.pb.h"
+#include "coppice/v1/relay.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/schemas.h"
@@ -89,6 +92,56 @@ void CompareOutcomes(absl::string_view bytes) {
   Require((ours->delivery == Delivery::kAccepted) == accepted, "an outcome is read differently");
 }
 
+void CompareRelayTerms(absl::string_view bytes) {
+  const absl::StatusOr<RelayTerms> ours = ReadRelayTerms(bytes);
+  const absl::StatusOr<RelayTerms> theirs = ParseRelayTerms(bytes);
+  Require(ours.ok() == theirs.ok(), "one reader alone takes these relay's terms");
+  if (ours.ok()) Require(*ours == *theirs, "a relay's terms are read differently");
+}
+
+void CompareDealOffers(absl::string_view bytes) {
+  v1::GetRelayTermsResponse proto;
+  const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const absl::StatusOr<SignedManifest> manifest = FromProto(proto.manifest());
+  const absl::StatusOr<DealOffer> ours = ReadDealOffer(bytes);
+  Require(ours.ok() == (parsed && manifest.ok() && proto.signature().size() == 64),
+          "one reader alone takes what a relay says of a deal");
+  if (!ours.ok()) return;
+  const std::string signature(ours->signature.begin(), ours->signature.end());
+  Require(ours->relay_terms == proto.relay_terms() && signature == proto.signature() &&
+              ours->terms == proto.terms() &&
+              ToProto(ours->manifest).SerializeAsString() == ToProto(*manifest).SerializeAsString(),
+          "what a relay says of a deal is read differently");
+}
+
+void CompareRelayedOffers(absl::string_view bytes) {
+  v1::RelayedOffer proto;
+  const bool parsed = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const absl::StatusOr<RelayedOffer> ours = ReadRelayedOffer(bytes);
+  Require(ours.ok() == parsed, "one reader alone takes what is in an envelope");
+  if (!ours.ok()) return;
+  Require(ours->ticket == proto.ticket() && ours->claim == proto.claim() &&
+              ours->tree == proto.tree() && ours->tree_path == proto.tree_path(),
+          "what is in an envelope is read differently");
+}
+
+void CompareRelaysAnswers(absl::string_view bytes) {
+  v1::SubmitSealedReportResponse submitted;
+  const bool parsed = submitted.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const bool known = submitted.outcome() > 0 && v1::SubmitOutcome_IsValid(submitted.outcome());
+  const absl::StatusOr<SubmitOutcome> outcome = ReadSubmitOutcome(bytes);
+  Require(outcome.ok() == (parsed && known), "one reader alone takes a relay's outcome");
+  if (outcome.ok()) {
+    Require(static_cast<int>(*outcome) == submitted.outcome() - 1,
+            "a relay's outcome is read differently");
+  }
+  v1::TakeOfferResponse taken;
+  const bool is_envelope = taken.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const absl::StatusOr<absl::string_view> envelope = ReadEnvelope(bytes);
+  Require(envelope.ok() == is_envelope, "one reader alone takes an envelope");
+  if (is_envelope) Require(*envelope == taken.envelope(), "an envelope is read differently");
+}
+
 // Made-up messages have no valid signature, so this only checks that nothing breaks.
 void ReadTheRest(absl::string_view bytes) {
   (void)OpenProof(bytes, std::string(kChallengeBytes, 'c'));
@@ -106,9 +159,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto which = static_cast<uint8_t>(input[0]);
   input.remove_prefix(1);
   using Compare = void (*)(absl::string_view);
-  static constexpr Compare kCompare[] = {coppice::CompareTerms,    coppice::CompareManifests,
-                                         coppice::CompareTrees,    coppice::CompareModels,
-                                         coppice::CompareOutcomes, coppice::ReadTheRest};
+  static constexpr Compare kCompare[] = {
+      coppice::CompareTerms,        coppice::CompareManifests,  coppice::CompareTrees,
+      coppice::CompareModels,       coppice::CompareOutcomes,   coppice::ReadTheRest,
+      coppice::CompareRelayTerms,   coppice::CompareDealOffers, coppice::CompareRelayedOffers,
+      coppice::CompareRelaysAnswers};
   kCompare[which % std::size(kCompare)](input);
   return 0;
 }

@@ -24,7 +24,7 @@ Deal SomeDeal() {
   return {.relay = {}, .terms = terms, .sealing = {}};
 }
 
-void ReadEnvelope(absl::string_view bytes) {
+void OpenOne(absl::string_view bytes) {
   static const Deal& deal = *new Deal(SomeDeal());
   const absl::StatusOr<DealtTicket> dealt = OpenEnvelope(deal, bytes);
   Require(dealt.ok() || absl::IsDataLoss(dealt.status()), "an envelope fails in another way");
@@ -32,7 +32,7 @@ void ReadEnvelope(absl::string_view bytes) {
   if (dealt.ok()) Require(dealt->trees.empty(), "a tree that the terms do not stand for");
 }
 
-void ReadRelayTerms(absl::string_view bytes) {
+void ReadPromise(absl::string_view bytes) {
   const absl::StatusOr<RelayTerms> terms = ParseRelayTerms(bytes);
   if (terms.ok()) Require(SerializeRelayTerms(*terms) == bytes, "terms are not understood in full");
 }
@@ -42,7 +42,7 @@ void ReadRelayTerms(absl::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view input = coppice::testing::AsBytes(data, size);
-  coppice::ReadEnvelope(input);
-  coppice::ReadRelayTerms(input);
+  coppice::OpenOne(input);
+  coppice::ReadPromise(input);
   return 0;
 }

@@ -2,8 +2,9 @@
  *
  * It writes each call to its standard output and reads the response from its standard input: a line
  * "METHOD SIZE" and the bytes; a line "CODE SIZE" and the bytes. So whoever starts it is the curator,
- * and it links the library and nothing else. KEY is the curator's, as text. On its standard error
- * it says in lines of NAME VALUE how the visit went and what it cost:
+ * and it links the library and nothing else. KEY is the curator's, as text. With a relay's key in
+ * RELAY_KEY of the environment it is the relay that it writes to, and it does not wait. On its
+ * standard error it says in lines of NAME VALUE how the visit went and what it cost:
  *
  *   stack_bytes    what the library used of a painted stack of its own
  *   dirty_kb       private dirty memory of the process, as the kernel counts it, before the device
@@ -61,8 +62,8 @@ static void say(const coppice_visit* visit, coppice_device* device) {
   memset(&state, 0, sizeof(state));
   state.struct_size = sizeof(state);
   coppice_device_get_state(device, &state, NULL);
-  fprintf(stderr, "answer %" PRId32 "\ndelivered %" PRIu64 "\nwaiting %" PRIu64 "\n",
-          outcome.answer.code, outcome.delivered, state.waiting);
+  fprintf(stderr, "answer %" PRId32 "\ndelivered %" PRIu64 "\nstored %" PRIu64 "\nwaiting %" PRIu64 "\n",
+          outcome.answer.code, outcome.delivered, outcome.stored, state.waiting);
   if (outcome.answer.code != 0) fprintf(stderr, "why %s\n", outcome.answer.text);
 }
 
@@ -80,7 +81,11 @@ static void say_dirty_memory(void) {
 static int visit_once(const job* mine, coppice_device* device) {
   coppice_visit_options options;
   coppice_visit_options_init(&options);
-  options.curator = "pipe:1";
+  if (getenv("RELAY_KEY") == NULL) {
+    options.curator = "pipe:1";
+  } else {
+    options.relay = "pipe:1";
+  }
   options.study = mine->arguments[2];
   options.read_row = read_row;
   options.context = (void*)mine;
@@ -112,8 +117,14 @@ static int visit_once(const job* mine, coppice_device* device) {
 
 static int run(const job* mine) {
   uint8_t key[32];
+  uint8_t relay_key[32];
+  const char* relay = getenv("RELAY_KEY");
   coppice_error error;
   if (coppice_key_parse(mine->arguments[3], key, &error) != COPPICE_OK) {
+    fprintf(stderr, "why %s\n", error.text);
+    return 1;
+  }
+  if (relay != NULL && coppice_key_parse(relay, relay_key, &error) != COPPICE_OK) {
     fprintf(stderr, "why %s\n", error.text);
     return 1;
   }
@@ -122,6 +133,7 @@ static int run(const job* mine) {
   options.journal_path = mine->arguments[1];
   options.curator_key = key;
   options.min_reports = 0;
+  options.relay_key = relay == NULL ? NULL : relay_key;
   coppice_device* device = NULL;
   if (coppice_device_open(&options, &device, &error) != COPPICE_OK) {
     fprintf(stderr, "why %s\n", error.text);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/journal.h"
-#include "tests/client/c/scripted_curator.h"
+#include "tests/client/c/scripted_relay.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -27,6 +28,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::FakeKey;
+using ::coppice::testing::ScriptedRelay;
 using ::coppice::testing::ScriptedServices;
 using ::coppice::testing::TempDir;
 using ::testing::ElementsAre;
@@ -91,11 +93,24 @@ class PipedDeviceTest : public ::testing::Test {
   void SetUp() override {
     const char* program = std::getenv("COPPICE_PIPED_DEVICE");
     ASSERT_NE(program, nullptr) << "COPPICE_PIPED_DEVICE is not set";
+    RelayTerms deal = testing::PromisedTerms();  // the program's clock is the machine's
+    deal.deal_until_unix_seconds = 3'900'000'000;
+    deal.freeze_at_unix_seconds = 3'900'003'600;
+    relay_.relay.offer =
+        testing::SignDeal(deal, testing::Sign(FakeKey(), testing::SealedManifest()));
     command_ = absl::StrSplit(program, ' ');
   }
 
   // Serves one run of the program. What it says of itself.
-  std::map<std::string, std::string> Run() {
+  std::map<std::string, std::string> Run() { return Run(curator_); }
+  std::map<std::string, std::string> RunAtRelay() {
+    setenv("RELAY_KEY", ToPin(testing::RelayKey().public_key()).c_str(), 1);
+    std::map<std::string, std::string> said = Run(relay_);
+    unsetenv("RELAY_KEY");
+    return said;
+  }
+  template <typename Services>
+  std::map<std::string, std::string> Run(Services& services) {
     std::vector<std::string> command = command_;
     for (const std::string& word :
          {Path("journal"), std::string("sample"), ToPin(FakeKey(1).public_key()),
@@ -107,7 +122,7 @@ class PipedDeviceTest : public ::testing::Test {
     std::string request;
     while (child.Next(method, request)) {
       std::string response;
-      const int32_t code = curator_.Serve(method, request, response);
+      const int32_t code = services.Serve(method, request, response);
       child.Answer(code, response);
     }
     EXPECT_EQ(child.Wait(), 0);
@@ -118,11 +133,29 @@ class PipedDeviceTest : public ::testing::Test {
     }
     return said;
   }
+  // Whether a run takes at most so many bytes of stack, and 2 MB.
+  void ExpectSmall(int most_stack, const std::function<std::map<std::string, std::string>()>& run) {
+    const std::map<std::string, std::string> plain = run();
+    ASSERT_TRUE(plain.contains("dirty_kb"));
+    if (command_.size() == 1) {  // an emulator has memory of its own
+      EXPECT_LE(std::atoi(plain.at("dirty_kb").c_str()), 2048);
+    }
+    std::remove(Path("journal").c_str());
+    setenv("PAINT", "1", 1);
+    const std::map<std::string, std::string> painted = run();
+    unsetenv("PAINT");
+    ASSERT_TRUE(painted.contains("stack_bytes"));
+    EXPECT_LE(std::atoi(painted.at("stack_bytes").c_str()), most_stack);
+    RecordProperty("dirty_kb", plain.at("dirty_kb"));
+    std::cout << "stack_bytes " << painted.at("stack_bytes") << ", dirty_kb "
+              << plain.at("dirty_kb") << '\n';
+  }
   std::string Path(const std::string& name) const { return dir_.path() + "/" + name; }
 
   TempDir dir_;
   std::vector<std::string> command_;
   ScriptedServices curator_;
+  ScriptedRelay relay_;
 };
 
 TEST_F(PipedDeviceTest, AnswersOnceAndSendsTheSameBytesAgain) {
@@ -162,22 +195,25 @@ TEST_F(PipedDeviceTest, ItsJournalIsEverybodys) {
   EXPECT_EQ(sent.reports(0).ticket(), kept.ticket.ToBytes());
 }
 
+TEST_F(PipedDeviceTest, AnswersThroughARelayAndSendsTheSameBytesAgain) {
+  relay_.relay.failures = 1;
+  std::map<std::string, std::string> said = RunAtRelay();
+  EXPECT_EQ(said["answer"], "0") << said["why"];
+  EXPECT_EQ(said["waiting"], "1");
+  said = RunAtRelay();
+  EXPECT_EQ(said["stored"], "1");
+  EXPECT_EQ(said["waiting"], "0");
+  EXPECT_THAT(relay_.calls, ElementsAre("GetRelayTerms", "TakeOffer", "SubmitSealedReport",
+                                        "SubmitSealedReport"));
+  EXPECT_EQ(relay_.requests[2], relay_.requests[3]);
+}
+
 // What docs/device.md promises of one report.
 TEST_F(PipedDeviceTest, TakesLittleStackAndMemory) {
-  const std::map<std::string, std::string> plain = Run();
-  ASSERT_TRUE(plain.contains("dirty_kb"));
-  if (command_.size() == 1) {  // an emulator has memory of its own
-    EXPECT_LE(std::atoi(plain.at("dirty_kb").c_str()), 2048);
-  }
-  std::remove(Path("journal").c_str());
-  setenv("PAINT", "1", 1);
-  const std::map<std::string, std::string> painted = Run();
-  unsetenv("PAINT");
-  ASSERT_TRUE(painted.contains("stack_bytes"));
-  EXPECT_LE(std::atoi(painted.at("stack_bytes").c_str()), 16 << 10);
-  RecordProperty("dirty_kb", plain.at("dirty_kb"));
-  std::cout << "stack_bytes " << painted.at("stack_bytes") << ", dirty_kb " << plain.at("dirty_kb")
-            << '\n';
+  ExpectSmall(16 << 10, [this] { return Run(); });
+}
+TEST_F(PipedDeviceTest, TakesLittleStackAndMemoryBehindARelay) {
+  ExpectSmall(24 << 10, [this] { return RunAtRelay(); });
 }
 
 }  // namespace

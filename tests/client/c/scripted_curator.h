@@ -22,8 +22,31 @@ Struct Sized() {
   return made;
 }
 
-// The services of FakeCurator without a network.
-class ScriptedServices {
+// Services of which a test carries the calls.
+class CarriedServices {
+ public:
+  std::vector<std::string> calls;  // by the methods' names, in order
+  std::vector<std::string> requests;
+  // What a hostile curator or relay, or the way to it, does to the bytes of every response.
+  std::function<void(std::string&)> mangle = [](std::string&) {};
+
+ protected:
+  template <typename Request, typename Response, typename Method>
+  int32_t Run(const std::string& request, std::string& response, Method method) {
+    Request asked;
+    if (!asked.ParseFromString(request)) {
+      return static_cast<int32_t>(grpc::StatusCode::INVALID_ARGUMENT);
+    }
+    Response given;
+    const grpc::Status status = method(&asked, &given);
+    response = given.SerializeAsString();
+    mangle(response);
+    return static_cast<int32_t>(status.error_code());
+  }
+};
+
+// Those of FakeCurator without a network.
+class ScriptedServices : public CarriedServices {
  public:
   // The response to a call, or a code of gRPC's.
   int32_t Serve(const std::string& method, const std::string& request, std::string& response) {
@@ -49,36 +72,19 @@ class ScriptedServices {
 
   FakeStudies studies;
   FakeReports reports;
-  std::vector<std::string> calls;  // by the methods' names, in order
-  std::vector<std::string> requests;
-  // What a hostile curator, or the way to it, does to the bytes of every response.
-  std::function<void(std::string&)> mangle = [](std::string&) {};
-
- private:
-  template <typename Request, typename Response, typename Method>
-  int32_t Run(const std::string& request, std::string& response, Method method) {
-    Request asked;
-    if (!asked.ParseFromString(request)) {
-      return static_cast<int32_t>(grpc::StatusCode::INVALID_ARGUMENT);
-    }
-    Response given;
-    const grpc::Status status = method(&asked, &given);
-    response = given.SerializeAsString();
-    mangle(response);
-    return static_cast<int32_t>(status.error_code());
-  }
 };
 
 // Carries the calls of a visit to its end. Returns what taking the first response said: of a visit
 // with a study that is to be answered, what became of the offer.
-inline coppice_error Carry(coppice_visit* visit, ScriptedServices& curator) {
+template <typename Services>
+coppice_error Carry(coppice_visit* visit, Services& services) {
   coppice_error first{};
   bool is_first = true;
   auto call = Sized<coppice_call>();
   coppice_error error{};
   while (coppice_visit_next(visit, &call, &error) == COPPICE_OK && call.method != nullptr) {
     std::string response;
-    const int32_t code = curator.Serve(
+    const int32_t code = services.Serve(
         call.method, {reinterpret_cast<const char*>(call.request), call.request_size}, response);
     if (code != 0) {
       coppice_visit_fail(visit, code, &error);

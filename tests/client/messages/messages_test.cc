@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "client/messages/relay_messages.h"
 #include "common/study/merkle.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "common/wire/packed_forest.h"
+#include "common/wire/relay_promise.h"
+#include "coppice/v1/relay.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -153,6 +156,142 @@ TEST(MessagesTest, OutcomesAreToldApart) {
   EXPECT_EQ(read({v1::REPORT_OUTCOME_STUDY_SEALED})->delivery, Delivery::kRefused);
   EXPECT_FALSE(read({}).ok());
   EXPECT_FALSE(read({v1::REPORT_OUTCOME_ACCEPTED, v1::REPORT_OUTCOME_ACCEPTED}).ok());
+}
+
+RelayTerms SampleRelayTerms() {
+  return {.study = "s",
+          .fingerprint = {1},
+          .sealing_key = {2},
+          .epoch = {3},
+          .min_batch = 1000,
+          .tickets = 5000,
+          .deal_until_unix_seconds = 1'800'000'000,
+          .freeze_at_unix_seconds = 1'800'003'600,
+          .relay_key = {4},
+          .offer_bytes = 4096};
+}
+
+TEST(MessagesTest, RelayTermsAreReadIfTheyAreWhatWouldBeWritten) {
+  const std::string bytes = SerializeRelayTerms(SampleRelayTerms());
+  ASSERT_OK_AND_ASSIGN(const RelayTerms read, ReadRelayTerms(bytes));
+  EXPECT_EQ(read, SampleRelayTerms());
+  EXPECT_THAT(ReadRelayTerms(bytes + std::string("\x58\x01", 2)),  // an unknown field
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not know")));
+  EXPECT_FALSE(ReadRelayTerms(bytes + bytes).ok());
+  EXPECT_FALSE(ReadRelayTerms(std::string(kMaxRelayPromiseBytes + 1, 'x')).ok());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(ReadRelayTerms(bytes.substr(0, size)).ok()) << size;
+  }
+  // One byte of another value: both readers take it, or neither does.
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string other = bytes;
+    other[at] = static_cast<char>(other[at] ^ 0x09);
+    const absl::StatusOr<RelayTerms> theirs = ParseRelayTerms(other);
+    const absl::StatusOr<RelayTerms> ours = ReadRelayTerms(other);
+    ASSERT_EQ(ours.ok(), theirs.ok()) << at;
+    if (ours.ok()) {
+      EXPECT_EQ(*ours, *theirs) << at;
+    }
+  }
+}
+
+TEST(MessagesTest, WhatARelaySaysOfADealIsReadAsItWas) {
+  const SigningKey curator = FakeKey(1);
+  v1::GetRelayTermsResponse response;
+  response.set_relay_terms(SerializeRelayTerms(SampleRelayTerms()));
+  response.set_signature(std::string(64, 's'));
+  response.set_terms("terms");
+  const SignedManifest manifest{.bytes = "manifest",
+                                .signature = {5},
+                                .key = curator.public_key(),
+                                .endorsements = {*Endorse(FakeKey(2), curator.public_key(), 5)}};
+  *response.mutable_manifest() = ToProto(manifest);
+  ASSERT_OK_AND_ASSIGN(const DealOffer offer, ReadDealOffer(response.SerializeAsString()));
+  EXPECT_EQ(offer.relay_terms, response.relay_terms());
+  EXPECT_EQ(offer.signature[63], 's');
+  EXPECT_EQ(offer.terms, "terms");
+  EXPECT_EQ(ToProto(offer.manifest).SerializeAsString(), ToProto(manifest).SerializeAsString());
+
+  const auto refused = [](v1::GetRelayTermsResponse changed, const std::string& why) {
+    EXPECT_THAT(ReadDealOffer(changed.SerializeAsString()).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(why)));
+  };
+  v1::GetRelayTermsResponse changed = response;
+  changed.set_signature(std::string(63, 's'));
+  refused(changed, "without a signature");
+  changed = response;
+  changed.clear_manifest();
+  refused(changed, "bad manifest");
+  changed = response;
+  changed.mutable_manifest()->set_manifest(std::string(kMaxManifestBytes + 1, 'm'));
+  refused(changed, "bad manifest");
+  EXPECT_THAT(ReadDealOffer("\xff").status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no such message")));
+}
+
+TEST(MessagesTest, RequestsToARelayAreProtobufsBytes) {
+  v1::GetRelayTermsRequest deal;
+  deal.set_study("studies/s");
+  EXPECT_EQ(DealRequestBytes("s"), deal.SerializeAsString());
+
+  v1::TakeOfferRequest ticket;
+  ticket.set_study("studies/s");
+  ticket.set_epoch(std::string("\3") + std::string(15, '\0'));
+  EXPECT_EQ(TicketRequestBytes("s", {3}), ticket.SerializeAsString());
+
+  JournalEntry entry{.subject = "me", .epsilon = *Budget::FromEpsilon(1), .report = {}};
+  entry.report.ticket = SampleTicket(3);
+  entry.sealed = SealedAnswer{.relay = {9},
+                              .epoch = {3},
+                              .claim = {4},
+                              .encapsulated = {5},
+                              .ciphertext = std::string("\0\x80", 2)};
+  v1::SubmitSealedReportRequest submit;
+  submit.set_epoch(std::string("\3") + std::string(15, '\0'));
+  submit.set_ticket(entry.report.ticket.ToBytes());
+  submit.set_claim(std::string("\4") + std::string(15, '\0'));
+  submit.set_encapsulated(std::string("\5") + std::string(31, '\0'));
+  submit.set_ciphertext(entry.sealed->ciphertext);
+  EXPECT_EQ(SealedReportRequestBytes(entry), submit.SerializeAsString());
+}
+
+TEST(MessagesTest, AnEnvelopeAndItsOfferAreReadAsTheyWere) {
+  v1::RelayedOffer offer;
+  offer.set_ticket("ticket");
+  offer.set_claim("claim");
+  offer.set_tree("tree");
+  offer.set_tree_path("path");
+  const std::string bytes = offer.SerializeAsString();
+  ASSERT_OK_AND_ASSIGN(const RelayedOffer read, ReadRelayedOffer(bytes));
+  EXPECT_EQ(read.ticket, "ticket");
+  EXPECT_EQ(read.claim, "claim");
+  EXPECT_EQ(read.tree, "tree");
+  EXPECT_EQ(read.tree_path, "path");
+  EXPECT_FALSE(ReadRelayedOffer(bytes.substr(1)).ok());
+
+  v1::TakeOfferResponse response;
+  response.set_envelope("envelope");
+  const std::string taken = response.SerializeAsString();
+  EXPECT_EQ(*ReadEnvelope(taken), "envelope");
+  EXPECT_EQ(ReadEnvelope("\xff").status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(MessagesTest, WhatARelayAnswersIsToldApart) {
+  const auto read = [](int outcome) {
+    v1::SubmitSealedReportResponse response;
+    response.set_outcome(static_cast<v1::SubmitOutcome>(outcome));
+    return ReadSubmitOutcome(response.SerializeAsString());
+  };
+  EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_STORED), SubmitOutcome::kStored);
+  EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_CONFLICT), SubmitOutcome::kConflict);
+  EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_CLOSED), SubmitOutcome::kClosed);
+  EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_UNKNOWN), SubmitOutcome::kUnknown);
+  EXPECT_EQ(*read(v1::SUBMIT_OUTCOME_BAD_LENGTH), SubmitOutcome::kBadLength);
+  for (const int unknown : {0, -1, v1::SubmitOutcome_MAX + 1, 77}) {
+    EXPECT_THAT(read(unknown).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat(unknown))));
+  }
+  EXPECT_FALSE(ReadSubmitOutcome("\x08").ok());
 }
 
 }  // namespace

@@ -19,18 +19,8 @@
 
 namespace coppice::testing {
 
-class FakeRelay final : public v1::RelayService::Service {
+class FakeRelayService : public v1::RelayService::Service {
  public:
-  FakeRelay() {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-  ~FakeRelay() override { server_->Shutdown(); }
-
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-
   grpc::Status GetRelayTerms(grpc::ServerContext*, const v1::GetRelayTermsRequest* request,
                              v1::GetRelayTermsResponse* response) override {
     asked = request->study();
@@ -45,7 +35,7 @@ class FakeRelay final : public v1::RelayService::Service {
                          v1::TakeOfferResponse* response) override {
     absl::MutexLock lock(&mutex_);
     asked = absl::StrCat(request->study(), " ", request->epoch());
-    response->set_envelope(Envelope(OfferOf(SampleTicket(3)).SerializeAsString()));
+    response->set_envelope(Envelope(dealt.SerializeAsString()));
     return take;
   }
   grpc::Status SubmitSealedReport(grpc::ServerContext*,
@@ -62,12 +52,29 @@ class FakeRelay final : public v1::RelayService::Service {
   std::string asked;
   std::function<void(v1::GetRelayTermsResponse&)> tamper = [](v1::GetRelayTermsResponse&) {};
   grpc::Status take = grpc::Status::OK;
+  v1::RelayedOffer dealt = OfferOf(SampleTicket(3));
   std::vector<v1::SubmitSealedReportRequest> requests;
   size_t failures = 0;
   v1::SubmitOutcome outcome = v1::SUBMIT_OUTCOME_STORED;
 
  private:
   absl::Mutex mutex_;
+};
+
+// The same over gRPC.
+class FakeRelay final : public FakeRelayService {
+ public:
+  FakeRelay() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeRelay() override { server_->Shutdown(); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -12,6 +12,7 @@
 #include "client/device.h"
 #include "common/privacy/openssl_random.h"
 #include "common/seal/report_seal.h"
+#include "tests/client/first_draw.h"
 #include "tests/client/relay/fake_deal.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -24,6 +25,7 @@ using ::coppice::testing::FakeDeal;
 using ::coppice::testing::FakeDealOffer;
 using ::coppice::testing::FakeKey;
 using ::coppice::testing::FakeTerms;
+using ::coppice::testing::FirstDraw;
 using ::coppice::testing::kDealNow;
 using ::coppice::testing::OfferOf;
 using ::coppice::testing::PromisedTerms;
@@ -275,30 +277,6 @@ TEST_F(RelayedDeviceTest, TheTimeOfSendingIsDrawnBeforeTheTicketAndDoesNotMoveWi
     EXPECT_LE(relay_.sent_at - ticket_came, absl::Seconds(60));
   }
 }
-
-// Draws `draw` first, and what it likes after that: which the ticket decides.
-class FirstDraw final : public PrivateRandom {
- public:
-  explicit FirstDraw(uint64_t draw) : draw_(draw) {}
-  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
-    if (std::exchange(first_, false)) return draw_;
-    return rest_.UniformBelow(bound);
-  }
-  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
-    return rest_.Bernoulli(numerator, denominator);
-  }
-  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
-    return rest_.Binomial(trials, numerator);
-  }
-  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
-    return rest_.Geometric(table, out);
-  }
-
- private:
-  uint64_t draw_;
-  bool first_ = true;
-  OpenSslRandom rest_;
-};
 
 TEST_F(RelayedDeviceTest, TheSameDrawSendsAtTheSameTimeWhateverTheTreeIs) {
   for (uint8_t ticket = 0; ticket < 20; ++ticket) {
