@@ -9,8 +9,7 @@
 
 typedef struct grpc_line grpc_line;
 
-/* Opens a line to the curator or relay at HOST:PORT, over TLS, authority `ca_pem`. NULL: no memory.
- */
+/* Opens a TLS line to the curator or relay at HOST:PORT, authority `ca_pem`. NULL: no memory. */
 grpc_line* grpc_line_open(const char* server, const char* ca_pem);
 void grpc_line_close(grpc_line* line);
 
