@@ -60,6 +60,11 @@ absl::Status CheckMembers(const json& object, absl::string_view where,
   return absl::OkStatus();
 }
 
+std::string RoleNames() {
+  return absl::StrJoin(kAllRoles, ", ",
+                       [](std::string* out, Role role) { absl::StrAppend(out, RoleName(role)); });
+}
+
 absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
   if (!list.is_array()) return Wrong(where, "must be a list of roles");
   RoleSet roles;
@@ -69,7 +74,7 @@ absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
     if (!role) {
       return Wrong(where,
                    absl::StrCat("has ", name.dump(-1, ' ', true, json::error_handler_t::replace),
-                                ", which is none of device, analyst, trainer, admin"));
+                                ", which is none of ", RoleNames()));
     }
     roles.Add(*role);
   }

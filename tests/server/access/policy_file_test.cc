@@ -68,6 +68,13 @@ TEST(PolicyFileTest, RefusesWhatIsNoPolicy) {
   EXPECT_THAT(ParsePolicy(R"({"anonymous": [1]})"), IsWrong("has 1, which is none of device"));
 }
 
+TEST(PolicyFileTest, NamesEveryRoleWhereOneIsUnknown) {
+  const absl::Status unknown = ParsePolicy(R"({"anonymous": ["devices"]})").status();
+  for (const Role role : kAllRoles) {
+    EXPECT_THAT(unknown, IsWrong(absl::StrCat(" ", RoleName(role)).c_str()));
+  }
+}
+
 TEST(PolicyFileTest, RefusesAMemberThatComesTwice) {
   EXPECT_THAT(ParsePolicy(R"({"anonymous": [], "anonymous": ["admin"]})"),
               IsWrong("\"anonymous\" twice"));
