@@ -99,28 +99,6 @@ struct StudyProgress {
 // The progress of a study that has received no report.
 StudyProgress NoProgress(const StudyDefinition& definition);
 
-// Limits the reports of a study per second of the clock.
-//
-// Threads  safe to share.
-class ReportRate {
- public:
-  // Takes all of `reports` or none. Every second starts from zero, even one that comes again
-  // because the clock was set back.
-  bool Take(uint64_t reports, uint64_t limit, int64_t unix_seconds) {
-    const MutexLock lock(mutex_);
-    if (unix_seconds != second_) taken_ = 0;
-    second_ = unix_seconds;
-    if (reports > limit || taken_ > limit - reports) return false;
-    taken_ += reports;
-    return true;
-  }
-
- private:
-  Mutex mutex_;
-  int64_t second_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
 // A study: its definition, its progress, and the tickets that it has counted.
 //
 // Guarantee  The result of one Progress() call is consistent: it is the state after one group of
