@@ -38,10 +38,11 @@ void WorkerPool::Loop() {
   while (true) {
     while (!closing_ && waiting_.empty()) changed_.Wait(mutex_);
     if (waiting_.empty()) return;
-    const std::function<void()> work = std::move(waiting_.front());
+    std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();
     mutex_.Unlock();
     work();
+    work = nullptr;  // what it holds may be slow to destroy, or use the pool
     mutex_.Lock();
   }
 }

@@ -1,7 +1,10 @@
 #include "server/service/calls/worker_pool.h"
 
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
+#include <utility>
 
 #include "tests/support/status_matchers.h"
 
@@ -32,6 +35,20 @@ TEST(WorkerPoolTest, RefusesWorkWhenTooMuchWaits) {
   EXPECT_THAT(pool.Run([] {}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again later")));
   go.set_value();
+}
+
+TEST(WorkerPoolTest, DestroysWorkWithoutItsLock) {
+  std::promise<bool> lock_was_free;
+  std::future<absl::Status> used;
+  WorkerPool pool(1, 1);
+  const auto use_the_pool = [&](void*) {
+    used = std::async(std::launch::async, [&] { return pool.Run([] {}); });
+    lock_was_free.set_value(used.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  };
+  std::shared_ptr<void> held(nullptr, use_the_pool);
+  ASSERT_OK(pool.Run([held = std::move(held)] {}));
+  EXPECT_TRUE(lock_was_free.get_future().get());
+  EXPECT_OK(used.get());
 }
 
 }  // namespace
