@@ -123,7 +123,7 @@ class SmoothBasis {
 };
 
 // Bases of studies that models were built from, by study id. Each is made for its study's first
-// model and kept; a full cache drops the one with the smallest id.
+// model and kept; a full cache drops the least recently used one.
 //
 // Errors   those of SmoothBasis::Create().
 // Threads  one at a time.
@@ -134,10 +134,16 @@ class BasisCache {
                                                          const Table& public_rows);
   void Forget(const std::string& study) { bases_.erase(study); }
 
- private:
   static constexpr size_t kMaxBases = 16;  // each takes up to about 30 megabytes
 
-  absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;
+ private:
+  struct CachedBasis {
+    std::shared_ptr<const SmoothBasis> basis;
+    uint64_t last_use = 0;  // the number of that call
+  };
+
+  absl::btree_map<std::string, CachedBasis> bases_;
+  uint64_t uses_ = 0;  // calls of Get()
 };
 
 }  // namespace coppice::curator

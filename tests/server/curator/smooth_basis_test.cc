@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
@@ -154,6 +156,21 @@ TEST(SmoothBasisTest, RefusesWhatItCannotSolve) {
       many, {.rule = SplitRule::kHybrid, .max_depth = 20, .trees = 4, .max_leaves = 1000});
   EXPECT_THAT(SmoothBasis::Create(fine, many),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("leaves")));
+}
+
+TEST(BasisCacheTest, DropsTheLeastRecentlyUsed) {
+  const Table rows = Rows(20, 2);
+  const Forest forest = ForestOf(rows);
+  BasisCache cache;
+  // Kept here too, so that no other basis can have its address.
+  std::vector<std::shared_ptr<const SmoothBasis>> made;
+  const auto get = [&](size_t study) { return *cache.Get(absl::StrCat(study), forest, rows); };
+  for (size_t i = 0; i < BasisCache::kMaxBases; ++i) made.push_back(get(i));
+  EXPECT_EQ(get(0), made[0]);
+  get(BasisCache::kMaxBases);
+  EXPECT_EQ(get(0), made[0]);
+  EXPECT_EQ(get(2), made[2]);
+  EXPECT_NE(get(1), made[1]) << "its last use was the longest ago";
 }
 
 }  // namespace
