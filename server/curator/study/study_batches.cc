@@ -140,13 +140,42 @@ void StudyBatches::Set(const RelayBatch& batch) {
   const auto [place, is_new] = of_epoch_.try_emplace(batch.header.epoch, batches_.size());
   if (!is_new) return Exchange(batches_[place->second], batch);
   batches_.push_back(batch);
-  reserved_ += batch.reserved();
+  totals_.Add(batch);
+}
+
+void StudyBatches::Totals::Add(const RelayBatch& batch) {
+  const uint64_t crowd = CrowdOf(batch);
+  ++summary.batches;
+  summary.waiting += batch.waiting();
+  summary.smallest_crowd = std::min(summary.smallest_crowd.value_or(crowd), crowd);
+  reserved += batch.reserved();
+  if (batch.state == BatchState::kStored) ++stored;
+  if (batch.state != BatchState::kCounted) return;
+  summary.least_accepted = summary.counted == 0 ? crowd : std::min(summary.least_accepted, crowd);
+  ++summary.counted;
+}
+
+void StudyBatches::Totals::Subtract(const RelayBatch& batch) {
+  --summary.batches;
+  summary.waiting -= batch.waiting();
+  reserved -= batch.reserved();
+  if (batch.state == BatchState::kStored) --stored;
+  if (batch.state == BatchState::kCounted) --summary.counted;
 }
 
 void StudyBatches::Exchange(RelayBatch& place, const RelayBatch& batch) {
-  reserved_ += batch.reserved();
-  reserved_ -= place.reserved();
+  // A batch's crowd falls when it is counted, and never changes after that.
+  const bool minima_may_rise =
+      CrowdOf(batch) > CrowdOf(place) || place.state == BatchState::kCounted;
+  totals_.Subtract(place);
   place = batch;
+  if (minima_may_rise) return AddUpAll();
+  totals_.Add(place);
+}
+
+void StudyBatches::AddUpAll() {
+  totals_ = Totals();
+  for (const RelayBatch& batch : batches_) totals_.Add(batch);
 }
 
 void StudyBatches::Replace(const RelayBatch& batch) {
@@ -172,11 +201,8 @@ void StudyBatches::Forget(absl::Span<const RelayBatch> batches) {
                        [&](const RelayBatch& dropped) { return dropped.id == batch.id; });
   });
   of_epoch_.clear();
-  reserved_ = 0;
-  for (size_t i = 0; i < batches_.size(); ++i) {
-    of_epoch_[batches_[i].header.epoch] = i;
-    reserved_ += batches_[i].reserved();
-  }
+  for (size_t i = 0; i < batches_.size(); ++i) of_epoch_[batches_[i].header.epoch] = i;
+  AddUpAll();
 }
 
 std::optional<RelayBatch> StudyBatches::OfEpoch(const EpochId& epoch) const {
@@ -202,16 +228,7 @@ size_t StudyBatches::size() const {
 
 BatchSummary StudyBatches::Summary(size_t newest) const {
   const MutexLock lock(mutex_);
-  BatchSummary summary{.batches = batches_.size()};
-  for (const RelayBatch& batch : batches_) {
-    const uint64_t crowd = CrowdOf(batch);
-    summary.waiting += batch.waiting();
-    summary.smallest_crowd =
-        summary.smallest_crowd.has_value() ? std::min(*summary.smallest_crowd, crowd) : crowd;
-    if (batch.state != BatchState::kCounted) continue;
-    summary.least_accepted = summary.counted == 0 ? crowd : std::min(summary.least_accepted, crowd);
-    ++summary.counted;
-  }
+  BatchSummary summary = totals_.summary;
   const size_t first = batches_.size() - std::min(newest, batches_.size());
   for (size_t i = first; i < batches_.size(); ++i) {
     const RelayBatch& batch = batches_[i];
@@ -226,20 +243,17 @@ BatchSummary StudyBatches::Summary(size_t newest) const {
 
 uint64_t StudyBatches::waiting() const {
   const MutexLock lock(mutex_);
-  return std::accumulate(
-      batches_.begin(), batches_.end(), uint64_t{0},
-      [](uint64_t sum, const RelayBatch& batch) { return sum + batch.waiting(); });
+  return totals_.summary.waiting;
 }
 
 uint64_t StudyBatches::reserved() const {
   const MutexLock lock(mutex_);
-  return reserved_;
+  return totals_.reserved;
 }
 
 bool StudyBatches::has_stored() const {
   const MutexLock lock(mutex_);
-  return std::any_of(batches_.begin(), batches_.end(),
-                     [](const RelayBatch& batch) { return batch.state == BatchState::kStored; });
+  return totals_.stored > 0;
 }
 
 }  // namespace coppice::curator

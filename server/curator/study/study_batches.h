@@ -82,11 +82,12 @@ class StudyBatches {
   std::vector<RelayBatch> InState(BatchState state) const;  // in the order of their first parts
   size_t size() const;
 
+  // The next four take no longer if there are more batches.
   // Totals of all batches, and the `newest` ones.
   BatchSummary Summary(size_t newest) const;
   // Reports in the spool.
   uint64_t waiting() const;
-  // Reports that the spool keeps room for, in constant time.
+  // Reports that the spool keeps room for.
   uint64_t reserved() const;
   // Whether there are complete batches that are not fully counted.
   bool has_stored() const;
@@ -101,14 +102,26 @@ class StudyBatches {
   void EndCheck(const EpochId& epoch);
 
  private:
-  Mutex receiving_;
-  void Exchange(RelayBatch& place, const RelayBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What all batches add up to.
+  struct Totals {
+    BatchSummary summary{};  // without the newest
+    uint64_t reserved = 0;
+    uint64_t stored = 0;  // batches
 
+    void Add(const RelayBatch& batch);
+    // Takes back sums. Minima stay, so the batch's must not rise.
+    void Subtract(const RelayBatch& batch);
+  };
+
+  void Exchange(RelayBatch& place, const RelayBatch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddUpAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex receiving_;
   mutable Mutex mutex_;
   std::vector<RelayBatch> batches_ ABSL_GUARDED_BY(mutex_);  // in the order of their first parts
   absl::flat_hash_map<EpochId, size_t> of_epoch_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<EpochId> in_check_ ABSL_GUARDED_BY(mutex_);
-  uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;
+  Totals totals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator
