@@ -39,8 +39,8 @@ class JobFinalizer {
   absl::Status Publish(Job& job, const std::shared_ptr<const Model>& model);
   // Ends a job that began and made no model; `why` is the reason. Its cost stays spent.
   absl::Status FinishWithoutModel(Job& job, const absl::Status& why);
-  // Unreachable: the ledger rejected the settlement. Marks the job failed and writes nothing: on
-  // disk it is running, so it has failed after the next start too.
+  // The ledger rejected the settlement, so it lacks the job's charge. Marks the job failed and
+  // writes nothing: on disk it is what it was, and the next start comes to the same end.
   void ShowUnsettled(Job& job, const absl::Status& why);
 
  private:

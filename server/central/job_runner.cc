@@ -128,11 +128,7 @@ absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(CheckQueued(job));
   if (absl::IsUnavailable(ready)) return ready;
-  if (!ready.ok()) {
-    COPPICE_RETURN_IF_ERROR(finalizer_.CancelAndRefund(
-        job, absl::StrCat(ready.message(), "; nothing was drawn, and its cost is refunded")));
-    return absl::CancelledError();
-  }
+  if (!ready.ok()) return CancelQueued(job, absl::StrCat(ready.message(), "; nothing was drawn"));
   JobEntry entry = book_.EntryOf(job);
   entry.info.state = JobState::kRunning;
   entry.info.started_unix_seconds = clock_();
@@ -147,8 +143,19 @@ absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
 absl::Status JobRunner::CheckQueued(Job& job) {
   if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
   if (!job.returning) return absl::OkStatus();
-  COPPICE_RETURN_IF_ERROR(
-      finalizer_.CancelAndRefund(job, "cancelled before it began; its cost is refunded"));
+  return CancelQueued(job, "cancelled before it began");
+}
+
+absl::Status JobRunner::CancelQueued(Job& job, absl::string_view why) {
+  const absl::Status refunded =
+      finalizer_.CancelAndRefund(job, absl::StrCat(why, "; its cost is refunded"));
+  if (refunded.ok()) return absl::CancelledError();
+  if (WriteOutcomeUnknown(refunded)) return refunded;
+  const absl::Status refused = absl::FailedPreconditionError(
+      absl::StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
+  const absl::Status written = finalizer_.FinishWithoutModel(job, refused);
+  if (WriteOutcomeUnknown(written)) return written;
+  if (!written.ok()) finalizer_.ShowUnsettled(job, refused);
   return absl::CancelledError();
 }
 

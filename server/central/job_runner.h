@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
@@ -97,6 +98,10 @@ class JobRunner {
   absl::Status BeginJob(Job& job, TrainingInput& work);
   // Cancelled unless the job is queued. Retries a refund that failed.
   absl::Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Ends a job that has not begun, and refunds it unless the ledger refuses. Cancelled: it has
+  // ended. After any other error it may be tried again.
+  absl::Status CancelQueued(Job& job, absl::string_view why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Does everything that can fail before noise is drawn.
   absl::Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
   absl::StatusOr<Model> Train(Job& job, const TrainingInput& work);

@@ -444,6 +444,27 @@ TEST_F(JobsTest, RowsThatCannotBeReadEndTheJobAndGiveItsCostBack) {
   EXPECT_EQ(trainer_.runs(), 0);
 }
 
+// A job whose charge is missing: the ledger was damaged.
+TEST_F(JobsTest, AJobWhoseRefundIsRefusedEndsAndIsNotTriedForEver) {
+  trainer_.Hold();
+  for (const char* id : {"running", "queued"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  central_ = Central();
+  trainer_.Let();
+  storage::StoreBatch damage;
+  damage.DeletePrefix(ChunkPrefix("d"));  // so that the job cannot begin
+  damage.Delete(ledger::LedgerKey("d", 2));
+  ASSERT_OK(store_.Apply(damage));
+  Reopen();
+  const auto recorder = std::make_shared<Recorder>();
+  ASSERT_OK(jobs().Watch("queued", recorder));
+  const JobInfo ended = recorder->Await([](const JobInfo& job) { return !job.reason.empty(); });
+  EXPECT_EQ(ended.state, JobState::kFailed);
+  EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("has reserved nothing"),
+                                  HasSubstr("the ledger refuses its refund")));
+  EXPECT_EQ(trainer_.runs(), 1);
+}
+
 TEST_F(JobsTest, DrainingLetsARunningJobEndBeginsNoOtherAndStopsWatchers) {
   trainer_.Hold();
   for (const char* id : {"running", "queued"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
