@@ -1,7 +1,9 @@
 #include "server/central/jobs.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -66,9 +68,7 @@ absl::Status Jobs::LoadAll() {
   for (JobEntry& entry : running) {
     COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(entry), "interrupted by a restart"));
   }
-  std::stable_sort(queued.begin(), queued.end(), [](const JobEntry& a, const JobEntry& b) {
-    return a.info.created_unix_seconds < b.info.created_unix_seconds;
-  });
+  SortAsQueued(queued);
   for (JobEntry& entry : queued) {
     // Queued when the backup was taken; it may have run since and its model been released.
     COPPICE_RETURN_IF_ERROR(IsOnHold(entry.info.spec.dataset)
@@ -78,6 +78,29 @@ absl::Status Jobs::LoadAll() {
                                 : QueueAgain(std::move(entry)));
   }
   return absl::OkStatus();
+}
+
+void Jobs::SortAsQueued(std::vector<JobEntry>& queued) const {
+  std::map<std::string, std::map<std::string, uint64_t>> charges;  // by dataset and job
+  for (const JobEntry& entry : queued) {
+    const std::string& dataset = entry.info.spec.dataset;
+    const auto [of_dataset, is_new] = charges.try_emplace(dataset);
+    if (!is_new) continue;
+    const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset);
+    if (!account.ok()) continue;  // a damaged store: QueueAgain() ends its jobs
+    for (const ledger::LedgerEntry& charge : account->entries) {
+      if (charge.kind == ledger::EntryKind::kReserve) {
+        of_dataset->second.emplace(charge.job, charge.sequence);
+      }
+    }
+  }
+  const auto place = [&charges](const JobEntry& entry) {
+    const JobInfo& info = entry.info;
+    return std::make_tuple(info.created_unix_seconds, absl::string_view(info.spec.dataset),
+                           charges[info.spec.dataset][info.id]);
+  };
+  std::stable_sort(queued.begin(), queued.end(),
+                   [&place](const JobEntry& a, const JobEntry& b) { return place(a) < place(b); });
 }
 
 std::vector<const trainers::AlgorithmInfo*> Jobs::Algorithms() const {

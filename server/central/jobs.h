@@ -106,6 +106,9 @@ class Jobs {
        const JobOptions& options);
 
   absl::Status LoadAll();
+  // Sorts jobs by their second, and those of one dataset and second by their charges in the ledger,
+  // which were made in the order of submission.
+  void SortAsQueued(std::vector<JobEntry>& queued) const;
   absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);

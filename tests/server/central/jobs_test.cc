@@ -380,6 +380,20 @@ TEST_F(JobsTest, AfterARestartQueuedJobsRunAndTheInterruptedOneHasFailed) {
   EXPECT_THAT(central_.models->List("", {}), SizeIs(1));
 }
 
+// The clock of these tests stands still, so all jobs are of one second.
+TEST_F(JobsTest, AfterARestartJobsOfOneSecondRunInTheOrderInWhichTheyWereQueued) {
+  trainer_.Hold();
+  for (const char* id : {"running", "c", "a", "b"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  for (const char* first : {"c", "a", "b"}) {
+    central_ = Central();
+    const int runs = trainer_.runs();
+    Reopen();
+    trainer_.AwaitRuns(runs + 1);
+    EXPECT_EQ(jobs().Get(first)->state, JobState::kRunning) << first;
+  }
+}
+
 TEST_F(JobsTest, WhoSubmittedAJobIsKeptThroughItsEndAndARestart) {
   JobRequest request = RequestOf("by-lab");
   request.submitter = "lab";
