@@ -29,12 +29,12 @@ void PutOpen(uint64_t number, v1::AuditOpenRecord record, LogState& next,
 }
 
 // Orders by content, so the order reveals no time. Links look random without the salt.
-bool BySaying(const v1::AuditEntry& a, const v1::AuditEntry& b) {
-  const auto said = [](const v1::AuditEntry& entry) {
+bool SortsBefore(const v1::AuditEntry& a, const v1::AuditEntry& b) {
+  const auto content = [](const v1::AuditEntry& entry) {
     return std::tie(entry.day(), entry.action(), entry.resource(), entry.related(), entry.actor(),
                     entry.outcome(), entry.ledger_link());
   };
-  return said(a) < said(b);
+  return content(a) < content(b);
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ absl::Status AuditLog::EnterWaiting(const std::string& day, LogState& next,
     batch.Delete(OpenKey(it->first));
     it = next.open.erase(it);
   }
-  std::sort(over.begin(), over.end(), BySaying);
+  std::sort(over.begin(), over.end(), SortsBefore);
   for (v1::AuditEntry& entry : over) {
     COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(entry), next.chain, batch));
   }

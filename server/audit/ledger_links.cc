@@ -107,38 +107,38 @@ std::string EntryKeyOf(absl::string_view dataset, uint64_t sequence) {
   return absl::StrCat(kLedgerPrefix, dataset, "/", absl::Dec(sequence, absl::kZeroPad16));
 }
 
-// Compares one ledger with what the log told of it.
+// Compares one ledger with what the log says of it.
 class LedgerComparison {
  public:
   LedgerComparison(const std::string& dataset, std::vector<LedgerMismatch>& found)
       : dataset_(dataset), found_(found) {}
 
-  void Run(const LinkedLedger& ledger, const ToldLedger& told) {
-    if (ledger.hold != told.hold) {
+  void Run(const LinkedLedger& ledger, const LoggedLedger& logged) {
+    if (ledger.hold != logged.hold) {
       Add(absl::StrCat(kHoldPrefix, dataset_, "/"),
-          told.hold.empty()     ? "is a hold that the audit log does not tell of"
+          logged.hold.empty()   ? "is a hold that the audit log does not tell of"
           : ledger.hold.empty() ? "is missing: by the audit log this hold has not ended"
                                 : "is not the hold that the audit log tells of");
     }
-    const bool may_be_cut = ledger.is_closed && ledger.hold == told.hold;
-    const uint64_t old = told.baseline.entries();
+    const bool may_be_cut = ledger.is_closed && ledger.hold == logged.hold;
+    const uint64_t old = logged.baseline.entries();
     if (old > ledger.entries.size()) {
       if (!may_be_cut) AddMissing(ledger.entries.size());
-    } else if (old > 0 && ledger.entries[old - 1] != told.baseline.link()) {
+    } else if (old > 0 && ledger.entries[old - 1] != logged.baseline.link()) {
       Add(EntryKeyOf(dataset_, old - 1), "is not the entry that the audit log tells of");
     }
-    CompareEntries(ledger, told, may_be_cut);
+    CompareEntries(ledger, logged, may_be_cut);
   }
 
  private:
-  void CompareEntries(const LinkedLedger& ledger, const ToldLedger& told, bool may_be_cut) {
-    const std::vector<std::string> links = Sorted(told.links);
+  void CompareEntries(const LinkedLedger& ledger, const LoggedLedger& logged, bool may_be_cut) {
+    const std::vector<std::string> links = Sorted(logged.links);
     const std::vector<std::string> there = Sorted(ledger.entries);
-    for (uint64_t i = told.baseline.entries(); i < ledger.entries.size(); ++i) {
+    for (uint64_t i = logged.baseline.entries(); i < ledger.entries.size(); ++i) {
       if (std::binary_search(links.begin(), links.end(), ledger.entries[i])) continue;
       Add(EntryKeyOf(dataset_, i), "is an entry that the audit log does not tell of");
     }
-    for (const std::string& link : told.links) {
+    for (const std::string& link : logged.links) {
       if (may_be_cut || std::binary_search(there.begin(), there.end(), link)) continue;
       return AddMissing(ledger.entries.size());
     }
@@ -206,21 +206,21 @@ absl::StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& 
   return events;
 }
 
-ToldLedgers Told(const Baselines& baselines) {
-  ToldLedgers told;
+LoggedLedgers LedgersFromBaselines(const Baselines& baselines) {
+  LoggedLedgers logged;
   for (const auto& [dataset, baseline] : baselines) {
-    told[dataset] = {.baseline = baseline, .hold = baseline.hold_link()};
+    logged[dataset] = {.baseline = baseline, .hold = baseline.hold_link()};
   }
-  return told;
+  return logged;
 }
 
 bool TellsOfLedger(const v1::AuditEntry& entry) {
   return absl::StartsWith(entry.action(), "ledger/");
 }
 
-void Tell(const v1::AuditEntry& entry, ToldLedgers& told) {
+void AddLogEntry(const v1::AuditEntry& entry, LoggedLedgers& logged) {
   if (!TellsOfLedger(entry)) return;
-  ToldLedger& ledger = told[std::string(absl::StripPrefix(entry.resource(), kDatasets))];
+  LoggedLedger& ledger = logged[std::string(absl::StripPrefix(entry.resource(), kDatasets))];
   if (entry.action() == kHoldAction || entry.action() == kCloseAction) {
     ledger.hold = entry.ledger_link();
   } else if (entry.action() == kConfirmAction) {
@@ -242,17 +242,17 @@ Baselines BaselinesOf(const LinkedLedgers& ledgers) {
   return baselines;
 }
 
-std::vector<LedgerMismatch> Compare(const LinkedLedgers& ledgers, const ToldLedgers& told) {
+std::vector<LedgerMismatch> Compare(const LinkedLedgers& ledgers, const LoggedLedgers& logged) {
   std::set<std::string> datasets;
   for (const auto& [dataset, ledger] : ledgers) datasets.insert(dataset);
-  for (const auto& [dataset, ledger] : told) datasets.insert(dataset);
+  for (const auto& [dataset, ledger] : logged) datasets.insert(dataset);
   std::vector<LedgerMismatch> found;
   for (const std::string& dataset : datasets) {
     const auto ledger = ledgers.find(dataset);
-    const auto of_log = told.find(dataset);
+    const auto of_log = logged.find(dataset);
     LedgerComparison(dataset, found)
         .Run(ledger == ledgers.end() ? LinkedLedger() : ledger->second,
-             of_log == told.end() ? ToldLedger() : of_log->second);
+             of_log == logged.end() ? LoggedLedger() : of_log->second);
   }
   return found;
 }

@@ -44,16 +44,16 @@ absl::StatusOr<std::vector<AuditEvent>> LedgerEvents(const storage::StoreBatch& 
                                                      absl::string_view salt,
                                                      absl::string_view actor);
 
-// What entries told of a ledger so far; Tell() adds one entry.
-struct ToldLedger {
+// What the log says of a ledger, so far as it was read: AddLogEntry() adds one entry.
+struct LoggedLedger {
   v1::AuditBaselineRecord baseline{};
   std::vector<std::string> links{};  // of ledger entries, in the log's order
   std::string hold{};
 };
-using ToldLedgers = std::map<std::string, ToldLedger>;  // by dataset
-ToldLedgers Told(const Baselines& baselines);
+using LoggedLedgers = std::map<std::string, LoggedLedger>;  // by dataset
+LoggedLedgers LedgersFromBaselines(const Baselines& baselines);
 bool TellsOfLedger(const v1::AuditEntry& entry);
-void Tell(const v1::AuditEntry& entry, ToldLedgers& told);
+void AddLogEntry(const v1::AuditEntry& entry, LoggedLedgers& logged);
 
 // The baselines with which the log need tell nothing of `ledgers` as they are now.
 Baselines BaselinesOf(const LinkedLedgers& ledgers);
@@ -65,7 +65,7 @@ struct LedgerMismatch {
 };
 // Entries that ledgers have and the log does not tell of, and the reverse. A closed ledger may lack
 // entries.
-std::vector<LedgerMismatch> Compare(const LinkedLedgers& ledgers, const ToldLedgers& told);
+std::vector<LedgerMismatch> Compare(const LinkedLedgers& ledgers, const LoggedLedgers& logged);
 
 }  // namespace coppice::audit
 

@@ -31,8 +31,8 @@ absl::StatusOr<Baselines> ReadBaselines(const storage::Store& store) {
   return baselines;
 }
 
-// Moves what dropped entries told of a ledger to its baseline.
-void MoveToBaseline(const LinkedLedger& ledger, const ToldLedger& dropped,
+// Moves what dropped entries say of a ledger to its baseline.
+void MoveToBaseline(const LinkedLedger& ledger, const LoggedLedger& dropped,
                     v1::AuditBaselineRecord& baseline) {
   baseline.set_hold_link(dropped.hold);
   for (const std::string& link : dropped.links) {
@@ -54,7 +54,7 @@ absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch&
   COPPICE_ASSIGN_OR_RETURN(AuditChain chain,
                            seal.hash().empty() ? AuditChain() : AuditChain::After(seal));
   COPPICE_ASSIGN_OR_RETURN(const Baselines before, ReadBaselines(store_));
-  ToldLedgers told = Told(before);
+  LoggedLedgers logged = LedgersFromBaselines(before);
   uint64_t dropped = 0;
   // The last entry stays, whatever its age, because the chain continues from it.
   for (; dropped < kMaxDropped && chain.entries() + 1 < state_.chain.entries(); ++dropped) {
@@ -63,13 +63,13 @@ absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch&
                              storage::ReadRecord<v1::AuditEntry>(store_, key));
     if (entry.day() >= oldest) break;
     COPPICE_RETURN_IF_ERROR(chain.Follow(entry));
-    if (entry.sequence() >= state_.ledgers_from) Tell(entry, told);
+    if (entry.sequence() >= state_.ledgers_from) AddLogEntry(entry, logged);
     batch.Delete(key);
   }
   if (dropped == 0) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(LinkedLedgers ledgers, ReadLedgers(store_, state_.salt));
   Baselines after;
-  for (const auto& [dataset, of_log] : told) {
+  for (const auto& [dataset, of_log] : logged) {
     v1::AuditBaselineRecord& baseline = after[dataset] = of_log.baseline;
     MoveToBaseline(ledgers[dataset], of_log, baseline);
     batch.Put(BaselineKey(dataset), baseline.SerializeAsString());
@@ -90,15 +90,15 @@ absl::StatusOr<LogReport> InspectLog(const storage::Store& store) {
                    .problem = stored.problem,
                    .problem_key = stored.problem_key};
   if (!stored.problem.ok() || stored.state.salt.empty()) return report;
-  ToldLedgers told = Told(stored.baselines);
+  LoggedLedgers logged = LedgersFromBaselines(stored.baselines);
   for (const v1::AuditEntry& entry : of_ledgers) {
-    if (entry.sequence() >= stored.state.ledgers_from) Tell(entry, told);
+    if (entry.sequence() >= stored.state.ledgers_from) AddLogEntry(entry, logged);
   }
   for (const auto& [number, record] : stored.state.open) {
-    if (record.ended()) Tell(record.entry(), told);
+    if (record.ended()) AddLogEntry(record.entry(), logged);
   }
   COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store, stored.state.salt));
-  report.mismatches = Compare(ledgers, told);
+  report.mismatches = Compare(ledgers, logged);
   return report;
 }
 

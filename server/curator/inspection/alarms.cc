@@ -33,7 +33,7 @@ struct Extreme {
   double seen = 0, expected = 0, deviation = 0;
   double surprise = -1;
 
-  void Forecast(const Counts& counts) {
+  void Consider(const Counts& counts) {
     double all = 0;
     for (const uint64_t count : counts) all += static_cast<double>(count);
     const double p = 1 / static_cast<double>(counts.size());
@@ -80,7 +80,7 @@ std::optional<Alarm> TreeAlarm(absl::Span<const TreeReports> trees, double false
   Counts counts;
   for (const TreeReports& tree : trees) counts.push_back(tree.sums->reports);
   Extreme extreme;
-  extreme.Forecast(counts);
+  extreme.Consider(counts);
   return CountAlarm("tree", extreme, counts.size(), false_alarm);
 }
 
@@ -104,7 +104,7 @@ std::optional<Alarm> ColumnAlarm(absl::Span<const TreeReports> trees, double fal
   Extreme extreme;
   size_t looks = 0;
   for (const auto& [columns, counts] : groups) {
-    extreme.Forecast(counts);
+    extreme.Consider(counts);
     looks += columns;
   }
   return CountAlarm("column", extreme, looks, false_alarm);

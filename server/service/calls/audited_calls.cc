@@ -228,12 +228,12 @@ audit::AuditEvent CallAuditor::EventOf(const Caller& caller, const access::Metho
 
 void CallAuditor::End(uint64_t call, const audit::AuditEvent& event, const absl::Status& status,
                       Names made) {
-  if (!MayHaveChanged(status) && !TakesFailure(event.entry.actor())) return log_.Forget(call);
+  if (!MayHaveChanged(status) && !CountFailure(event.entry.actor())) return log_.Forget(call);
   log_.End(call, audit::CodeName(status.code()), made.resource, made.related);
 }
 
 void CallAuditor::Enter(audit::AuditEvent event, const absl::Status& status) {
-  if (!status.ok() && !TakesFailure(event.entry.actor())) return;
+  if (!status.ok() && !CountFailure(event.entry.actor())) return;
   event.entry.set_outcome(audit::CodeName(status.code()));
   log_.Add(std::move(event)).IgnoreError();  // the call changed nothing
 }
@@ -259,7 +259,7 @@ void CallAuditor::TurnDay() {
   day_ = std::move(today);
 }
 
-bool CallAuditor::TakesFailure(const std::string& name) {
+bool CallAuditor::CountFailure(const std::string& name) {
   uint32_t failures = 0;
   {
     const MutexLock lock(mutex_);

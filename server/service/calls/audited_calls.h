@@ -72,8 +72,9 @@ class CallAuditor {
   void StandsForToday(const audit::AuditEvent& event);
   // Starts a new day if the date has changed.
   void TurnDay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether one more failure of this name is recorded today. Records when the limit is reached.
-  bool TakesFailure(const std::string& name);
+  // Counts a failure of this name, and returns whether today records it. Records when the limit is
+  // reached.
+  bool CountFailure(const std::string& name);
 
   audit::AuditLog& log_;
   const std::function<int64_t()> clock_;

@@ -27,7 +27,7 @@ class Pooling {
   // Smooths the sums from `first` to `end`, halving again and again; `share` is what is known of
   // their positive part.
   void Halve(uint32_t first, uint32_t end, double share, std::vector<double>& weights) const {
-    share = BudgetShare(first, end, share);
+    share = PositiveShare(first, end, share);
     if (end - first == 1) {
       weights[first] = std::clamp(std::log(share / (1 - share)), -kMaxWeight, kMaxWeight);
       return;
@@ -38,7 +38,8 @@ class Pooling {
   }
 
  private:
-  double BudgetShare(uint32_t first, uint32_t end, double share) const {
+  // Returns the share of the positive part in the sums, smoothed towards `share`.
+  double PositiveShare(uint32_t first, uint32_t end, double share) const {
     double positive = 0, negative = 0;
     for (uint32_t group = first; group < end; ++group) {
       const size_t at = size_t{2} * group * outputs_ + output_;
