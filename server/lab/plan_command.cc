@@ -84,9 +84,12 @@ absl::StatusOr<std::vector<curator::PlannedStudy>> LookAround(const curator::Pla
 
 // Returns the smallest of the rising values that reaches the wanted one, if any does.
 template <typename Value, typename Reaches>
-std::optional<Value> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
-  const auto found = std::find_if(rising.begin(), rising.end(), reaches);
-  return found == rising.end() ? std::nullopt : std::optional<Value>(*found);
+absl::StatusOr<std::optional<Value>> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
+  for (const Value& value : rising) {
+    COPPICE_ASSIGN_OR_RETURN(const bool reached, reaches(value));
+    if (reached) return std::optional<Value>(value);
+  }
+  return std::optional<Value>();
 }
 
 std::vector<Budget> RisingEpsilons() {
@@ -111,23 +114,28 @@ absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const Pla
   const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
                         : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
-  const auto reached = [&](const Budget& epsilon, uint64_t devices) {
+  const auto reached = [&](const Budget& epsilon, uint64_t devices) -> absl::StatusOr<bool> {
     const auto cost = planner.Cost(epsilon, kind, flags.max_payload);
-    return cost.ok() &&
-           planner.Forecast(static_cast<double>(devices), *cost)->accuracy.mean >= flags.accuracy;
+    if (!cost.ok()) return false;  // no mechanism serves the forest at this epsilon
+    COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
+                             planner.Forecast(static_cast<double>(devices), *cost));
+    return forecast.accuracy.mean >= flags.accuracy;
   };
   Json rows = Json::array();
   for (const uint64_t devices : flags.devices) {
-    const auto least = FirstThat(RisingEpsilons(),
-                                 [&](const Budget& epsilon) { return reached(epsilon, devices); });
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> least,
+                             FirstThat(RisingEpsilons(), [&](const Budget& epsilon) {
+                               return reached(epsilon, devices);
+                             }));
     rows.push_back({{"accuracy", flags.accuracy},
                     {"devices", devices},
                     {"least_epsilon", least ? Json(least->epsilon()) : Json(nullptr)}});
   }
   for (const std::string& text : flags.epsilons) {
     COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, ParsePlanEpsilon(text));
-    const auto fewest =
-        FirstThat(RisingDevices(), [&](uint64_t devices) { return reached(epsilon, devices); });
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::optional<uint64_t> fewest,
+        FirstThat(RisingDevices(), [&](uint64_t devices) { return reached(epsilon, devices); }));
     rows.push_back({{"accuracy", flags.accuracy},
                     {"epsilon", epsilon.epsilon()},
                     {"fewest_devices", fewest ? Json(*fewest) : Json(nullptr)}});
