@@ -91,14 +91,15 @@ absl::Status Index::CheckAnswered(const DeliveredMark& mark) const {
 }
 
 void Index::Add(absl::Span<const JournalEntry> entries) {
+  const Budget largest = *Budget::FromNanos(Budget::kMaxNanos);
   for (const JournalEntry& entry : entries) {
     positions_.emplace(KeyOf(entry.subject, entry.report.study), entries_.size());
     if (!entry.delivered) undelivered_.insert(entries_.size());
     entries_.push_back(entry);
     const auto [spent, first] = spent_.try_emplace(entry.subject, entry.epsilon);
     // One batch may hold a subject's answers to several studies; a sum above the largest budget
-    // stays as it was.
-    if (!first) spent->second = spent->second.Plus(entry.epsilon).value_or(spent->second);
+    // counts as the largest.
+    if (!first) spent->second = spent->second.Plus(entry.epsilon).value_or(largest);
   }
 }
 

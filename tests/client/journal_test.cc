@@ -125,6 +125,16 @@ TEST_F(JournalTest, SpentAddsUpOverStudies) {
   EXPECT_EQ(journal->Spent("bob").value(), *Budget::FromEpsilon(1));
 }
 
+TEST_F(JournalTest, ASumAboveTheLargestEpsilonIsTheLargest) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    ASSERT_OK(journal->Append({Entry("ann", "s1", 1), Entry("ann", "s2", 1e6)}));
+    EXPECT_EQ(journal->Spent("ann").value(), *Budget::FromEpsilon(1e6));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  EXPECT_EQ(journal->Spent("ann").value(), *Budget::FromEpsilon(1e6));
+}
+
 TEST_F(JournalTest, SecondAnswerToAStudyIsRefusedWithAllOfItsBatch) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann")}));
