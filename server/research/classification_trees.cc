@@ -20,14 +20,6 @@
 namespace coppice::research {
 namespace {
 
-absl::Status CheckLabelled(const Table& rows) {
-  for (const uint32_t label : rows.labels()) {
-    if (label == kUnlabelled)
-      return absl::InvalidArgumentError("every row to train on needs a label");
-  }
-  return absl::OkStatus();
-}
-
 // Returns the rows of both tables, those of `first` before those of `second`.
 Table Together(const Table& first, const Table& second) {
   Table all(first.shared_schema());

@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/data/table.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 #include "server/curator/partition/public_random.h"
@@ -78,6 +80,9 @@ class Method {
                                       curator::PublicRandom& public_random,
                                       PrivateRandom& noise) const = 0;
 };
+
+// Errors     InvalidArgument if a row has no label.
+absl::Status CheckLabelled(const Table& rows);
 
 // All methods, in the order of the papers.
 absl::Span<const Method* const> AllMethods();

@@ -13,6 +13,15 @@ absl::Span<const Method* const> AllMethods() {
   return kMethods;
 }
 
+absl::Status CheckLabelled(const Table& rows) {
+  for (size_t i = 0; i < rows.labels().size(); ++i) {
+    if (rows.label(i) != kUnlabelled) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("row ", i + 1, " to train on has no label: leave out rows without one"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const Method*> FindMethod(absl::string_view name) {
   for (const Method* method : AllMethods()) {
     if (method->info().name == name) return method;

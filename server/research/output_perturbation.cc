@@ -158,6 +158,7 @@ class OutputPerturbation final : public Method {
                               curator::PublicRandom& public_random,
                               PrivateRandom& noise) const override {
     const Table& labelled = *rows.private_rows;
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(labelled));
     if (options.setting < 1 || options.setting > kMaxNeighbours ||
         options.setting > static_cast<double>(labelled.num_rows())) {
       return absl::InvalidArgumentError("top takes 1 to 99 neighbours, and as many labelled rows");

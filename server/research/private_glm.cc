@@ -131,6 +131,7 @@ class PrivateGlm final : public Method {
                               curator::PublicRandom&, PrivateRandom& noise) const override {
     const Schema& schema = rows.test_rows->schema();
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(schema));
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));
     const Scaling scaling(*rows.public_rows);
     const Points public_points = scaling.Scale(*rows.public_rows);
     const Table& devices = *rows.private_rows;

@@ -168,6 +168,8 @@ class PrivateGradients final : public Method {
                               curator::PublicRandom& public_random,
                               PrivateRandom& noise) const override {
     COPPICE_RETURN_IF_ERROR(CheckTwoClasses(rows.test_rows->schema()));
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.public_rows));
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(*rows.private_rows));
     const Scaling scaling(*rows.public_rows);
     const Points public_points = scaling.Scale(*rows.public_rows);
     const std::unique_ptr<GradientModel> model = MakeModel(public_points.dimension);

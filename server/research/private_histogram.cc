@@ -108,6 +108,7 @@ class PrivateHistogram final : public Method {
                              LaplaceNoise::Create(*options.epsilon, kSensitivity));
     const Scaling scaling(*rows.public_rows);
     const Table& devices = *rows.private_rows;
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(devices));
     const std::vector<uint32_t> asked = FindCells(scaling.ScaleToBox(*rows.test_rows), splits);
     auto sums = CountRows(asked, FindCells(scaling.ScaleToBox(devices), splits), devices);
     for (auto& [cell, of_cell] : sums) {

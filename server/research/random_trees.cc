@@ -176,6 +176,7 @@ class SemiSupervisedTrees final : public Method {
     }
     const auto depth = static_cast<uint32_t>(options.setting);
     const Table& labelled = *rows.private_rows;
+    COPPICE_RETURN_IF_ERROR(CheckLabelled(labelled));
     const Table& unlabelled = *rows.public_rows;
     RandomForest noisy(labelled, unlabelled, kNoisyTrees, depth, public_random);
     noisy.Fill(labelled, labelled.labels());

@@ -54,6 +54,18 @@ TEST(ClassificationTreesTest, SeeTheRowsTheyAreFor) {
   EXPECT_THAT(by_all.of(5), ElementsAre(DoubleEq(0), DoubleEq(1)));
 }
 
+TEST(MethodsTest, RefusePrivateRowsWithoutLabels) {
+  const lab::LabRows rows = {.public_rows = Line({0, 1, 0, 1}),
+                             .private_rows = Line({0, 1, kUnlabelled}),
+                             .test_rows = Line({0, 1})};
+  for (const Method* method : AllMethods()) {
+    if (method == &CtQ() || method == &Auto()) continue;  // reads none, or leaves them out
+    EXPECT_THAT(FitOnce(*method, rows, "1", 1),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 3")))
+        << method->info().name;
+  }
+}
+
 TEST(ClassificationTreesTest, RefuseRowsWithoutLabels) {
   const lab::LabRows rows = {.public_rows = Line({0, kUnlabelled}),
                              .private_rows = Line({0, 1}),
