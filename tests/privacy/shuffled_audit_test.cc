@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/amplification/amplification.h"
@@ -130,6 +131,47 @@ TEST(DealUniformlyTest, DealsEachOrderOfThreeEquallyOften) {
   }
   EXPECT_EQ(times.size(), 6u);
   for (const auto& [deal, count] : times) EXPECT_NEAR(count, kDeals / 6, 600);  // 6.5 deviations
+}
+
+// Deals the first device ticket t in times[t] of its deals.
+lab::Dealer DealerOf(std::vector<int> times) {
+  return [left = std::move(times), ticket = size_t{0}](uint32_t tickets, PrivateRandom&) mutable {
+    while (left[ticket] == 0) ++ticket;
+    --left[ticket];
+    std::vector<uint32_t> deal(tickets);
+    std::iota(deal.begin(), deal.end(), 0);
+    std::swap(deal[0], deal[ticket]);
+    return absl::StatusOr<std::vector<uint32_t>>(std::move(deal));
+  };
+}
+
+// The 1e-6 quantiles of chi-square with 1, 19 and 999 degrees of freedom are 23.93, 63.68 and 1226.
+TEST(LearnDealTest, DoubtsADealerOnlyWhereAUniformOneHardlyDealsSo) {
+  // Pairs of tickets, one dealt this much oftener and one this much more seldom than the others.
+  const struct {
+    uint32_t tickets, pairs;
+    int mean, apart;
+    bool is_doubted;
+  } kCases[] = {
+      {2, 1, 1000, 108, false},   // chi-square is 2 pairs apart^2 / mean = 23.33
+      {2, 1, 1000, 111, true},    // 24.64
+      {20, 1, 1000, 175, false},  // 61.25
+      {20, 1, 1000, 182, true},   // 66.25
+      {1000, 242, 10, 5, false},  // 1210
+      {1000, 249, 10, 5, true},   // 1245
+  };
+  for (const auto& c : kCases) {
+    std::vector<int> times(c.tickets, c.mean);
+    for (uint32_t pair = 0; pair < c.pairs; ++pair) {
+      times[2 * pair] += c.apart;
+      times[2 * pair + 1] -= c.apart;
+    }
+    ASSERT_OK_AND_ASSIGN(const std::vector<double> learnt,
+                         lab::LearnDeal(DealerOf(times), c.tickets));
+    const double uniform = 1.0 / c.tickets;
+    const double seen = uniform * times[0] / c.mean;
+    EXPECT_DOUBLE_EQ(learnt[0], c.is_doubted ? seen : uniform) << c.tickets << " " << c.apart;
+  }
 }
 
 TEST(SubjectOfBatchTest, RefusesWhatIsNoBatchOrNoDeal) {

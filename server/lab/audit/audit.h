@@ -79,6 +79,11 @@ using Dealer =
 // Makes every deal equally likely.
 absl::StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRandom& random);
 
+// Returns how likely each ticket is the first device's, from the dealer's own deals, of which it
+// makes many. The shares are equal unless the deals show otherwise, because chance differences
+// would blur a test. InvalidArgument for a dealer that does not deal every ticket.
+absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets);
+
 inline constexpr uint32_t kMaxAuditedReports = 1000;
 
 // Audits what a curator sees of a batch that came through a relay: every ticket with its column and

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/math/distributions/chi_squared.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
@@ -18,8 +20,8 @@ namespace {
 // tickets in all, which take some seconds, and at most this many deals per ticket.
 constexpr uint64_t kLearntTickets = 10'000'000;
 constexpr uint64_t kLearntDealsPerTicket = 1000;
-// A uniform dealer exceeds this with probability 2e-3 for 2 tickets, below 1e-6 for 100 or more.
-constexpr double kDoubtDeviations = 6;
+// A uniform dealer is taken for another with about this probability.
+constexpr double kFalseAlarm = 1e-6;
 // Summaries are this much finer than one report's mean share of the likelihood ratio.
 constexpr double kStepsPerShare = 8;
 
@@ -44,30 +46,6 @@ absl::Status CheckDeal(const std::vector<uint32_t>& deal, uint32_t tickets) {
       deal.size() == tickets && std::all_of(dealt.begin(), dealt.end(), [](bool d) { return d; });
   if (each_once) return absl::OkStatus();
   return absl::InvalidArgumentError("the dealer does not deal every ticket once");
-}
-
-// Returns how likely each ticket is the victim's. The shares are equal unless the deals show
-// otherwise, because chance differences would blur the test.
-absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets) {
-  OpenSslRandom random;
-  const uint64_t deals =
-      std::max<uint64_t>(1, std::min(kLearntTickets / tickets, kLearntDealsPerTicket * tickets));
-  std::vector<double> times(tickets);
-  for (uint64_t i = 0; i < deals; ++i) {
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> deal, dealer(tickets, random));
-    COPPICE_RETURN_IF_ERROR(CheckDeal(deal, tickets));
-    ++times[deal[0]];
-  }
-  const double mean = static_cast<double>(deals) / tickets;
-  const double chi_square = std::accumulate(
-      times.begin(), times.end(), 0.0,
-      [mean](double sum, double count) { return sum + (count - mean) * (count - mean) / mean; });
-  const double freedom = tickets - 1;
-  if (chi_square < freedom + kDoubtDeviations * std::sqrt(2 * freedom)) {
-    return std::vector<double>(tickets, 1.0 / tickets);
-  }
-  for (double& time : times) time /= static_cast<double>(deals);
-  return times;
 }
 
 // The probability that the victim's ticket is among those with this column and this answer.
@@ -120,6 +98,29 @@ absl::StatusOr<std::vector<uint32_t>> DealUniformly(uint32_t tickets, PrivateRan
     std::swap(deal[chosen], deal[left - 1]);
   }
   return deal;
+}
+
+absl::StatusOr<std::vector<double>> LearnDeal(const Dealer& dealer, uint32_t tickets) {
+  OpenSslRandom random;
+  const uint64_t deals =
+      std::max<uint64_t>(1, std::min(kLearntTickets / tickets, kLearntDealsPerTicket * tickets));
+  std::vector<double> times(tickets);
+  for (uint64_t i = 0; i < deals; ++i) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> deal, dealer(tickets, random));
+    COPPICE_RETURN_IF_ERROR(CheckDeal(deal, tickets));
+    ++times[deal[0]];
+  }
+  const double mean = static_cast<double>(deals) / tickets;
+  const double chi_square = std::accumulate(
+      times.begin(), times.end(), 0.0,
+      [mean](double sum, double count) { return sum + (count - mean) * (count - mean) / mean; });
+  // Each ticket is expected often enough, at least ten times, for this law.
+  const boost::math::chi_squared law(tickets - 1);
+  if (chi_square < boost::math::quantile(boost::math::complement(law, kFalseAlarm))) {
+    return std::vector<double>(tickets, 1.0 / tickets);
+  }
+  for (double& time : times) time /= static_cast<double>(deals);
+  return times;
 }
 
 absl::StatusOr<AuditSubject> SubjectOfBatch(const LocalMechanism& mechanism, uint32_t reports,
