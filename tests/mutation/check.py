@@ -14,6 +14,7 @@ if fewer than 95 % of the mutants are killed.
   tests/mutation/check.py --file common/ldp/steps.h           one file's mutants
   tests/mutation/check.py --line "while (true)"               those of the lines that hold this text
   tests/mutation/check.py --list                              prints the mutants, and runs nothing
+  tests/mutation/check.py --static                            only checks that each listed mutant exists
 
 To list a survivor, add the three lines that are printed for it to survivors.txt, and a fourth that
 says why no test can find it:
@@ -22,6 +23,8 @@ says why no test can find it:
   - constexpr size_t kChunk = 512;
   + constexpr size_t kChunk = 513;
   : only speed: how many are drawn at a time
+
+The comment after a line is no part of it.
 
 All mutants of a file that can be are compiled together and told apart by an environment variable
 (switch.h); the others, such as those of constants, are compiled one by one.
@@ -45,7 +48,7 @@ sys.dont_write_bytecode = True  # leaves nothing in the source tree
 
 import mutants as changes
 from build import ROOT, Builder, CompileError, Variant
-from report import report
+from report import report, stale_entries
 
 # The sources to change, and the tests that must notice: these globs pick up new files. They leave out tests that are
 # slow or need more than the library's folders.
@@ -251,6 +254,8 @@ def main():
     parser.add_argument("--file", action="append", help="only this file's mutants (repeatable)")
     parser.add_argument("--line", help="only mutants of source lines with this text")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
+    parser.add_argument("--static", action="store_true",
+                        help="only check survivors.txt against the sources")
     parser.add_argument("--verbose", action="store_true", help="print what became of each mutant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="mutants at a time (default: one a processor)")
@@ -263,6 +268,11 @@ def main():
 
     files = glob(SOURCES)
     by_file = {file: changes.mutants_of(file, (ROOT / file).read_text()) for file in files}
+    stale = stale_entries(mutant for mutants in by_file.values() for mutant in mutants)
+    if stale:
+        sys.exit("\n\n".join(stale))
+    if arguments.static:
+        return
     for file in arguments.file or []:
         if file not in by_file:
             sys.exit(f"no such file: {file}; there are\n  " + "\n  ".join(files))

@@ -33,7 +33,7 @@ ANYWHERE = {"++": ["--"], "--": ["++"], "true": ["false"], "false": ["true"]}
 @dataclass(frozen=True)
 class Mutant:
     file: str
-    line: str         # the source line, without the blanks at its ends
+    line: str         # the source line, without the blanks at its ends and without the comment after it
     mutated: str
     occurrence: int   # 1 for the first line of this text in the file, 2 for the second ...
     number: int       # from 1 in its file; the mutants of one token follow each other
@@ -159,18 +159,27 @@ def switched_source(source, mutants):
     return source
 
 
+def comments_in(source):
+    """Returns where the last comment of a line begins, by the start of the line."""
+    return {source.rfind("\n", 0, token.start) + 1: token.start
+            for token in tokenize(source) if token.text.startswith("//")}
+
+
 def mutants_of(file, source):
     occurrences = {}  # start of a line -> how many lines of its text there are up to it
     seen = {}
+    comments = comments_in(source)
     start = 0
     for line in source.splitlines(keepends=True):
-        seen[line.strip()] = occurrences[start] = seen.get(line.strip(), 0) + 1
+        text = source[start:comments.get(start, start + len(line))].strip()
+        seen[text] = occurrences[start] = seen.get(text, 0) + 1
         start += len(line)
     mutants = []
     for number, change in enumerate(changes(source), start=1):
         line_start = source.rfind("\n", 0, change.start) + 1
         line_end = source.find("\n", change.end)
         line_end = len(source) if line_end < 0 else line_end
+        line_end = comments.get(source.rfind("\n", 0, line_end) + 1, line_end)
         mutated = source[line_start:change.start] + change.replacement + source[change.end:line_end]
         mutants.append(Mutant(file, source[line_start:line_end].strip(), mutated.strip(),
                               occurrences[line_start], number, change))
@@ -191,7 +200,7 @@ std::array<T, 1 << 4> Table(const T& a, T&& b, const char* c) {
   const std::vector<std::vector<int>> nested;
   if (a <= b && *c == '1') return Text("at 5 \" < 6", R"x(7 > 8)")x");
   x->y += static_cast<uint16_t>(-a + b) << 2;
-  for (; i-- > 0;) ++j;
+  for (; i-- > 0;) ++j;  // 3 < 4: the comment is no part of the line
   auto operator<=>(const T&) const = default;
   bool operator==(const T&, const T&) { return true; }
   z >>= 010; w = 2.0 - 1e-9 - x0;

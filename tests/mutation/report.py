@@ -32,6 +32,19 @@ def read_survivors():
     return listed
 
 
+def stale_entries(mutants):
+    """Returns a problem for each entry of survivors.txt that is none of the mutants of all files."""
+    keys = {mutant.key for mutant in mutants}
+    return [f"listed in survivors.txt, but there is no such mutant:\n{spell(key)}"
+            for key in read_survivors() if key not in keys]
+
+
+def spell(key):
+    file, occurrence, line, mutated = key
+    which = f" ({occurrence})" if occurrence > 1 else ""
+    return f"{file}{which}\n- {line}\n+ {mutated}"
+
+
 def report(results, seconds, whole):
     """Prints the results of the mutants, and returns whether they are good.
 
@@ -47,12 +60,9 @@ def report(results, seconds, whole):
                 for mutant in survivors if mutant.key not in listed]
     explained = len(survivors) - len(problems)
     for key in listed:
-        result = result_of.get(key, "there is no such mutant" if whole else "survived")
+        result = result_of.get(key, "survived")
         if result != "survived":
-            file, occurrence, line, mutated = key
-            which = f" ({occurrence})" if occurrence > 1 else ""
-            problems.append(f"listed in survivors.txt, but {result}:\n"
-                            f"{file}{which}\n- {line}\n+ {mutated}")
+            problems.append(f"listed in survivors.txt, but {result}:\n{spell(key)}")
     killed = len(counted) - len(survivors)
     share = killed / len(counted) if counted else 0
     if whole and share < MIN_KILLED:
