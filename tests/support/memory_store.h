@@ -3,6 +3,7 @@
 #ifndef COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
 #define COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -31,6 +32,11 @@ class MemoryStore final : public storage::MemoryStore {
   void AwaitHeldWrite() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_ > 0; });
+  }
+  // Returns whether this many writes wait at the same time, within ten seconds.
+  bool AwaitHeldWrites(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return waiting_ >= count; });
   }
   void LetWrites() {
     const std::lock_guard lock(mutex_);

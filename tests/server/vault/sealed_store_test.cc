@@ -342,6 +342,7 @@ TEST_F(SealedStoreTest, BatchesWithoutPrivateRecordsWaitForNobody) {
   // Reads go on, and a report's batch reaches the disk beside the upload.
   ExpectAllReadable(*store);
   std::thread report([&] { EXPECT_OK(Put(*store, curator::SumsKey("s", 0), "sums")); });
+  EXPECT_TRUE(disk_.AwaitHeldWrites(2)) << "the report waits for the upload";
   disk_.LetWrites();
   upload.join();
   report.join();
