@@ -32,7 +32,9 @@ std::vector<double> NoiseLaw(double rate, int64_t most) {
   return law;
 }
 
-constexpr double kTail = 14;          // exp(-14) is less than a walk cuts off
+// Noise further out, 8e-7 of the mass, counts as cut off. That is more than a walk with a cut-off
+// of 1e-7 leaves out by itself: it finds a little less loss, and what it finds is still proven.
+constexpr double kTail = 14;
 constexpr uint64_t kFine = 1u << 16;  // sensitivities from here on are on a fine grid
 
 // P(noise >= x), which keeps the law of blocks exact even where the grid is very fine.

@@ -251,7 +251,8 @@ absl::Time RelayedStudy::DeliveryFailed(absl::Time now, const absl::Status& erro
   return delivering_.next();
 }
 
-// An unreadable batch blocks no other batch. The next start sets a damaged one aside.
+// An unreadable batch blocks no other batch. The next start sets a damaged one aside; so that
+// operators see it, it counts as waiting until they remove it.
 absl::Time RelayedStudy::ReadingFailed(absl::Time now, const absl::Status& error) {
   Say(Severity::kError, absl::StrCat("a batch of ", waiting_.front().delivery.reports(),
                                      " reports cannot be read, and waits: ", error.message()));
