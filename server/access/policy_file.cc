@@ -61,9 +61,8 @@ absl::Status CheckMembers(const json& object, absl::string_view where,
 }
 
 std::string RoleNames() {
-  return absl::StrJoin(kAllRoles, ", ", [](std::string* out, Role role) {
-    absl::StrAppend(out, RoleName(role));
-  });
+  return absl::StrJoin(kAllRoles, ", ",
+                       [](std::string* out, Role role) { absl::StrAppend(out, RoleName(role)); });
 }
 
 absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
