@@ -1,11 +1,19 @@
 // Forecasts for studies, planned and existing.
 
 import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
-import {count, countOf, decimal, delta, entryOf, epsilon, signedDecimal, significant} from '../parts/format';
+import {count, countOf, decimal, delta, entryOf, epsilon, parseCount, signedDecimal, significant} from '../parts/format';
 import {Remark} from '../parts/layout';
+import {parseNumbers, type NumberList} from '../parts/number_list';
 import {Table} from '../parts/table';
 import {Name} from '../parts/text';
 import {MECHANISMS} from './words';
+
+export const MOST_FORECASTS = 8;
+
+/** How many devices are expected to answer, in each case to forecast: "1000, 10000". */
+export function parseDevices(text: string): NumberList<number> {
+  return parseNumbers(text, {what: 'numbers of devices', most: MOST_FORECASTS, parse: part => parseCount(part, 1, 1e12)});
+}
 
 type Range = Pick<Interval, 'low' | 'mean' | 'high'>;
 
