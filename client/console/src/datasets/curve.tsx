@@ -6,7 +6,7 @@ import {training} from '../api/clients';
 import {useAction, useLoad} from '../api/load';
 import {DocumentFrame} from '../parts/document_frame';
 import {CheckField, Form, TextField} from '../parts/field';
-import {countOf, parseCount, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, countOf, parseCount, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section} from '../parts/layout';
 import {Failure, Progress} from '../parts/notice';
 import {parseNumbers, type NumberList} from '../parts/number_list';
@@ -37,7 +37,7 @@ function problemOf(schema: SchemaFile | null, checked: CheckedRows | null, quest
   if (checked.rows < MIN_ROWS || checked.rows > MAX_ROWS) return `The daemon takes ${MIN_ROWS} to 20,000 rows; the file has ${countOf(checked.rows, 'row')}.`;
   const epsilons = parseEpsilons(question.epsilonsText);
   if (epsilons.problem !== null) return epsilons.problem;
-  if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return 'Mend the δ.';
+  if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return `The δ does not fit. ${DELTA_WANTED}`;
   if (parseCount(question.repeatsText, 1, MAX_REPEATS) === null) return `Give 1 to ${MAX_REPEATS} repeats.`;
   return question.algorithms.length > MAX_ALGORITHMS ? `Choose at most ${MAX_ALGORITHMS} algorithms.` : null;
 }

@@ -6,7 +6,7 @@ import {datasets} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction} from '../api/load';
 import {TextField} from '../parts/field';
-import {delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Command} from '../parts/layout';
 import {Confirm, Notice} from '../parts/notice';
 import {costText} from './budget';
@@ -65,7 +65,7 @@ function WriteOff({dataset, onChange, onClose}: HoldProps & {onClose: () => void
     <div class="fields">
       <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal"
         error={nanos === null && (isTried || epsilonText !== '') ? 'A number above 0, such as 0.5.' : null}/>
-      <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
+      <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? DELTA_WANTED : null}/>
     </div>
   </Confirm>;
 }
