@@ -17,7 +17,7 @@ interface HoldProps {
 }
 
 /** Reads 64 digits as 32 bytes, or returns null. */
-export function parseHead(text: string): Uint8Array<ArrayBuffer> | null {
+function parseHead(text: string): Uint8Array<ArrayBuffer> | null {
   const digits = text.trim();
   if (!/^[0-9a-f]{64}$/i.test(digits)) return null;
   return Uint8Array.from({length: 32}, (_, i) => parseInt(digits.slice(2 * i, 2 * i + 2), 16));

@@ -13,7 +13,7 @@ export interface CsvSink {
   onRow(fields: string[], line: number, lastLine: number): void;
 }
 
-export const MOST_FIELD_CHARACTERS = 1 << 20; // or an open quote would swallow the file
+const MOST_FIELD_CHARACTERS = 1 << 20; // or an open quote would swallow the file
 
 const BLANKS_AT_START = /^[\t-\r ]+/; // those of ASCII
 
