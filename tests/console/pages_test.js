@@ -173,3 +173,30 @@ test('a page is read by the keyboard alone', async () => {
     await shown.close();
   }
 });
+
+for (const scheme of ['light', 'dark']) {
+  test(`an act that cannot be done yet looks like that, ${scheme}`, async () => {
+    const shown = await Console.open(browser, daemon, {scheme});
+    const {page} = shown;
+    try {
+      await shown.signIn();
+      await shown.go('studies', 'survey');
+      await button(page, 'Delete …').click();
+      const dialog = page.getByRole('dialog'), act = button(dialog, 'Delete the study');
+      const look = () => act.evaluate(shown => { const {color, borderColor, cursor} = getComputedStyle(shown); return {color, borderColor, cursor}; });
+      assert.ok(await act.isDisabled());
+      const before = await look();
+      await shown.picture(`delete-not-yet-${scheme}`);
+      await dialog.getByRole('textbox').fill('survey');
+      assert.ok(await act.isEnabled());
+      const after = await look();
+      await shown.picture(`delete-ready-${scheme}`);
+      assert.strictEqual(before.cursor, 'not-allowed');
+      assert.strictEqual(after.cursor, 'pointer');
+      assert.notStrictEqual(before.color, after.color);
+      assert.notStrictEqual(before.borderColor, after.borderColor);
+    } finally {
+      await shown.close();
+    }
+  });
+}

@@ -47,9 +47,9 @@ export const training = createClient(TrainingService, transport);
 export const admin = createClient(AdminService, transport);
 
 /** Resolves to null if the daemon takes calls with `token` ('' for none), else to the reason why not. */
-async function tryCall(): Promise<ConnectError | null> {
+async function tryCall(signal?: AbortSignal): Promise<ConnectError | null> {
   try {
-    await studies.listStudies({pageSize: 1});
+    await studies.listStudies({pageSize: 1}, signal === undefined ? {} : {signal});
     return null;
   } catch (error) {
     const failure = ConnectError.from(error);
@@ -82,7 +82,7 @@ export async function signIn(token: string): Promise<void> {
   throw failure;
 }
 
-setProbe(async () => {
-  const failure = await tryCall();
+setProbe(async signal => {
+  const failure = await tryCall(signal);
   return failure === null || !isLost(failure);
 });

@@ -13,12 +13,16 @@ export interface Connection {
 
 export const connection = createStore<Connection>({lost: false, epoch: 0});
 
-let probe: (() => Promise<boolean>) | null = null;
-let pause = FIRST_PAUSE_MS;
-let timer: ReturnType<typeof setTimeout> | null = null;
+/** Resolves to whether the daemon answers, with whatever answer. */
+export type Probe = (signal: AbortSignal) => Promise<boolean>;
 
-/** Sets the call that tells whether the daemon answers, with whatever answer. */
-export function setProbe(call: () => Promise<boolean>): void {
+let probe: Probe | null = null;
+let pause = FIRST_PAUSE_MS;
+// At most one of these is set: the wait for the next probe, or the probe that runs.
+let timer: ReturnType<typeof setTimeout> | null = null;
+let running: AbortController | null = null;
+
+export function setProbe(call: Probe): void {
   probe = call;
 }
 
@@ -34,22 +38,32 @@ export function noteAnswer(): void {
 export function noteLost(): void {
   const {lost, epoch} = connection.get();
   if (!lost) connection.set({lost: true, epoch});
-  if (timer === null) timer = setTimeout(ask, pause);
+  if (timer === null && running === null) askAfter(pause);
 }
 
-/** Probes at once instead of after the pause. */
+/** Probes at once instead of after the pause, and gives up a probe that has no answer yet. */
 export function askNow(): void {
   if (timer !== null) clearTimeout(timer);
+  running?.abort();
+  running = null;
   pause = FIRST_PAUSE_MS;
-  timer = setTimeout(ask, 0);
+  askAfter(0);
+}
+
+function askAfter(milliseconds: number): void {
+  timer = setTimeout(() => void ask(), milliseconds);
 }
 
 async function ask(): Promise<void> {
-  const answered = probe !== null && await probe().catch(() => false);
   timer = null;
+  const mine = running = new AbortController();
+  const answered = probe !== null && await probe(mine.signal).catch(() => false);
+  if (running !== mine) return; // askNow() goes on
+  running = null;
   if (answered) return noteAnswer();
+  if (!connection.get().lost) return;
   pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
-  if (connection.get().lost) timer = setTimeout(ask, pause);
+  askAfter(pause);
 }
 
 if (typeof window !== 'undefined') window.addEventListener('online', askNow);

@@ -12,13 +12,17 @@ export interface Loaded<T> {
   error: unknown;
   loading: boolean;
   reload: () => void;
-  /** Replaces the data, such as with the result of a call that changed it. */
+  /** Replaces the data, such as with the result of a call that changed it, and gives up a load that is under way. */
   replace: (data: T) => void;
 }
 
 export interface LoadOptions {
   /** Loads again at this interval while the page is visible; 0 loads once. */
   everyMs?: number;
+}
+
+function areSame(deps: readonly unknown[], others: readonly unknown[]): boolean {
+  return deps.length === others.length && deps.every((each, i) => Object.is(each, others[i]));
 }
 
 /**
@@ -31,16 +35,16 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   const {epoch} = useStore(connection);
   const everyMs = options.everyMs ?? 0;
   const key = useRef<readonly unknown[]>(deps);
-  const isLoading = useRef(false);
+  const running = useRef<AbortController | null>(null);
   useEffect(() => {
     const abort = new AbortController();
-    const isSame = key.current.length === deps.length && deps.every((each, i) => Object.is(each, key.current[i]));
+    const isSame = areSame(deps, key.current);
     key.current = deps;
     setState(before => ({data: isSame ? before.data : undefined, error: isSame ? before.error : null, loading: true}));
-    isLoading.current = true;
+    running.current = abort;
     const end = (change: (before: typeof state) => typeof state) => {
       if (abort.signal.aborted) return;
-      isLoading.current = false;
+      running.current = null;
       setState(change);
     };
     load(abort.signal).then(data => end(() => ({data, error: null, loading: false})),
@@ -50,7 +54,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   useEffect(() => {
     if (everyMs === 0) return;
     // A load that takes longer than the interval may finish, or none ever would.
-    const again = () => { if (document.visibilityState === 'visible' && !connection.get().lost && !isLoading.current) setRound(n => n + 1); };
+    const again = () => { if (document.visibilityState === 'visible' && !connection.get().lost && running.current === null) setRound(n => n + 1); };
     const timer = setInterval(again, everyMs);
     document.addEventListener('visibilitychange', again);
     return () => {
@@ -59,7 +63,12 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
     };
   }, [everyMs, ...deps]);
   const reload = useCallback(() => setRound(n => n + 1), []);
-  const replace = useCallback((data: T) => setState({data, error: null, loading: false}), []);
+  const replace = useCallback((data: T) => {
+    if (!areSame(deps, key.current)) return; // the page shows something else by now
+    running.current?.abort();
+    running.current = null;
+    setState({data, error: null, loading: false});
+  }, deps);
   return {...state, reload, replace};
 }
 

@@ -50,7 +50,7 @@ export function percentSpent(part: bigint, total: bigint): string {
 }
 
 /** What an entry adds to the spending; negative for a refund. */
-export function changeOf(entry: LedgerEntry): Spent {
+function changeOf(entry: LedgerEntry): Spent {
   const cost = entry.cost;
   if (cost === undefined) return NOTHING;
   switch (entry.kind) {

@@ -6,9 +6,10 @@ import {training} from '../api/clients';
 import {useAction, useLoad} from '../api/load';
 import {DocumentFrame} from '../parts/document_frame';
 import {CheckField, Form, TextField} from '../parts/field';
-import {countOf, parseCount, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, countOf, parseCount, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section} from '../parts/layout';
 import {Failure, Progress} from '../parts/notice';
+import {parseNumbers, type NumberList} from '../parts/number_list';
 import {visible} from '../parts/text';
 import {href} from '../route';
 import {readTable, toRowBlock, type Block} from '../rows/read_table';
@@ -25,18 +26,18 @@ interface Question {
   repeatsText: string;
 }
 
-/** "0.1, 1" → billionths, or null. */
-export function parseEpsilons(text: string): bigint[] | null {
-  const found = text.split(/[,;\s]+/).filter(each => each !== '').map(parseEpsilon);
-  return found.length > 0 && found.length <= MAX_EPSILONS && found.every(each => each !== null) ? found as bigint[] : null;
+/** "0.1, 1" → billionths. */
+function parseEpsilons(text: string): NumberList<bigint> {
+  return parseNumbers(text, {what: 'epsilons above 0', most: MAX_EPSILONS, parse: parseEpsilon});
 }
 
 function problemOf(schema: SchemaFile | null, checked: CheckedRows | null, question: Question): string | null {
   if (schema === null) return 'Choose a schema.';
   if (checked === null) return 'Choose public rows that fit.';
   if (checked.rows < MIN_ROWS || checked.rows > MAX_ROWS) return `The daemon takes ${MIN_ROWS} to 20,000 rows; the file has ${countOf(checked.rows, 'row')}.`;
-  if (parseEpsilons(question.epsilonsText) === null) return `Give 1 to ${MAX_EPSILONS} epsilons, by commas.`;
-  if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return 'Mend the δ.';
+  const epsilons = parseEpsilons(question.epsilonsText);
+  if (epsilons.problem !== null) return epsilons.problem;
+  if (parseDelta(question.deltaText === '' ? '0' : question.deltaText) === null) return `The δ does not fit. ${DELTA_WANTED}`;
   if (parseCount(question.repeatsText, 1, MAX_REPEATS) === null) return `Give 1 to ${MAX_REPEATS} repeats.`;
   return question.algorithms.length > MAX_ALGORITHMS ? `Choose at most ${MAX_ALGORITHMS} algorithms.` : null;
 }
@@ -68,7 +69,7 @@ export function CurvePage() {
     setProgress(0);
     const rows = await readAll(schema!, checked!.file, signal);
     let measured = '';
-    for await (const answer of training.measureCurve({schema: schema!.schema, rows, algorithms: question.algorithms, epsilonNanos: parseEpsilons(question.epsilonsText)!,
+    for await (const answer of training.measureCurve({schema: schema!.schema, rows, algorithms: question.algorithms, epsilonNanos: parseEpsilons(question.epsilonsText).values!,
       deltaAtto: parseDelta(question.deltaText === '' ? '0' : question.deltaText)!, repeats: parseCount(question.repeatsText)!}, {signal})) {
       measured = answer.page;
       setProgress(answer.progress);

@@ -6,7 +6,7 @@ import {datasets} from '../api/clients';
 import {idOf} from '../api/ids';
 import {useAction} from '../api/load';
 import {TextField} from '../parts/field';
-import {delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Command} from '../parts/layout';
 import {Confirm, Notice} from '../parts/notice';
 import {costText} from './budget';
@@ -17,7 +17,7 @@ interface HoldProps {
 }
 
 /** Reads 64 digits as 32 bytes, or returns null. */
-export function parseHead(text: string): Uint8Array<ArrayBuffer> | null {
+function parseHead(text: string): Uint8Array<ArrayBuffer> | null {
   const digits = text.trim();
   if (!/^[0-9a-f]{64}$/i.test(digits)) return null;
   return Uint8Array.from({length: 32}, (_, i) => parseInt(digits.slice(2 * i, 2 * i + 2), 16));
@@ -65,7 +65,7 @@ function WriteOff({dataset, onChange, onClose}: HoldProps & {onClose: () => void
     <div class="fields">
       <TextField label="ε that was lost" value={epsilonText} onValue={setEpsilon} inputMode="decimal"
         error={nanos === null && (isTried || epsilonText !== '') ? 'A number above 0, such as 0.5.' : null}/>
-      <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
+      <TextField label="δ that was lost" value={deltaText} onValue={setDelta} inputMode="decimal" error={atto === null ? DELTA_WANTED : null}/>
     </div>
   </Confirm>;
 }

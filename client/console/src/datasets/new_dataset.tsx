@@ -6,7 +6,7 @@ import {datasets} from '../api/clients';
 import {idOf, newRequestId} from '../api/ids';
 import {useAction} from '../api/load';
 import {Form, SelectField, TextField} from '../parts/field';
-import {countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm} from '../parts/notice';
 import {Name} from '../parts/text';
@@ -63,7 +63,7 @@ function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => 
         error={terms.epsilonText !== '' && parseEpsilon(terms.epsilonText) === null ? 'A number above 0 with at most nine digits after the point.' : null}/>
       <TextField label="δ in all" value={terms.deltaText} onValue={deltaText => set({deltaText})} inputMode="decimal" placeholder="0"
         hint="0: pure differential privacy alone. Else well below 1 / number of rows."
-        error={terms.deltaText !== '' && parseDelta(terms.deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>
+        error={terms.deltaText !== '' && parseDelta(terms.deltaText) === null ? DELTA_WANTED : null}/>
       <SelectField label="What it protects" value={terms.neighbours} onValue={neighbours => set({neighbours})} hint="What neighbouring tables differ in."
         options={[['row', 'whether a row is there'], ['label', 'the label of a row']]}/>
       <SelectField label="How costs add up" value={terms.composition} onValue={composition => set({composition})} hint="zCDP: more small jobs, for a δ."

@@ -7,7 +7,7 @@ import {datasets, training} from '../api/clients';
 import {newRequestId, idOf} from '../api/ids';
 import {useAction, useLoad} from '../api/load';
 import {Form, SelectField, TextField} from '../parts/field';
-import {delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
+import {DELTA_WANTED, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm, Failure, Loading, Notice} from '../parts/notice';
 import {Name, visible} from '../parts/text';
@@ -137,7 +137,7 @@ function JobForm({dataset, algorithms}: {dataset: Dataset; algorithms: Algorithm
           error={epsilonText !== '' && parseEpsilon(epsilonText) === null ? 'A number above 0 with at most nine digits after the point.' : null}/>
         {algorithm?.delta && <TextField label="δ of the job" value={deltaText} onValue={setDelta} inputMode="decimal" placeholder="0"
           hint={(dataset.cap?.deltaAtto ?? 0n) > 0n ? `At most the cap's ${delta(dataset.cap!.deltaAtto)}; 0: pure.` : 'The budget has no δ: leave it 0.'}
-          error={deltaText !== '' && parseDelta(deltaText) === null ? 'A number from 0 to below 1, such as 1e-6.' : null}/>}
+          error={deltaText !== '' && parseDelta(deltaText) === null ? DELTA_WANTED : null}/>}
       </div>
       {algorithm !== undefined && algorithm.parameters.length > 0 && <details class="more" key={chosen}><summary>{algorithm.parameters.length} parameters, all with defaults</summary>
         <div class="fields">{algorithm.parameters.map(parameter => <ParameterField key={`${chosen}/${parameter.name}`} parameter={parameter} value={textOf(own, parameter.name)}

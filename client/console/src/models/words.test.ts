@@ -111,8 +111,8 @@ test('a row by hand begins in the middle and takes what is typed', () => {
   const plan = create(FeatureSchema, {name: 'plan', type: {case: 'categorical', value: {values: ['basic', 'plus']}}});
   assert.deepEqual([startOf(age), startOf(plan)], ['44', '0']);
   assert.deepEqual(encodeTyped(age, ' 90 '), {value: 71, note: 'clamped'});
-  assert.deepEqual(encodeTyped(age, 'x').note, 'unreadable');
-  assert.deepEqual(encodeTyped(age, ''), {value: NaN, note: 'missing'});
+  for (const text of ['x', '\u00a090']) assert.deepEqual(encodeTyped(age, text).note, 'unreadable', text);
+  for (const text of ['', ' \t']) assert.deepEqual(encodeTyped(age, text), {value: NaN, note: 'missing'});
   assert.deepEqual(encodeTyped(plan, '2'), {value: 2, note: 'none'});
   assert.deepEqual(encodeTyped(plan, ''), {value: NaN, note: 'missing'});
 });

@@ -24,7 +24,7 @@ function rowsPerCall(features: number): number {
 }
 
 /** Has the daemon predict `file` block by block, and scores the answers. Memory does not grow with the rows. */
-export async function evaluateFile(name: string, schema: Schema, file: File, missing: string[], signal: AbortSignal,
+async function evaluateFile(name: string, schema: Schema, file: File, missing: string[], signal: AbortSignal,
     onRows: (rows: number, share: number) => void): Promise<{evaluation: Evaluation; notes: ReadNotes}> {
   const {target} = schema;
   const numbers = target === undefined ? null : new NumberEvaluation(target.min, target.max);

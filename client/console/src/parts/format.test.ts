@@ -16,7 +16,17 @@ test('deltas', () => {
   assert.equal(format.delta(0n), '0');
   assert.equal(format.delta(10n ** 12n), '1e−6');
   assert.equal(format.parseDelta('1e-6'), 10n ** 12n);
-  for (const text of ['', '1', '-1e-9', 'x']) assert.equal(format.parseDelta(text), null, text);
+  for (const text of ['', '1', '-1e-9', 'x', '.', '1e-19', '0.0000000000000000009', '10e-1', '0x1', 'e-6', '1e-6 1', '+1e-6']) assert.equal(format.parseDelta(text), null, text);
+});
+
+test('a delta is never rounded up, and written as it is', () => {
+  const cases: [string, bigint][] = [['1.9e-18', 1n], ['0.9999999999999999999', 999_999_999_999_999_999n], ['0.1234567890123456789', 123_456_789_012_345_678n],
+    [' .5 ', 5n * 10n ** 17n], ['0.00001E1', 10n ** 14n], ['100e-4', 10n ** 16n], ['0.0', 0n], ['0e9', 0n], ['3e-6', 3n * 10n ** 12n]];
+  for (const [text, atto] of cases) assert.equal(format.parseDelta(text), atto, text);
+  for (const [atto, text] of [[1n, '1e−18'], [123_456_789_012_345_678n, '0.123456789012345678'], [12n * 10n ** 13n, '1.2e−4'], [10n ** 15n, '0.001']] as const) {
+    assert.equal(format.delta(atto), text);
+    assert.equal(format.parseDelta(text.replace('−', '-')), atto);
+  }
 });
 
 test('counts', () => {

@@ -53,11 +53,13 @@ export function epsilon(nanos: bigint): string {
   return scaled(nanos, 9);
 }
 
-/** 10^-18 as a number, with a true minus sign: 10n ** 12n → "1e−6"; 0 → "0". */
+const DELTA_DIGITS = 18;
+
+/** 10^-18 as a number, with a true minus sign: 10n ** 12n → "1e−6"; 0 → "0". Exact. */
 export function delta(atto: bigint): string {
-  if (atto === 0n) return '0';
-  const value = Number(atto) / 1e18;
-  return value >= 1e-3 ? String(value) : value.toExponential().replace('-', '−');
+  if (atto === 0n || atto >= 10n ** 15n) return scaled(atto, DELTA_DIGITS);
+  const all = atto.toString(), digits = all.replace(/0+$/, '');
+  return `${digits[0]}${digits.length > 1 ? `.${digits.slice(1)}` : ''}e−${DELTA_DIGITS - all.length + 1}`;
 }
 
 /** "0.5" → 500000000n; null unless it is a positive number with at most nine digits after the point. */
@@ -68,10 +70,24 @@ export function parseEpsilon(text: string): bigint | null {
   return nanos > 0n ? nanos : null;
 }
 
-/** "1e-6" → 10n ** 12n; null unless it is a number from 0 to below 1. */
+/** What is wrong with a text that parseDelta() does not take. */
+export const DELTA_WANTED = 'Give 0, or a number from 1e-18 to below 1, such as 1e-6.';
+
+/**
+ * "1e-6" → 10n ** 12n; null unless it is 0 or a number from 1e-18 to below 1. Digits after the 18th are left out, so that
+ * nobody spends more than was typed, as in common/privacy/delta.cc.
+ */
 export function parseDelta(text: string): bigint | null {
-  const value = text.trim() === '' ? NaN : Number(text);
-  return value >= 0 && value < 1 ? BigInt(Math.round(value * 1e18)) : null;
+  const found = /^\s*(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?\s*$/i.exec(text);
+  if (found === null) return null;
+  const [, whole = '', part = '', exponent = '0'] = found, digits = whole + part;
+  if (digits === '') return null;
+  const zeros = digits.search(/[1-9]/);
+  if (zeros < 0) return 0n;
+  const place = whole.length + Number(exponent) - zeros; // the number is 0.SIGNIFICANT * 10^place
+  if (place > 0 || place <= -DELTA_DIGITS) return null;
+  const kept = DELTA_DIGITS + place;
+  return BigInt(digits.slice(zeros, zeros + kept).padEnd(kept, '0'));
 }
 
 /** A whole number from `min` to `max`, or null. Takes "10,000" and "10 000" too. */

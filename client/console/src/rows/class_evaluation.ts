@@ -20,7 +20,6 @@ export interface CalibrationBin extends Interval {
 
 export interface ClassScores {
   rows: number;
-  abstained: number;
   correct: number;
   accuracy: number;
   /** Wilson's, 95 %, of the accuracy. */
@@ -68,7 +67,6 @@ function gainInterval(onlyAnswers: number, onlyMajority: number, rows: number, g
 }
 
 export class ClassEvaluation {
-  #abstained = 0;
   #logLoss = 0;
   readonly #confusion: number[][];
   readonly #probabilities: ValueCounts[];
@@ -79,10 +77,6 @@ export class ClassEvaluation {
     const scored = classes === 2 ? 1 : classes;
     const each = Math.max(Math.floor(MOST_PROBABILITIES / scored), FEWEST_PROBABILITIES);
     this.#probabilities = Array.from({length: scored}, () => new ValueCounts(0, 1, each));
-  }
-
-  addAbstained(): void {
-    ++this.#abstained;
   }
 
   /** `probabilities` has one per class. `predicted` need not be the most probable class. */
@@ -109,7 +103,7 @@ export class ClassEvaluation {
     const {auc, isAucExact} = this.#area();
     const ratio = (part: number, whole: number) => whole === 0 ? null : part / whole;
     return {
-      rows, abstained: this.#abstained, correct, accuracy, interval: wilson(correct, rows), majority, gain,
+      rows, correct, accuracy, interval: wilson(correct, rows), majority, gain,
       gainInterval: gainInterval(correct - both, (rowsOf[majority.label] ?? 0) - both, rows, gain),
       auc, isAucExact, logLoss: shareOf(this.#logLoss, rows),
       majorityLogLoss: rowsOf.reduce((sum, n) => n > 0 ? sum - n / rows * Math.log(n / rows) : sum, 0),

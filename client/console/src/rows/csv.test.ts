@@ -38,6 +38,7 @@ test('says on which line a row begins', () => {
 test('finds the delimiter in the header alone, and not in quotes', () => {
   assert.equal(findDelimiter('"a,b,c";d;e\n1,2,3,4'), ';');
   assert.equal(findDelimiter('a'), ',');
+  assert.deepEqual(read('\u00a0\na;b\n').rows, [['\u00a0'], ['a;b']]);
 });
 
 const WRONG: [string, RegExp][] = [

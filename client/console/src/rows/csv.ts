@@ -13,7 +13,9 @@ export interface CsvSink {
   onRow(fields: string[], line: number, lastLine: number): void;
 }
 
-export const MOST_FIELD_CHARACTERS = 1 << 20; // or an open quote would swallow the file
+const MOST_FIELD_CHARACTERS = 1 << 20; // or an open quote would swallow the file
+
+const BLANKS_AT_START = /^[\t-\r ]+/; // those of ASCII
 
 const enum At { RowStart, FieldStart, Unquoted, Quoted, QuoteInQuoted, AfterQuoted }
 
@@ -49,14 +51,14 @@ export class CsvReader {
   add(text: string): void {
     if (this.#begun) return this.#parse(text);
     this.#start += text;
-    const trimmed = this.#start.replace(/^\s+/, '');
+    const trimmed = this.#start.replace(BLANKS_AT_START, '');
     if (!/[\n\r]/.test(trimmed) && this.#start.length < MOST_FIELD_CHARACTERS) return;
     this.#begin(trimmed);
   }
 
   /** Must be called once, after all text. */
   finish(): void {
-    if (!this.#begun) this.#begin(this.#start.replace(/^\s+/, ''));
+    if (!this.#begun) this.#begin(this.#start.replace(BLANKS_AT_START, ''));
     if (this.#at === At.Quoted) {
       throw this.#error(this.#quoteLine, `a quoted field that starts here is never closed: close the quote of ${this.#columnName()}`);
     }
@@ -193,6 +195,11 @@ export class CsvReader {
   #error(line: number, text: string): InputError {
     return new InputError(`line ${line}: ${text}`);
   }
+}
+
+/** The text of a field without quotes. */
+export function trimBlanks(text: string): string {
+  return trimBlanksAtEnd(text.replace(/^[ \t]+/, ''));
 }
 
 function trimBlanksAtEnd(text: string): string {

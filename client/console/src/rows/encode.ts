@@ -12,9 +12,10 @@ export interface EncodedField {
 
 const MISSING: EncodedField = {value: NaN, note: 'missing'};
 const UNREADABLE: EncodedField = {value: NaN, note: 'unreadable'};
-const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+// Blanks are those of ASCII alone, from tab to carriage return and the space.
+const NUMBER = /^[\t-\r ]*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?[\t-\r ]*$/i;
 
-/** A finite decimal number, or null. */
+/** A finite decimal number, or null: what ParseFinite() of common/schema/number.cc takes. */
 export function parseFinite(text: string): number | null {
   if (!NUMBER.test(text)) return null;
   const value = Number(text);

@@ -100,8 +100,8 @@ test('strict refuses what would be changed', async () => {
 });
 
 test('numbers are decimal, and one spelling each', () => {
-  for (const text of ['', 'x', '0x10', '0b1', 'nan', 'inf', '1_000', '1e', '+-1', '1 2']) assert.equal(parseFinite(text), null, text);
-  for (const [text, value] of [['1.', 1], ['.5', 0.5], ['+3', 3], [' -2e-1 ', -0.2]] as const) assert.equal(parseFinite(text), value);
+  for (const text of ['', 'x', '0x10', '0b1', 'nan', 'inf', '1_000', '1e', '+-1', '1 2', '\u00a01', '1\u2003', '\ufeff1', '1\u0085']) assert.equal(parseFinite(text), null, text);
+  for (const [text, value] of [['1.', 1], ['.5', 0.5], ['+3', 3], [' -2e-1 ', -0.2], ['\t\n\v\f\r1\r\n', 1]] as const) assert.equal(parseFinite(text), value);
   assert.ok(Object.is(parseFinite('-0'), 0));
 });
 

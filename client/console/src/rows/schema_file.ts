@@ -20,7 +20,7 @@ export interface SchemaFile {
   fromRows: string[];
 }
 
-export const MOST_SCHEMA_BYTES = 1 << 24;
+const MOST_SCHEMA_BYTES = 1 << 24;
 const MOST_FEATURES = 65536, MOST_CLASSES = 4096, MOST_MISSING = 100, MOST_UNIT_BYTES = 64, MOST_WHOLE = 2 ** 53;
 const ROOT_MEMBERS = ['label', 'classes', 'target_min', 'target_max', 'features', 'delimiter', 'missing', 'integer', 'unit', 'bounds'];
 const FEATURE_MEMBERS = ['name', 'type', 'min', 'max', 'values', 'public', 'integer', 'unit', 'bounds'];

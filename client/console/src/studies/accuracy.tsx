@@ -10,13 +10,13 @@ import {useAction} from '../api/load';
 import {DocumentFrame} from '../parts/document_frame';
 import {EvaluateModel, type Evaluation} from '../parts/evaluation';
 import {Form, SelectField, TextField} from '../parts/field';
-import {count, countOf, decimal, parseCount} from '../parts/format';
+import {count, countOf, decimal} from '../parts/format';
 import {Empty, Remark, Section, When} from '../parts/layout';
 import {Failure, Loading, Notice, Progress} from '../parts/notice';
 import {PageButtons, Table, usePages} from '../parts/table';
 import {Name, visible} from '../parts/text';
 import {href} from '../route';
-import {OutlookTable, accuracyOf, publicOnlyOf, rangeText} from './forecast';
+import {OutlookTable, accuracyOf, parseDevices, publicOnlyOf, rangeText} from './forecast';
 import type {StudyProps} from './study';
 import {totalsOf} from './words';
 
@@ -30,23 +30,20 @@ export function StudyAccuracy(props: StudyProps) {
   </>;
 }
 
-const MOST_DEVICES = 8;
-
 function Forecast({id, study, onForecast}: StudyProps & {onForecast: (forecast: ForecastStudyResponse | null) => void}) {
   const accepted = Number(totalsOf(study.counts).accepted);
   const [devices, setDevices] = useState(() => accepted > 0 ? `${accepted}, ${10 * accepted}` : '1000, 10000, 100000');
   const [found, setFound] = useState<ForecastStudyResponse | null>(null);
-  const numbers = devices.split(/[,;]\s+|\s+/).filter(text => text !== '').map(text => parseCount(text, 1, 1e12));
-  const isGood = numbers.length > 0 && numbers.length <= MOST_DEVICES && numbers.every(number => number !== null);
+  const numbers = parseDevices(devices);
   const forecast = useAction(async signal => {
-    const response = await studies.forecastStudy({name: `studies/${id}`, devices: numbers.map(number => BigInt(number!)), withPage: true}, {signal});
+    const response = await studies.forecastStudy({name: `studies/${id}`, devices: numbers.values!.map(BigInt), withPage: true}, {signal});
     setFound(response);
     onForecast(response);
   });
   const result = found?.forecast;
   return <Section title="What to expect" aside="by simulation from the study's public rows; costs no privacy">
     {study.retired ? <p>The public rows of this study are gone, so nothing can be forecast.</p> : <>
-      <Form action="Forecast" running={forecast.running} problem={isGood ? null : `Give 1 to ${MOST_DEVICES} numbers of devices, by commas.`}
+      <Form action="Forecast" running={forecast.running} problem={numbers.problem}
         onSubmit={() => void forecast.run()} extra={forecast.running && <button type="button" onClick={forecast.cancel}>Stop</button>}>
         <TextField label="Numbers of reports" value={devices} onValue={setDevices} inputMode="numeric"
           hint={accepted > 0 ? `${countOf(accepted, 'report has', 'reports have')} come so far; add how many you expect.` : 'How many devices you expect to answer.'}/>

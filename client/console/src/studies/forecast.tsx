@@ -1,11 +1,19 @@
 // Forecasts for studies, planned and existing.
 
 import type {Interval, Outlook, PreviewStudyResponse} from 'proto/study_pb';
-import {count, countOf, decimal, delta, entryOf, epsilon, signedDecimal, significant} from '../parts/format';
+import {count, countOf, decimal, delta, entryOf, epsilon, parseCount, signedDecimal} from '../parts/format';
 import {Remark} from '../parts/layout';
+import {parseNumbers, type NumberList} from '../parts/number_list';
 import {Table} from '../parts/table';
 import {Name} from '../parts/text';
 import {MECHANISMS} from './words';
+
+export const MOST_FORECASTS = 8;
+
+/** How many devices are expected to answer, in each case to forecast: "1000, 10000". */
+export function parseDevices(text: string): NumberList<number> {
+  return parseNumbers(text, {what: 'numbers of devices', most: MOST_FORECASTS, parse: part => parseCount(part, 1, 1e12)});
+}
 
 type Range = Pick<Interval, 'low' | 'mean' | 'high'>;
 
@@ -40,7 +48,7 @@ export function OutlookTable({forecast, withEpsilon}: {forecast: PreviewStudyRes
       {head: 'worth rows', number: true, cell: outlook => count(Math.round(outlook.equivalentRows))},
       {head: 'a report', cell: outlook => <span class="when">{entryOf(MECHANISMS, outlook.mechanism)}, {countOf(outlook.payloadBytes, 'byte')}</span>},
       ...(hasReaders ? [{head: 'readers\' epsilon', number: true, cell: (outlook: Outlook) =>
-        outlook.readersEpsilonNanos === 0n ? '–' : `${significant(Number(outlook.readersEpsilonNanos) / 1e9, 3)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
+        outlook.readersEpsilonNanos === 0n ? '–' : `${epsilon(outlook.readersEpsilonNanos)}, δ ${delta(outlook.readersDeltaAtto)}`}] : []),
     ]}/>
     {publicOnlyOf(forecast) !== undefined && <Remark>The public labels alone, without any report: {rangeText(publicOnlyOf(forecast))}. Gain is over that; what reports are worth is counted in labelled public rows.</Remark>}
     {hasReaders && <Remark>Readers' epsilon is promised besides, towards whoever sees only models built after sealing (docs/threat-model.md).</Remark>}

@@ -10,12 +10,13 @@ import {CheckField, FilePicker, Form, TextField} from '../parts/field';
 import {count, countOf, epsilon, parseCount, parseEpsilon} from '../parts/format';
 import {Facts, Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm, Failure, Notice, Progress} from '../parts/notice';
+import {parseNumbers} from '../parts/number_list';
 import {Name, Names, visible} from '../parts/text';
 import {go, href} from '../route';
 import {InputErrors} from '../rows/errors';
 import {noteTexts, readTable, toRows, type ReadNotes} from '../rows/read_table';
 import {readSchemaFile, type SchemaFile} from '../rows/schema_file';
-import {OutlookTable} from './forecast';
+import {MOST_FORECASTS, OutlookTable, parseDevices} from './forecast';
 import {neighbouringOf} from './words';
 
 interface PublicRows {
@@ -59,11 +60,6 @@ function requestOf({schema, rows, withoutRows, withoutLabels}: Draft) {
       seed: 1n, chooseSize: true, ignoreLabels, fromSchema: withoutRows},
     how: {case: 'chooseMechanism' as const, value: {maxPayloadBytes: 0}},
   };
-}
-
-function parseList<T>(text: string, parse: (part: string) => T | null): T[] | null {
-  const parts = text.split(/[,;\s]+/).filter(part => part !== '').map(parse);
-  return parts.length > 0 && parts.length <= 8 && parts.every(part => part !== null) ? parts as T[] : null;
 }
 
 function parseStudyEpsilon(text: string): bigint | null {
@@ -166,15 +162,15 @@ function Planned({draft}: {draft: Draft}) {
   const [epsilons, setEpsilons] = useState('0.5, 1, 2, 4');
   const [devices, setDevices] = useState('1000, 10000, 100000');
   const [found, setFound] = useState<PreviewStudyResponse | null>(null);
-  const wanted = {epsilons: parseList(epsilons, parseStudyEpsilon), devices: parseList(devices, text => parseCount(text, 1, 1e12))};
+  const wanted = {epsilons: parseNumbers(epsilons, {what: 'epsilons from 0.01 to 20', most: MOST_FORECASTS, parse: parseStudyEpsilon}),
+    devices: parseDevices(devices)};
   const preview = useAction(async signal => {
     setFound(null);
-    setFound(await studies.previewStudy({study: requestOf(draft), epsilonNanos: wanted.epsilons!, devices: wanted.devices!.map(BigInt), withPage: true}, {signal}));
+    setFound(await studies.previewStudy({study: requestOf(draft), epsilonNanos: wanted.epsilons.values!, devices: wanted.devices.values!.map(BigInt), withPage: true}, {signal}));
   });
-  const problem = wanted.epsilons === null ? 'Give 1 to 8 epsilons from 0.01 to 20, by commas.' : wanted.devices === null ? 'Give 1 to 8 numbers of devices, by commas.' : null;
   return <>
     <Section title="Forecast" aside="from the public rows alone; creates nothing and asks nobody">
-      <Form action="Forecast" running={preview.running} problem={problem} onSubmit={() => void preview.run()}
+      <Form action="Forecast" running={preview.running} problem={wanted.epsilons.problem ?? wanted.devices.problem} onSubmit={() => void preview.run()}
         extra={preview.running && <button type="button" onClick={preview.cancel}>Stop</button>}>
         <div class="fields">
           <TextField label="Epsilons" value={epsilons} onValue={setEpsilons} hint="What one report may cost its device: smaller is more private."/>
@@ -189,7 +185,7 @@ function Planned({draft}: {draft: Draft}) {
         {found.page !== '' && <details class="more"><summary>As a page to print</summary><DocumentFrame html={found.page} title="Forecast" fileName="forecast.html"/></details>}
       </>}
     </Section>
-    <Creation draft={draft} suggestion={wanted.epsilons?.at(-1) ?? null}/>
+    <Creation draft={draft} suggestion={wanted.epsilons.values?.at(-1) ?? null}/>
   </>;
 }
 

@@ -22,12 +22,15 @@ export function nextBelow(x: number): number {
   return view.getFloat64(0);
 }
 
-/** Has no exponent where that stays readable. */
+/** The text of ReadableNumber() in common/schema/number.cc: has no exponent where that stays readable. */
 export function readableNumber(value: number): string {
-  const text = String(value);
   const size = Math.abs(value);
-  if (!text.includes('e') || size < 1e-5 || size >= 1e15) return text;
-  return value.toFixed(20).replace(/\.?0+$/, '');
+  if (size === 0 || (size >= 1e-5 && size < 1e15) || !Number.isFinite(value)) return String(value);
+  const [digits, exponent] = value.toExponential().split('e') as [string, string];
+  const scientific = `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
+  if (size < 1) return scientific;
+  const whole = Number.isInteger(value) ? BigInt(value).toString() : String(value);
+  return whole.length <= scientific.length ? whole : scientific;
 }
 
 function digitsOf(value: number): number {

@@ -56,7 +56,18 @@ test('a cut with many digits is rounded up, but not over the next one', () => {
   assert.equal(questions.of(layOut(trees[0]!), 0), 'spent < 37.1235');
   assert.equal(questions.of(layOut(trees[1]!), 0), 'spent < 37.124');
   assert.deepEqual(exactCut(nextUp(0.1)), {number: 0.1, inclusive: true});
-  assert.equal(readableNumber(1e-5), '0.00001');
+});
+
+// What ReadableNumber() of common/schema/number.cc returns, of which coppice model show makes its lines.
+const NUMBERS: readonly (readonly [number, string])[] = [
+  [0, '0'], [1e-5, '0.00001'], [9.99e-6, '9.99e-06'], [1e-6, '1e-06'], [-1.5e-6, '-1.5e-06'], [1e-7, '1e-07'], [5e-324, '5e-324'],
+  [1e14, '100000000000000'], [999999999999999.9, '999999999999999.9'], [1e15, '1e+15'], [-1e15, '-1e+15'], [1234567890123456.5, '1234567890123456.5'],
+  [123456789012345678, '123456789012345680'], [1e20, '1e+20'], [1e21, '1e+21'], [1.2345678901234567e21, '1234567890123456774144'],
+  [1e100, '1e+100'], [1.7976931348623157e308, '1.7976931348623157e+308'],
+];
+
+test('numbers are those of coppice model show', () => {
+  for (const [value, text] of NUMBERS) assert.equal(readableNumber(value), text);
 });
 
 test('what is no tree is refused', () => {
