@@ -161,7 +161,7 @@ def faults_of(command, printed, columns):
     if not shown and not found:
         faults.append("no table")
     for head, rows in found:
-        faults += [f"no page has the column {cell}" for cell in cells(head) if re.sub(r"[*`]", "", cell).lower() not in columns]
+        faults += [f"no page has the column {cell}" for cell in cells(head)[1:] if re.sub(r"[*`]", "", cell).lower() not in columns]
         faults += [] if rows else [f"no rows below {head}"]
         for row in rows:
             if re.search(r", (paper|authors' code) ", row):
