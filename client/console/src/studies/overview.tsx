@@ -17,10 +17,10 @@ import {MECHANISMS, OUTCOMES, neighbouringOf, totalsOf} from './words';
 
 const HISTORY_MS = 5000, STUDY_MS = 10_000;
 
-export function StudyOverview({id, study, loaded}: StudyProps) {
+export function StudyOverview({id, study, loaded, hasOldAlarms}: StudyProps) {
   const totals = totalsOf(study.counts);
   const history = useLoad(signal => studies.getReportHistory({name: `studies/${id}`}, {signal}), [id], {everyMs: isOpen(study) ? HISTORY_MS : 0});
-  useFreshStudy(history.data, isUnimplemented(history.error), isOpen(study), loaded.reload);
+  useFreshStudy(history.data, isUnimplemented(history.error), isOpen(study), hasOldAlarms, loaded.reload);
   const settings = study.settings;
   return <>
     <Figures figures={[
@@ -53,10 +53,10 @@ export function StudyOverview({id, study, loaded}: StudyProps) {
 }
 
 /**
- * Reloads the study when its history shows new reports, or now and then if there is no history. At most once
- * per STUDY_MS, as a study comes with all of its trees.
+ * Reloads the study when its history shows new reports, or now and then if there is no history, at most once
+ * per STUDY_MS; and for alarms that have grown old.
  */
-function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, reload: () => void): void {
+function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHistory: boolean, open: boolean, hasOldAlarms: () => boolean, reload: () => void): void {
   const total = history?.steps.reduce((sum, {counts}) => counts.reduce((all, {reports}) => all + reports, sum), 0n);
   const shown = useRef<bigint | undefined>(undefined); // the history's total when the study was loaded
   const latest = useRef(total);
@@ -64,7 +64,7 @@ function useFreshStudy(history: GetReportHistoryResponse | undefined, hasNoHisto
   latest.current = total;
   const look = () => {
     if (document.visibilityState !== 'visible' || Date.now() - loadedAt.current < STUDY_MS) return;
-    if (!hasNoHistory && latest.current === shown.current) return;
+    if (!hasNoHistory && latest.current === shown.current && !hasOldAlarms()) return;
     // The first history is as old as the study shown.
     if (hasNoHistory || shown.current !== undefined) {
       reload();

@@ -1,5 +1,6 @@
 // #/studies/ID: one study. Its parts are pages of their own, so that trees are drawn only on demand.
 
+import {useMemo} from 'preact/hooks';
 import {StudyState, type Study} from 'proto/study_pb';
 import {studies} from '../api/clients';
 import {isNotFound} from '../api/errors';
@@ -11,30 +12,32 @@ import {href} from '../route';
 import {StudyAccuracy} from './accuracy';
 import {StudyActs} from './acts';
 import {StudyOverview} from './overview';
+import {StudySource, type StudyCalls, type WholeStudy} from './study_source';
 import {StudyTerms} from './terms';
 import {StudyTrees} from './trees';
 import {STATES} from './words';
 
 const PARTS: readonly (readonly [string, string])[] = [['', 'Reports'], ['accuracy', 'Models'], ['trees', 'Trees'], ['terms', 'Terms']];
 
-/** A study that exists, as it has terms. */
-export type WholeStudy = Study & {terms: NonNullable<Study['terms']>};
-
 export interface StudyProps {
   id: string;
   study: WholeStudy;
-  loaded: Loaded<Study>;
+  loaded: Loaded<WholeStudy>;
+  /** Whether reports have come since the alarms were told, which a load would tell anew. */
+  hasOldAlarms: () => boolean;
 }
 
+const CALLS: StudyCalls = {
+  get: async (name, signal) => (await studies.getStudy({name}, {signal})).study,
+  list: (page, signal) => studies.listStudies(page, {signal}),
+};
+
 export function StudyPage({id, part}: {id: string; part: string}) {
-  const loaded = useLoad(async signal => {
-    const {study} = await studies.getStudy({name: `studies/${id}`}, {signal});
-    if (study?.terms === undefined) throw new Error('The daemon answered without the study. Is something between it and the browser?');
-    return study;
-  }, [id]);
+  const source = useMemo(() => new StudySource(`studies/${id}`, CALLS), [id]);
+  const loaded = useLoad(signal => source.load(signal), [id]);
   const study = loaded.data;
   const name = PARTS.find(([address]) => address === part)?.[1];
-  if (study?.terms === undefined) {
+  if (study === undefined) {
     return <Page title={id} kind="Study" kindHref={href('studies')}>
       {isNotFound(loaded.error) ? <Empty title="There is no study of this name" action={<a class="button" href={href('studies')}>All studies</a>}>
         It may have been deleted, or you may not see it.</Empty>
@@ -42,7 +45,7 @@ export function StudyPage({id, part}: {id: string; part: string}) {
     </Page>;
   }
   const state = entryOf(STATES, study.state);
-  const props: StudyProps = {id, study: study as WholeStudy, loaded};
+  const props: StudyProps = {id, study, loaded, hasOldAlarms: () => source.hasOldAlarms()};
   return <Page title={id} kind="Study" kindHref={href('studies')} {...(part === '' || name === undefined ? {} : {part: name})}
     lead={<><State tone={state.tone}>{capital(state.word)}.</State> {state.says}</>} actions={<StudyActs {...props}/>}>
     <SubNav label={`Parts of ${id}`} links={PARTS.map(([address, title]) => [title, linkTo(id, address)])} current={linkTo(id, part)}/>
