@@ -97,7 +97,7 @@ header() {  # header FIRST "COLUMNS"
   local column line="|---|"
   echo -n "| $1 |"
   for column in $2; do
-    echo -n " $column |"
+    echo -n " ${column/,ε=/, ε = } |"
     line+="---|"
   done
   echo
