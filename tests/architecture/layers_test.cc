@@ -264,7 +264,7 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
                           file.rfind("server/audit/audit_record.", 0) == 0 ||  // the salt
                           file == "server/calls/call_record.cc" ||             // request ids
                           file == "server/relay/epoch/deal.cc" ||              // deals and claims
-                          file == "client/c/visit.cc" ||                       // challenges
+                          file == "client/c/curator_visit.cc" ||               // challenges
                           file.rfind("client/collector", 0) == 0;              // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;
     const bool may_seed = file.rfind("server/curator/partition/public_random", 0) == 0 ||
