@@ -251,7 +251,7 @@ TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
   const double bound = LowerBound(subject, 100'000);
   EXPECT_LE(bound, 2);
   // logistic's bound is the smallest: five runs gave 1.23 to 1.42.
-  EXPECT_GE(bound, IsAuto(*GetParam()) ? 0.6 : 1.0);
+  EXPECT_GE(bound, IsAuto(*GetParam()) ? 0.4 : 0.7);
 }
 
 // Planted: all noise is for twice or four times the claimed epsilon.

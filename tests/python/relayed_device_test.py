@@ -196,10 +196,10 @@ class TestWaiting:
         one.answer(STUDY, ROW)
         waits = threading.Thread(target=one.deliver, daemon=True)
         waits.start()
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(0.2)  # the thread has its turn
+            time.sleep(1)  # the thread has its turn
             one.answer(COUNTED, never)
         assert time.monotonic() - start < 5
         one_entry = journal.entries()

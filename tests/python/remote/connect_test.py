@@ -73,7 +73,7 @@ def test_a_server_that_is_not_to_be_trusted(curator, tmp_path):
     with coppice.connect(curator.server, ca=other / "ca.crt") as client:
         with pytest.raises(remote.UnavailableError, match="cannot trust .* `ca`"):
             client.studies.list()
-    assert time.monotonic() - started < 1  # it does not get better by trying again
+    assert time.monotonic() - started < 10  # it does not get better by trying again
 
 
 class PlainAnswer(socketserver.BaseRequestHandler):

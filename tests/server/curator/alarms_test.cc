@@ -231,7 +231,8 @@ INSTANTIATE_TEST_SUITE_P(All, TreeAlarmTest,
 
 TEST_P(TreeAlarmTest, OneInTwentyInOneTreeIsSeen) {
   SimulatedStudy study(GetParam(), std::vector<uint32_t>(8, 4));
-  study.AddHonest(4750, {.leaf = 2, .label = 0});
+  study.AddHonest(2375, {.leaf = 2, .label = 0});
+  study.AddHonest(2375, {.leaf = 2, .label = 1});
   EXPECT_EQ(Raised(study.Alarms()), Raises());
   for (int i = 0; i < 250; ++i) study.AddHonestIn(3, {.leaf = 2, .label = 0});
   EXPECT_EQ(Raised(study.Alarms()), Raises({"tree"}));

@@ -200,7 +200,8 @@ TEST_P(ByValueStudyTest, AlarmsAreThoseOfAllReports) {
   Send(kOther, 500);
   ASSERT_OK_AND_ASSIGN(const StudyInfo info, studies_->Get("one"));
   EXPECT_FALSE(info.alarms.empty());
-  for (const Alarm& alarm : info.alarms) EXPECT_FALSE(alarm.raised) << alarm.text;
+  // Less likely than what raises an alarm, which 1000 real tickets do once in 10^5 runs.
+  for (const Alarm& alarm : info.alarms) EXPECT_GT(alarm.chance, 1e-9) << alarm.text;
 }
 
 TEST_P(ByValueStudyTest, CountsHaveTheValuesAtTheTop) {

@@ -110,14 +110,14 @@ TEST_F(ForwardingTest, ACallWaitsForALeaderThatIsNotUpYet) {
   ASSERT_EQ(leader.port(), port);
   const absl::Time up = absl::Now();
   ASSERT_TRUE(stream.Read());
-  EXPECT_LT(absl::Now() - up, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - up, absl::Seconds(10));
 }
 
 TEST_F(ForwardingTest, NobodyWaitsForALeaderForEver) {
   const absl::Time begin = absl::Now();
   ExpectLost(Call("/t/Echo"), "1000");
   EXPECT_GE(absl::Now() - begin, kLeaderPatience);
-  EXPECT_LT(absl::Now() - begin, kLeaderPatience + absl::Seconds(2));
+  EXPECT_LT(absl::Now() - begin, kLeaderPatience + absl::Seconds(10));
 }
 
 // A front does not use a leader without a certificate of the curators' authority.
