@@ -96,10 +96,13 @@ inline double WorstDivergence(const WalkedRelease& release, double order) {
   return worst;
 }
 
+inline constexpr double kMaxMissingMass = 0.05;
+
 inline void ExpectAsPrivateAsClaimed(const WalkedRelease& release) {
   const Worst worst = WorstOf(release);
   const double epsilon = Budget::Parse(release.epsilon)->epsilon();
   EXPECT_LE(worst.loss, epsilon + 1e-9);
+  EXPECT_LE(worst.cut, kMaxMissingMass);  // a loss beyond epsilon could hide in no more than that
   // The walk is not blind: it would find a release that costs more.
   EXPECT_GE(worst.loss, epsilon * release.found);
 }
