@@ -40,6 +40,19 @@ def device(relay, journal, **more):
     return RelayedDevice(relay.server, policy, journal, **given)
 
 
+class NoText(str):
+    """A text that says it can be written, and cannot."""
+
+    def __str__(self):
+        return self
+
+    def __new__(cls):
+        return super().__new__(cls, "\udc80")
+
+    def encode(self):
+        return b""
+
+
 def never():
     raise AssertionError("the row was read")
 
@@ -98,6 +111,13 @@ class TestAnswering:
         one.answer(STUDY, fails)
         assert one.deliver()["stored"] == 1
         assert "the sensor is cold" in str(told[0].exc_value)
+
+    @pytest.mark.parametrize("row", [{"\udc80": 1}, {**ROW, "\udc80": 1, "plan": "\udc80"}, {NoText(): NoText()}])
+    def test_a_row_without_text_is_answered_by_the_first_ticket(self, relay, journal, row):
+        one = device(relay, journal)
+        one.answer(STUDY, lambda: row)
+        assert len(journal.entries()) == 1
+        assert one.deliver()["stored"] == 1
 
     def test_a_journal_serves_many_subjects(self, relay, journal):
         for subject in ("first", "second"):
