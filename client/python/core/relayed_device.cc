@@ -35,14 +35,12 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 // The time of sending. Ctrl-C ends a wait before its time, and whoever sends must ask for that.
 class InterruptibleClock final : public SendClock {
  public:
-  absl::Time Now() override { return absl::Now(); }
-  void SleepUntil(absl::Time time) override {
-    // By a steady clock from here on, which nobody sets back.
-    const auto end = After(time - Now());
+  absl::Time WallTime() override { return SendClock::Real().WallTime(); }
+  absl::Time TimeSinceBoot() override { return SendClock::Real().TimeSinceBoot(); }
+  void SleepUntil(absl::Time since_boot) override {
     interrupted_ = CheckSignals();
-    while (interrupted_.ok() && std::chrono::steady_clock::now() < end) {
-      const auto left = absl::FromChrono(end - std::chrono::steady_clock::now());
-      absl::SleepFor(std::min(left, kLook));
+    while (interrupted_.ok() && TimeSinceBoot() < since_boot) {
+      absl::SleepFor(std::min(since_boot - TimeSinceBoot(), kLook));
       interrupted_ = CheckSignals();
     }
   }
