@@ -119,6 +119,20 @@ class TestAnswering:
         assert len(journal.entries()) == 1
         assert one.deliver()["stored"] == 1
 
+    def test_a_row_that_calls_its_device_is_refused_and_answered(self, relay, journal, alarm):
+        one, told = device(relay, journal), []
+
+        def read():
+            for call in (lambda: one.answer(STUDY, never), one.deliver, lambda: one.give_up(STUDY)):
+                with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                    call()
+                told.append(1)
+            return ROW
+
+        alarm(20)
+        one.answer(STUDY, read)
+        assert len(told) == 3 and one.deliver()["stored"] == 1
+
     def test_a_journal_serves_many_subjects(self, relay, journal):
         for subject in ("first", "second"):
             device(relay, journal, subject=subject).answer(STUDY, ROW)
@@ -224,6 +238,20 @@ class TestWaiting:
         assert time.monotonic() - start < 5
         one_entry = journal.entries()
         assert len(one_entry) == 1 and not one_entry[0]["delivered"]
+
+    def test_a_handler_that_calls_the_waiting_device_is_refused(self, relay, journal, alarm):
+        one = device(relay, journal, max_send_delay=60)
+        one.answer(STUDY, ROW)
+        before = signal.signal(signal.SIGUSR1, lambda *_: one.give_up(STUDY))
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        alarm(15)
+        try:
+            with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                one.deliver()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        one.give_up(STUDY)
+        assert one.deliver() == {"stored": 0, "lost": []}
 
     def test_a_report_is_not_sent_before_its_time(self, relay, journal):
         one = device(relay, journal, max_send_delay=10)

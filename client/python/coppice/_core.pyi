@@ -363,6 +363,9 @@ class Device:
     policy, the offer and the journal, and never on the row. Studies whose reports come through a relay are
     declined: `RelayedDevice` answers these.
 
+    Answers from several threads wait for one another. The function that reads the row, and handlers of signals
+    meanwhile, must not let the device answer: that raises `CoppiceError`.
+
     Parameters
     ----------
     server : str
@@ -477,7 +480,8 @@ class RelayedDevice:
     sends is randomized, sealed for the curator, and goes to this relay alone. `docs/relay.md` says what a
     relay promises and what breaks the promise.
 
-    Calls from several threads wait for one another.
+    Calls from several threads wait for one another. The function that reads the row, and handlers of signals,
+    must not call a device that is in a call of their thread: that raises `CoppiceError`.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
+#include "client/python/core/turn.h"
 #include "client/trust.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "common/wire/convert.h"
@@ -150,10 +150,11 @@ class DeviceInPython {
     absl::Status status;
     {
       const WithoutInterpreter without;
-      const MutexLock lock(answering_);
-      OpenSslRandom random;
-      status = device_.Answer(
-          study, [&] { return ReadRow(read); }, random, token);
+      status = InTurn(answering_, [&] {
+        OpenSslRandom random;
+        return device_.Answer(
+            study, [&] { return ReadRow(read); }, random, token);
+      });
     }
     RaiseIfError(status);
   }
@@ -181,7 +182,7 @@ class DeviceInPython {
   Trust trust_;
   const Collector curator_;
   const Device device_;
-  Mutex answering_;  // calls must not overlap
+  Turn answering_;  // calls must not overlap
 };
 
 std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,

@@ -4,11 +4,9 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -19,8 +17,8 @@
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
+#include "client/python/core/turn.h"
 #include "client/trust.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
@@ -28,9 +26,6 @@ namespace coppice::python {
 namespace {
 
 namespace py = pybind11;
-
-// How long Ctrl-C may go unnoticed.
-constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 // The time of sending. Ctrl-C ends a wait before its time, and whoever sends must ask for that.
 class InterruptibleClock final : public SendClock {
@@ -78,7 +73,8 @@ class InterruptibleRelay final : public RelayLink {
 
 // A relayed device with all that it stands on, so that Python keeps one thing alive.
 //
-// Threads    safe to share: a call waits for the one before it, and Ctrl-C ends that wait too.
+// Threads    safe to share: a call waits for the one before it, and Ctrl-C ends that wait too. A
+//            call within another one of its thread raises CoppiceError.
 class RelayedDeviceInPython {
  public:
   RelayedDeviceInPython(const ConnectOptions& relay, OfferPolicy offer_policy,
@@ -98,7 +94,7 @@ class RelayedDeviceInPython {
 
   void Answer(const std::string& study, const py::object& read) {
     CheckMayRead(read);
-    RaiseIfError(InTurn([&] {
+    RaiseIfError(InMyTurn([&] {
       OpenSslRandom random;
       return device_.Answer(
           study, [&] { return ReadRow(read); }, random);
@@ -106,7 +102,7 @@ class RelayedDeviceInPython {
   }
 
   py::dict Deliver() {
-    const Deliveries deliveries = ValueOrRaise(InTurn([&]() -> absl::StatusOr<Deliveries> {
+    const Deliveries deliveries = ValueOrRaise(InMyTurn([&]() -> absl::StatusOr<Deliveries> {
       OpenSslRandom random;
       return device_.Deliver(random);
     }));
@@ -117,18 +113,14 @@ class RelayedDeviceInPython {
   }
 
   void GiveUp(const std::string& study) {
-    RaiseIfError(InTurn([&] { return device_.GiveUp(study); }));
+    RaiseIfError(InMyTurn([&] { return device_.GiveUp(study); }));
   }
 
  private:
   template <typename Call>
-  auto InTurn(const Call& call) -> decltype(call()) {
+  auto InMyTurn(const Call& call) -> decltype(call()) {
     const WithoutInterpreter without;
-    std::unique_lock<std::timed_mutex> turn(turn_, std::defer_lock);
-    while (!turn.try_lock_for(absl::ToChronoMilliseconds(kLook))) {
-      COPPICE_RETURN_IF_ERROR(CheckSignals());
-    }
-    return call();
+    return InTurn(turn_, call);
   }
 
   const std::shared_ptr<Policy> policy_;
@@ -138,7 +130,7 @@ class RelayedDeviceInPython {
   InterruptibleClock clock_;
   const InterruptibleRelay relay_;
   RelayedDevice device_;
-  std::timed_mutex turn_;  // calls must not overlap
+  Turn turn_;  // calls must not overlap
 };
 
 // ValueError that names the argument.
