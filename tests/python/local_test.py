@@ -119,6 +119,22 @@ class TestDevice:
         assert not other.is_alive() and told == [1]
         assert one.deliver()["delivered"] == 1
 
+    def test_two_devices_of_a_subject_give_one_answer(self, curator, study, tmp_path):
+        journal = Journal(tmp_path / "journal")
+        one, two = (Device(curator.server, Policy(2), journal, ca=curator.ca) for _ in range(2))
+        reads = []
+        other = threading.Thread(target=lambda: two.answer(study, lambda: reads.append("two") or ROW))
+
+        def read():
+            reads.append("one")
+            other.start()
+            other.join(2)
+            return ROW
+
+        one.answer(study, read)
+        other.join(30)
+        assert reads == ["one"] and len(journal.entries()) == 1
+
     @pytest.mark.parametrize(
         "row", [{}, {"age": None, "plan": math.nan, "calls": "many", "left": "perhaps"}, {"more": 1}, {"\udc80": 1}]
     )

@@ -133,6 +133,30 @@ class TestAnswering:
         one.answer(STUDY, read)
         assert len(told) == 3 and one.deliver()["stored"] == 1
 
+    def test_two_devices_of_a_subject_spend_no_more_than_its_policy_allows(self, relay, journal):
+        """The second one asks while the first one has its ticket and no entry in the journal yet."""
+        policy = Policy(2, max_total_epsilon=3)
+        one, two = (device(relay, journal, policy=policy) for _ in range(2))
+        errors = []
+
+        def answer_too():
+            try:
+                two.answer(COUNTED, never)
+            except coppice.CoppiceError as error:
+                errors.append(str(error))
+
+        other = threading.Thread(target=answer_too)
+
+        def read():
+            other.start()
+            other.join(2)
+            return ROW
+
+        one.answer(STUDY, read)
+        other.join(30)
+        assert journal.spent("this device") == 2
+        assert len(errors) == 1 and "in all" in errors[0]
+
     def test_a_journal_serves_many_subjects(self, relay, journal):
         for subject in ("first", "second"):
             device(relay, journal, subject=subject).answer(STUDY, ROW)

@@ -268,6 +268,9 @@ class Policy:
 class Journal:
     """A device's memory of its answers, by subject and study: a file that one process holds.
 
+    Devices of one subject that share it answer one after the other, also where one is a `RelayedDevice`, so that
+    `Policy.max_total_epsilon` holds for all of them together.
+
     Every answer is on the disk before it is sent. Whoever loses the file loses the account of what was spent,
     and a row could be randomized again. A child after `fork` is refused every use.
 

@@ -13,10 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/collector/relay_client.h"
-#include "client/journal.h"
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
+#include "client/python/core/journal.h"
 #include "client/python/core/turn.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
@@ -79,26 +79,28 @@ class RelayedDeviceInPython {
  public:
   RelayedDeviceInPython(const ConnectOptions& relay, OfferPolicy offer_policy,
                         const RelayPolicy& relay_policy, std::string subject,
-                        std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal)
+                        std::shared_ptr<Policy> policy, std::shared_ptr<JournalInPython> journal)
       : policy_(std::move(policy)),
         journal_(std::move(journal)),
         relay_policy_(relay_policy),
-        trust_(std::move(offer_policy), *journal_),
+        answering_(journal_->TurnOf(subject)),
+        trust_(std::move(offer_policy), journal_->journal()),
         relay_(ValueOrRaise(RelayClient::Create(relay, RetryOptions())), clock_),
         device_(std::move(subject), RelayedDeviceParts{.policy = *policy_,
                                                        .relay_policy = relay_policy_,
-                                                       .journal = *journal_,
+                                                       .journal = journal_->journal(),
                                                        .trust = trust_,
                                                        .relay = relay_,
                                                        .clock = clock_}) {}
 
   void Answer(const std::string& study, const py::object& read) {
     CheckMayRead(read);
-    RaiseIfError(InMyTurn([&] {
+    const auto answer = [&] {
       OpenSslRandom random;
       return device_.Answer(
           study, [&] { return ReadRow(read); }, random);
-    }));
+    };
+    RaiseIfError(InMyTurn([&] { return InTurn(answering_, answer); }));
   }
 
   py::dict Deliver() {
@@ -124,8 +126,9 @@ class RelayedDeviceInPython {
   }
 
   const std::shared_ptr<Policy> policy_;
-  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<JournalInPython> journal_;
   const RelayPolicy relay_policy_;
+  Turn& answering_;
   Trust trust_;
   InterruptibleClock clock_;
   const InterruptibleRelay relay_;
@@ -153,11 +156,12 @@ RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_ba
 }
 
 std::unique_ptr<RelayedDeviceInPython> MakeRelayedDevice(
-    const std::string& server, std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal,
-    const std::filesystem::path& relay_key, const std::filesystem::path& curator_key,
-    const OptionalPath& ca, const OptionalPath& cert, const OptionalPath& key,
-    const OptionalPath& token_file, const std::string& subject, int64_t min_batch,
-    int64_t max_offer_bytes, int64_t max_send_delay, uint64_t min_reports, bool insecure) {
+    const std::string& server, std::shared_ptr<Policy> policy,
+    std::shared_ptr<JournalInPython> journal, const std::filesystem::path& relay_key,
+    const std::filesystem::path& curator_key, const OptionalPath& ca, const OptionalPath& cert,
+    const OptionalPath& key, const OptionalPath& token_file, const std::string& subject,
+    int64_t min_batch, int64_t max_offer_bytes, int64_t max_send_delay, uint64_t min_reports,
+    bool insecure) {
   const RelayPolicy relay_policy =
       RelayPolicyOf(relay_key, min_batch, max_offer_bytes, max_send_delay);
   OfferPolicy offers{.curator_key = ReadKey("curator_key", curator_key),
