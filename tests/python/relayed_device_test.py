@@ -203,7 +203,7 @@ class TestArguments:
         ({"curator_key": "nowhere"}, "curator_key: .*nowhere"),
         ({"min_batch": 999}, "min_batch must be from 1000 to 16777216, not 999"),
         ({"min_batch": -1}, "min_batch must be"),
-        ({"max_offer_bytes": 1 << 32}, "max_offer_bytes must be"),
+        ({"max_offer_bytes": (16 << 20) + 1}, "max_offer_bytes must be from 1 to 16777216"),
         ({"max_send_delay": -1}, "max_send_delay must be"),
         ({"ca": None}, "ca is missing"),
         ({"ca": "nowhere"}, "nowhere"),

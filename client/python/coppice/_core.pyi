@@ -513,7 +513,8 @@ class RelayedDevice:
     min_batch : int
         Fewest reports, 1000 to 16777216, among which the curator finds the answer.
     max_offer_bytes : int
-        The longest offer that the device has room for, in bytes; reading one takes 64 times as much memory.
+        The longest offer that the device has room for, 1 to 16777216 bytes; reading one takes 64 times as much
+        memory.
     max_send_delay : int
         In seconds: a report is sent at a random time between a tenth of this and all of it after its ticket
         came. 0: at once.

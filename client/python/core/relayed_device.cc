@@ -148,11 +148,13 @@ Number InRange(const char* argument, int64_t given, Number least, Number most) {
 
 RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_batch,
                           int64_t max_offer_bytes, int64_t max_send_delay) {
+  constexpr uint32_t kMaxOfferBytes = 16 << 20;  // 64 times as much memory is set aside
   constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
-  return {.relay_key = ReadKey("relay_key", relay_key),
-          .min_batch = InRange("min_batch", min_batch, kLeastMinBatch, kMaxEpochTickets),
-          .max_offer_bytes = InRange("max_offer_bytes", max_offer_bytes, uint32_t{1}, kMost),
-          .max_send_delay_seconds = InRange("max_send_delay", max_send_delay, uint32_t{0}, kMost)};
+  return {
+      .relay_key = ReadKey("relay_key", relay_key),
+      .min_batch = InRange("min_batch", min_batch, kLeastMinBatch, kMaxEpochTickets),
+      .max_offer_bytes = InRange("max_offer_bytes", max_offer_bytes, uint32_t{1}, kMaxOfferBytes),
+      .max_send_delay_seconds = InRange("max_send_delay", max_send_delay, uint32_t{0}, kMost)};
 }
 
 std::unique_ptr<RelayedDeviceInPython> MakeRelayedDevice(
