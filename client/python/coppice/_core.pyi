@@ -517,7 +517,8 @@ class RelayedDevice:
         memory.
     max_send_delay : int
         In seconds: a report is sent at a random time between a tenth of this and all of it after its ticket
-        came. 0: at once.
+        came. 0: at once. Where the row's function takes longer than the drawn time, the report goes as soon as
+        it may, and the time of sending tells how long the row took: choose ten times what the row takes at most.
     min_reports : int
         Fewest reports that a model may be built from.
     insecure : bool
