@@ -82,9 +82,12 @@ class ScriptedClock final : public SendClock {
  public:
   explicit ScriptedClock(absl::Time& now) : now_(now) {}
   absl::Time WallTime() override { return now_ + set_by; }
-  absl::Time TimeSinceBoot() override { return now_; }
-  void SleepUntil(absl::Time since_boot) override { now_ = std::max(now_, since_boot); }
+  absl::Time TimeSinceBoot() override { return now_ - kBeforeBoot; }
+  void SleepUntil(absl::Time since_boot) override {
+    now_ = std::max(now_, since_boot + kBeforeBoot);
+  }
 
+  static constexpr absl::Duration kBeforeBoot = absl::Seconds(kDealNow - 1000);
   absl::Duration set_by = absl::ZeroDuration();  // what somebody set the wall clock forward by
 
  private:
