@@ -1,5 +1,7 @@
 #include "client/relay/relayed_device.h"
 
+#include <algorithm>
+#include <ctime>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -10,8 +12,18 @@ namespace {
 
 class RealClock final : public SendClock {
  public:
-  absl::Time Now() override { return absl::Now(); }
-  void SleepUntil(absl::Time time) override { absl::SleepFor(time - absl::Now()); }
+  absl::Time WallTime() override { return absl::Now(); }
+  absl::Time TimeSinceBoot() override {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return absl::TimeFromTimespec(now);
+  }
+  void SleepUntil(absl::Time since_boot) override {
+    // Sleeping stops with the machine, and the time since boot does not: look now and then.
+    while (TimeSinceBoot() < since_boot) {
+      absl::SleepFor(std::min(since_boot - TimeSinceBoot(), absl::Seconds(1)));
+    }
+  }
 };
 
 }  // namespace
@@ -24,7 +36,7 @@ SendClock& SendClock::Real() {
 absl::StatusOr<AgreedDeal> RelayedDevice::Agree(absl::string_view study) const {
   COPPICE_ASSIGN_OR_RETURN(const DealOffer offer, parts_.relay.GetRelayTerms(study));
   return respondent_.Agree(offer, study, parts_.relay.address(),
-                           absl::ToUnixSeconds(parts_.clock.Now()));
+                           absl::ToUnixSeconds(parts_.clock.WallTime()));
 }
 
 absl::Status RelayedDevice::Answer(absl::string_view study, ReadText read, PrivateRandom& random) {
@@ -36,7 +48,7 @@ absl::Status RelayedDevice::Answer(absl::string_view study, ReadText read, Priva
   COPPICE_ASSIGN_OR_RETURN(
       const std::string envelope,
       parts_.relay.TakeOffer(agreed.deal.relay.study, agreed.deal.relay.epoch));
-  const absl::Time came = parts_.clock.Now();
+  const absl::Time came = parts_.clock.TimeSinceBoot();
   const auto read_encoded = [&](const Terms& terms) { return terms.schema->EncodeTotally(read()); };
   return respondent_.Answer(agreed, envelope, came, read_encoded, random);
 }
@@ -46,7 +58,7 @@ absl::StatusOr<Deliveries> RelayedDevice::Deliver(PrivateRandom& random) {
   Deliveries deliveries;
   if (waiting.empty()) return deliveries;
   COPPICE_ASSIGN_OR_RETURN(const absl::Time may_send,
-                           respondent_.MaySendFrom(parts_.clock.Now(), random));
+                           respondent_.MaySendFrom(parts_.clock.TimeSinceBoot(), random));
   parts_.clock.SleepUntil(may_send);
   for (const JournalEntry& entry : waiting) {
     COPPICE_ASSIGN_OR_RETURN(const SubmitOutcome outcome, parts_.relay.Submit(entry));

@@ -21,13 +21,15 @@
 
 namespace coppice {
 
-// Time, as a seam.
+// Time, as a seam. Waits go by the time since boot: whoever forges the device's network time could
+// end a wait, and see by the time of sending which tree made the work longer.
 class SendClock {
  public:
   static SendClock& Real();
   virtual ~SendClock() = default;
-  virtual absl::Time Now() = 0;
-  virtual void SleepUntil(absl::Time time) = 0;
+  virtual absl::Time WallTime() = 0;       // by which a deal is valid
+  virtual absl::Time TimeSinceBoot() = 0;  // after 1970; also runs while the machine is suspended
+  virtual void SleepUntil(absl::Time since_boot) = 0;
 };
 
 // What a relayed device rests on. All must outlive it.

@@ -45,6 +45,19 @@ def ctrl_c():
 
 
 @pytest.fixture
+def alarm():
+    """Let a test say after how many seconds a call in the main thread hangs."""
+
+    def hangs(*_):
+        raise TimeoutError("the call hangs")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    yield signal.alarm
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
 def declared() -> dict:
     return {"bounds": {"age": (18, 90)}, "categories": {"plan": ["basic", "plus", "gold"]}}
 

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -102,8 +103,40 @@ class TestDevice:
             one.answer(study, interrupted)
         assert one.deliver()["delivered"] == 1
 
+    def test_a_row_that_calls_its_device_is_refused_and_answered(self, curator, study, tmp_path):
+        one, told = device(curator, tmp_path / "journal"), []
+
+        def read():
+            with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                one.answer(study, ROW)
+            told.append(1)
+            return ROW
+
+        # A mutex of one thread's own cannot be left by a signal: the other thread hangs, not the tests.
+        other = threading.Thread(target=one.answer, args=(study, read), daemon=True)
+        other.start()
+        other.join(30)
+        assert not other.is_alive() and told == [1]
+        assert one.deliver()["delivered"] == 1
+
+    def test_two_devices_of_a_subject_give_one_answer(self, curator, study, tmp_path):
+        journal = Journal(tmp_path / "journal")
+        one, two = (Device(curator.server, Policy(2), journal, ca=curator.ca) for _ in range(2))
+        reads = []
+        other = threading.Thread(target=lambda: two.answer(study, lambda: reads.append("two") or ROW))
+
+        def read():
+            reads.append("one")
+            other.start()
+            other.join(2)
+            return ROW
+
+        one.answer(study, read)
+        other.join(30)
+        assert reads == ["one"] and len(journal.entries()) == 1
+
     @pytest.mark.parametrize(
-        "row", [{}, {"age": None, "plan": math.nan, "calls": "many", "left": "perhaps"}, {"more": 1}]
+        "row", [{}, {"age": None, "plan": math.nan, "calls": "many", "left": "perhaps"}, {"more": 1}, {"\udc80": 1}]
     )
     def test_every_row_has_an_answer(self, curator, study, tmp_path, row):
         one = device(curator, tmp_path / "journal")

@@ -40,6 +40,19 @@ def device(relay, journal, **more):
     return RelayedDevice(relay.server, policy, journal, **given)
 
 
+class NoText(str):
+    """A text that says it can be written, and cannot."""
+
+    def __str__(self):
+        return self
+
+    def __new__(cls):
+        return super().__new__(cls, "\udc80")
+
+    def encode(self):
+        return b""
+
+
 def never():
     raise AssertionError("the row was read")
 
@@ -99,6 +112,51 @@ class TestAnswering:
         assert one.deliver()["stored"] == 1
         assert "the sensor is cold" in str(told[0].exc_value)
 
+    @pytest.mark.parametrize("row", [{"\udc80": 1}, {**ROW, "\udc80": 1, "plan": "\udc80"}, {NoText(): NoText()}])
+    def test_a_row_without_text_is_answered_by_the_first_ticket(self, relay, journal, row):
+        one = device(relay, journal)
+        one.answer(STUDY, lambda: row)
+        assert len(journal.entries()) == 1
+        assert one.deliver()["stored"] == 1
+
+    def test_a_row_that_calls_its_device_is_refused_and_answered(self, relay, journal, alarm):
+        one, told = device(relay, journal), []
+
+        def read():
+            for call in (lambda: one.answer(STUDY, never), one.deliver, lambda: one.give_up(STUDY)):
+                with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                    call()
+                told.append(1)
+            return ROW
+
+        alarm(20)
+        one.answer(STUDY, read)
+        assert len(told) == 3 and one.deliver()["stored"] == 1
+
+    def test_two_devices_of_a_subject_spend_no_more_than_its_policy_allows(self, relay, journal):
+        """The second one asks while the first one has its ticket and no entry in the journal yet."""
+        policy = Policy(2, max_total_epsilon=3)
+        one, two = (device(relay, journal, policy=policy) for _ in range(2))
+        errors = []
+
+        def answer_too():
+            try:
+                two.answer(COUNTED, never)
+            except coppice.CoppiceError as error:
+                errors.append(str(error))
+
+        other = threading.Thread(target=answer_too)
+
+        def read():
+            other.start()
+            other.join(2)
+            return ROW
+
+        one.answer(STUDY, read)
+        other.join(30)
+        assert journal.spent("this device") == 2
+        assert len(errors) == 1 and "in all" in errors[0]
+
     def test_a_journal_serves_many_subjects(self, relay, journal):
         for subject in ("first", "second"):
             device(relay, journal, subject=subject).answer(STUDY, ROW)
@@ -145,7 +203,7 @@ class TestArguments:
         ({"curator_key": "nowhere"}, "curator_key: .*nowhere"),
         ({"min_batch": 999}, "min_batch must be from 1000 to 16777216, not 999"),
         ({"min_batch": -1}, "min_batch must be"),
-        ({"max_offer_bytes": 1 << 32}, "max_offer_bytes must be"),
+        ({"max_offer_bytes": (16 << 20) + 1}, "max_offer_bytes must be from 1 to 16777216"),
         ({"max_send_delay": -1}, "max_send_delay must be"),
         ({"ca": None}, "ca is missing"),
         ({"ca": "nowhere"}, "nowhere"),
@@ -204,6 +262,20 @@ class TestWaiting:
         assert time.monotonic() - start < 5
         one_entry = journal.entries()
         assert len(one_entry) == 1 and not one_entry[0]["delivered"]
+
+    def test_a_handler_that_calls_the_waiting_device_is_refused(self, relay, journal, alarm):
+        one = device(relay, journal, max_send_delay=60)
+        one.answer(STUDY, ROW)
+        before = signal.signal(signal.SIGUSR1, lambda *_: one.give_up(STUDY))
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        alarm(15)
+        try:
+            with pytest.raises(coppice.CoppiceError, match="is in a call of this thread"):
+                one.deliver()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        one.give_up(STUDY)
+        assert one.deliver() == {"stored": 0, "lost": []}
 
     def test_a_report_is_not_sent_before_its_time(self, relay, journal):
         one = device(relay, journal, max_send_delay=10)

@@ -268,6 +268,9 @@ class Policy:
 class Journal:
     """A device's memory of its answers, by subject and study: a file that one process holds.
 
+    Devices of one subject that share it answer one after the other, also where one is a `RelayedDevice`, so that
+    `Policy.max_total_epsilon` holds for all of them together.
+
     Every answer is on the disk before it is sent. Whoever loses the file loses the account of what was spent,
     and a row could be randomized again. A child after `fork` is refused every use.
 
@@ -362,6 +365,9 @@ class Device:
     Each subject answers a study once, with the same bytes at every try. Whether it answers depends on the
     policy, the offer and the journal, and never on the row. Studies whose reports come through a relay are
     declined: `RelayedDevice` answers these.
+
+    Answers from several threads wait for one another. The function that reads the row, and handlers of signals
+    meanwhile, must not let the device answer: that raises `CoppiceError`.
 
     Parameters
     ----------
@@ -477,7 +483,8 @@ class RelayedDevice:
     sends is randomized, sealed for the curator, and goes to this relay alone. `docs/relay.md` says what a
     relay promises and what breaks the promise.
 
-    Calls from several threads wait for one another.
+    Calls from several threads wait for one another. The function that reads the row, and handlers of signals,
+    must not call a device that is in a call of their thread: that raises `CoppiceError`.
 
     Parameters
     ----------
@@ -506,10 +513,12 @@ class RelayedDevice:
     min_batch : int
         Fewest reports, 1000 to 16777216, among which the curator finds the answer.
     max_offer_bytes : int
-        The longest offer that the device has room for, in bytes; reading one takes 64 times as much memory.
+        The longest offer that the device has room for, 1 to 16777216 bytes; reading one takes 64 times as much
+        memory.
     max_send_delay : int
         In seconds: a report is sent at a random time between a tenth of this and all of it after its ticket
-        came. 0: at once.
+        came. 0: at once. Where the row's function takes longer than the drawn time, the report goes as soon as
+        it may, and the time of sending tells how long the row took: choose ten times what the row takes at most.
     min_reports : int
         Fewest reports that a model may be built from.
     insecure : bool

@@ -76,9 +76,10 @@ def text_row(row: Any) -> dict[str, str]:
     for name, value in row.items():
         try:
             if not is_missing(value):
-                written = text_of(value)
+                named, written = str(name), text_of(value)
+                named.encode()
                 written.encode()
-                text[str(name)] = written
+                text[named] = written
         except Exception:
             continue  # an error would tell what the row holds
     return text

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "client/collector/collector.h"
-#include "client/journal.h"
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
+#include "client/python/core/journal.h"
+#include "client/python/core/turn.h"
 #include "client/trust.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "common/wire/convert.h"
@@ -71,23 +71,24 @@ py::dict Describe(const JournalEntry& entry) {
 }
 
 void BindJournal(py::module_& module) {
-  py::class_<Journal, std::shared_ptr<Journal>>(module, "Journal", DocstringOf("Journal"))
+  py::class_<JournalInPython, std::shared_ptr<JournalInPython>>(module, "Journal",
+                                                                DocstringOf("Journal"))
       .def(py::init([](const std::filesystem::path& path) {
-             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path.native())));
+             return std::make_shared<JournalInPython>(ValueOrRaise(Journal::Open(path.native())));
            }),
            py::arg("path"), DocstringOf("Journal.__init__"))
       .def(
           "spent",
-          [](const Journal& journal, const std::string& subject) {
-            const std::optional<Budget> spent = ValueOrRaise(journal.Spent(subject));
+          [](const JournalInPython& journal, const std::string& subject) {
+            const std::optional<Budget> spent = ValueOrRaise(journal.journal().Spent(subject));
             return spent.has_value() ? spent->epsilon() : 0.0;
           },
           py::arg("subject"), DocstringOf("Journal.spent"))
       .def(
           "entries",
-          [](const Journal& journal) {
+          [](const JournalInPython& journal) {
             py::list entries;
-            for (const JournalEntry& entry : ValueOrRaise(journal.Entries())) {
+            for (const JournalEntry& entry : ValueOrRaise(journal.journal().Entries())) {
               entries.append(Describe(entry));
             }
             return entries;
@@ -136,12 +137,13 @@ void BindPrivatizer(py::module_& module) {
 class DeviceInPython {
  public:
   DeviceInPython(const ConnectOptions& connect, OfferPolicy offer_policy, std::string subject,
-                 std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal)
+                 std::shared_ptr<Policy> policy, std::shared_ptr<JournalInPython> journal)
       : policy_(std::move(policy)),
         journal_(std::move(journal)),
-        trust_(std::move(offer_policy), *journal_),
+        answering_(journal_->TurnOf(subject)),
+        trust_(std::move(offer_policy), journal_->journal()),
         curator_(ValueOrRaise(Collector::Create(connect, RetryOptions(), &trust_))),
-        device_(std::move(subject), *policy_, *journal_, curator_) {}
+        device_(std::move(subject), *policy_, journal_->journal(), curator_) {}
 
   // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
   // it does there is an answer: of what it fails to say all is missing.
@@ -150,10 +152,11 @@ class DeviceInPython {
     absl::Status status;
     {
       const WithoutInterpreter without;
-      const MutexLock lock(answering_);
-      OpenSslRandom random;
-      status = device_.Answer(
-          study, [&] { return ReadRow(read); }, random, token);
+      status = InTurn(answering_, [&] {
+        OpenSslRandom random;
+        return device_.Answer(
+            study, [&] { return ReadRow(read); }, random, token);
+      });
     }
     RaiseIfError(status);
   }
@@ -177,16 +180,16 @@ class DeviceInPython {
 
  private:
   const std::shared_ptr<Policy> policy_;
-  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<JournalInPython> journal_;
+  Turn& answering_;
   Trust trust_;
   const Collector curator_;
   const Device device_;
-  Mutex answering_;  // calls must not overlap
 };
 
 std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
                                            std::shared_ptr<Policy> policy,
-                                           std::shared_ptr<Journal> journal,
+                                           std::shared_ptr<JournalInPython> journal,
                                            const std::string& subject, const OptionalPath& ca,
                                            const OptionalPath& curator_key, bool demand_pin,
                                            uint64_t min_reports, bool insecure) {

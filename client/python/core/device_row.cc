@@ -1,5 +1,8 @@
 #include "client/python/core/device_row.h"
 
+#include <exception>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
@@ -29,8 +32,13 @@ absl::StatusOr<PublicKey> ParsePinOrFile(const std::string& pin_or_file) {
 TextRow TextOf(const py::object& row) {
   const py::dict texts = py::module_::import("coppice.schema").attr("text_row")(row);
   TextRow text;
-  for (const auto& [name, value] : texts)
-    text[name.cast<std::string>()] = value.cast<std::string>();
+  for (const auto& [name, value] : texts) {
+    try {
+      std::string written = value.cast<std::string>();
+      text[name.cast<std::string>()] = std::move(written);
+    } catch (const py::cast_error&) {  // no text after all: missing, as the others of its kind
+    }
+  }
   return text;
 }
 
@@ -51,8 +59,11 @@ TextRow ReadRow(const py::object& read) {
     const bool interrupted = error.matches(PyExc_KeyboardInterrupt);
     error.discard_as_unraisable("the row of a device; it answers as if all were missing");
     if (interrupted) PyErr_SetInterrupt();
-    return {};
+  } catch (const std::exception& error) {  // also memory that runs out: the ticket is taken
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    PyErr_WriteUnraisable(nullptr);
   }
+  return {};
 }
 
 std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }

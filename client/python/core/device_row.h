@@ -23,7 +23,7 @@ void CheckIsRow(const pybind11::object& row);
 // TypeError unless `read` is a mapping, or a function, which may return one.
 void CheckMayRead(const pybind11::object& read);
 
-// The row that `read` is or returns. Takes the interpreter. What fails goes to
+// The row that `read` is or returns. Takes the interpreter, and throws nothing: what fails goes to
 // sys.unraisablehook, and all is missing then, so that there is an answer; Ctrl-C is raised again
 // when the interpreter goes on.
 TextRow ReadRow(const pybind11::object& read);

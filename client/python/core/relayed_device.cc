@@ -4,23 +4,21 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/collector/relay_client.h"
-#include "client/journal.h"
 #include "client/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
+#include "client/python/core/journal.h"
+#include "client/python/core/turn.h"
 #include "client/trust.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
@@ -29,20 +27,15 @@ namespace {
 
 namespace py = pybind11;
 
-// How long Ctrl-C may go unnoticed.
-constexpr absl::Duration kLook = absl::Milliseconds(50);
-
 // The time of sending. Ctrl-C ends a wait before its time, and whoever sends must ask for that.
 class InterruptibleClock final : public SendClock {
  public:
-  absl::Time Now() override { return absl::Now(); }
-  void SleepUntil(absl::Time time) override {
-    // By a steady clock from here on, which nobody sets back.
-    const auto end = After(time - Now());
+  absl::Time WallTime() override { return SendClock::Real().WallTime(); }
+  absl::Time TimeSinceBoot() override { return SendClock::Real().TimeSinceBoot(); }
+  void SleepUntil(absl::Time since_boot) override {
     interrupted_ = CheckSignals();
-    while (interrupted_.ok() && std::chrono::steady_clock::now() < end) {
-      const auto left = absl::FromChrono(end - std::chrono::steady_clock::now());
-      absl::SleepFor(std::min(left, kLook));
+    while (interrupted_.ok() && TimeSinceBoot() < since_boot) {
+      absl::SleepFor(std::min(since_boot - TimeSinceBoot(), kLook));
       interrupted_ = CheckSignals();
     }
   }
@@ -80,35 +73,38 @@ class InterruptibleRelay final : public RelayLink {
 
 // A relayed device with all that it stands on, so that Python keeps one thing alive.
 //
-// Threads    safe to share: a call waits for the one before it, and Ctrl-C ends that wait too.
+// Threads    safe to share: a call waits for the one before it, and Ctrl-C ends that wait too. A
+//            call within another one of its thread raises CoppiceError.
 class RelayedDeviceInPython {
  public:
   RelayedDeviceInPython(const ConnectOptions& relay, OfferPolicy offer_policy,
                         const RelayPolicy& relay_policy, std::string subject,
-                        std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal)
+                        std::shared_ptr<Policy> policy, std::shared_ptr<JournalInPython> journal)
       : policy_(std::move(policy)),
         journal_(std::move(journal)),
         relay_policy_(relay_policy),
-        trust_(std::move(offer_policy), *journal_),
+        answering_(journal_->TurnOf(subject)),
+        trust_(std::move(offer_policy), journal_->journal()),
         relay_(ValueOrRaise(RelayClient::Create(relay, RetryOptions())), clock_),
         device_(std::move(subject), RelayedDeviceParts{.policy = *policy_,
                                                        .relay_policy = relay_policy_,
-                                                       .journal = *journal_,
+                                                       .journal = journal_->journal(),
                                                        .trust = trust_,
                                                        .relay = relay_,
                                                        .clock = clock_}) {}
 
   void Answer(const std::string& study, const py::object& read) {
     CheckMayRead(read);
-    RaiseIfError(InTurn([&] {
+    const auto answer = [&] {
       OpenSslRandom random;
       return device_.Answer(
           study, [&] { return ReadRow(read); }, random);
-    }));
+    };
+    RaiseIfError(InMyTurn([&] { return InTurn(answering_, answer); }));
   }
 
   py::dict Deliver() {
-    const Deliveries deliveries = ValueOrRaise(InTurn([&]() -> absl::StatusOr<Deliveries> {
+    const Deliveries deliveries = ValueOrRaise(InMyTurn([&]() -> absl::StatusOr<Deliveries> {
       OpenSslRandom random;
       return device_.Deliver(random);
     }));
@@ -119,28 +115,25 @@ class RelayedDeviceInPython {
   }
 
   void GiveUp(const std::string& study) {
-    RaiseIfError(InTurn([&] { return device_.GiveUp(study); }));
+    RaiseIfError(InMyTurn([&] { return device_.GiveUp(study); }));
   }
 
  private:
   template <typename Call>
-  auto InTurn(const Call& call) -> decltype(call()) {
+  auto InMyTurn(const Call& call) -> decltype(call()) {
     const WithoutInterpreter without;
-    std::unique_lock<std::timed_mutex> turn(turn_, std::defer_lock);
-    while (!turn.try_lock_for(absl::ToChronoMilliseconds(kLook))) {
-      COPPICE_RETURN_IF_ERROR(CheckSignals());
-    }
-    return call();
+    return InTurn(turn_, call);
   }
 
   const std::shared_ptr<Policy> policy_;
-  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<JournalInPython> journal_;
   const RelayPolicy relay_policy_;
+  Turn& answering_;
   Trust trust_;
   InterruptibleClock clock_;
   const InterruptibleRelay relay_;
   RelayedDevice device_;
-  std::timed_mutex turn_;  // calls must not overlap
+  Turn turn_;  // calls must not overlap
 };
 
 // ValueError that names the argument.
@@ -155,19 +148,22 @@ Number InRange(const char* argument, int64_t given, Number least, Number most) {
 
 RelayPolicy RelayPolicyOf(const std::filesystem::path& relay_key, int64_t min_batch,
                           int64_t max_offer_bytes, int64_t max_send_delay) {
+  constexpr uint32_t kMaxOfferBytes = 16 << 20;  // 64 times as much memory is set aside
   constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
-  return {.relay_key = ReadKey("relay_key", relay_key),
-          .min_batch = InRange("min_batch", min_batch, kLeastMinBatch, kMaxEpochTickets),
-          .max_offer_bytes = InRange("max_offer_bytes", max_offer_bytes, uint32_t{1}, kMost),
-          .max_send_delay_seconds = InRange("max_send_delay", max_send_delay, uint32_t{0}, kMost)};
+  return {
+      .relay_key = ReadKey("relay_key", relay_key),
+      .min_batch = InRange("min_batch", min_batch, kLeastMinBatch, kMaxEpochTickets),
+      .max_offer_bytes = InRange("max_offer_bytes", max_offer_bytes, uint32_t{1}, kMaxOfferBytes),
+      .max_send_delay_seconds = InRange("max_send_delay", max_send_delay, uint32_t{0}, kMost)};
 }
 
 std::unique_ptr<RelayedDeviceInPython> MakeRelayedDevice(
-    const std::string& server, std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal,
-    const std::filesystem::path& relay_key, const std::filesystem::path& curator_key,
-    const OptionalPath& ca, const OptionalPath& cert, const OptionalPath& key,
-    const OptionalPath& token_file, const std::string& subject, int64_t min_batch,
-    int64_t max_offer_bytes, int64_t max_send_delay, uint64_t min_reports, bool insecure) {
+    const std::string& server, std::shared_ptr<Policy> policy,
+    std::shared_ptr<JournalInPython> journal, const std::filesystem::path& relay_key,
+    const std::filesystem::path& curator_key, const OptionalPath& ca, const OptionalPath& cert,
+    const OptionalPath& key, const OptionalPath& token_file, const std::string& subject,
+    int64_t min_batch, int64_t max_offer_bytes, int64_t max_send_delay, uint64_t min_reports,
+    bool insecure) {
   const RelayPolicy relay_policy =
       RelayPolicyOf(relay_key, min_batch, max_offer_bytes, max_send_delay);
   OfferPolicy offers{.curator_key = ReadKey("curator_key", curator_key),

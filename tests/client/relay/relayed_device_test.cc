@@ -4,6 +4,7 @@
 #include "client/relay/relayed_device.h"
 
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,8 +81,14 @@ class ScriptedRelay final : public RelayLink {
 class ScriptedClock final : public SendClock {
  public:
   explicit ScriptedClock(absl::Time& now) : now_(now) {}
-  absl::Time Now() override { return now_; }
-  void SleepUntil(absl::Time time) override { now_ = std::max(now_, time); }
+  absl::Time WallTime() override { return now_ + set_by; }
+  absl::Time TimeSinceBoot() override { return now_ - kBeforeBoot; }
+  void SleepUntil(absl::Time since_boot) override {
+    now_ = std::max(now_, since_boot + kBeforeBoot);
+  }
+
+  static constexpr absl::Duration kBeforeBoot = absl::Seconds(kDealNow - 1000);
+  absl::Duration set_by = absl::ZeroDuration();  // what somebody set the wall clock forward by
 
  private:
   absl::Time& now_;
@@ -307,6 +314,40 @@ TEST_F(RelayedDeviceTest, RetriesSendTheSameBytesAlsoAfterARestart) {
   EXPECT_EQ(relay_.taken[0].sealed, relay_.taken[1].sealed);
   EXPECT_EQ(relay_.taken[0].report, relay_.taken[1].report);
   EXPECT_TRUE(journal_->Undelivered().value().empty());
+}
+
+// By network time, which others than the device's owner can forge.
+TEST_F(RelayedDeviceTest, NobodyMovesTheTimeOfSendingByTheWallClock) {
+  for (const absl::Duration set_by : {absl::Hours(24), absl::Hours(-24 * 365)}) {
+    clock_.set_by = absl::ZeroDuration();
+    SetUpAnew();
+    FirstDraw random(1234);
+    const absl::Time before = now_;
+    const auto read = [&] {
+      clock_.set_by = set_by;
+      return TextRow();
+    };
+    ASSERT_OK(device_->Answer("sample", read, random));
+    ASSERT_OK(device_->Deliver(random_));
+    EXPECT_EQ(relay_.sent_at - before, absl::Seconds(2) + absl::Milliseconds(6000 + 1234));
+  }
+}
+
+TEST_F(RelayedDeviceTest, ADealIsValidByTheWallClock) {
+  clock_.set_by = absl::Hours(1);
+  EXPECT_THAT(Answer(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no more tickets")));
+}
+
+TEST(SendClockTest, TheRealOneSleepsByTheTimeSinceBoot) {
+  SendClock& clock = SendClock::Real();
+  timespec boot{};
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  EXPECT_GE(clock.TimeSinceBoot(), absl::TimeFromTimespec(boot));
+  EXPECT_LT(clock.TimeSinceBoot() - absl::TimeFromTimespec(boot), absl::Minutes(5));
+  const absl::Time end = clock.TimeSinceBoot() + absl::Milliseconds(20);
+  clock.SleepUntil(end);
+  EXPECT_GE(clock.TimeSinceBoot(), end);
 }
 
 // Else who came back from a restart would be seen by the time at which it sends.

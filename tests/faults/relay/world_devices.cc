@@ -30,7 +30,8 @@ class NoNoise final : public PrivateRandom {
 class DeviceClock final : public SendClock {
  public:
   explicit DeviceClock(absl::Time now) : now_(now) {}
-  absl::Time Now() override { return now_; }
+  absl::Time WallTime() override { return now_; }
+  absl::Time TimeSinceBoot() override { return now_; }
   void SleepUntil(absl::Time) override {}
 
  private:
