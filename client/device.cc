@@ -45,6 +45,9 @@ absl::StatusOr<Deliveries> Device::Deliver() const {
   CuratorCheck is_curators([this](const PublicKey& root) { return curator_.CheckIs(root); });
   Deliveries deliveries;
   for (const JournalEntry& entry : waiting) {
+    COPPICE_RETURN_IF_ERROR(respondent_.CheckMaySend());
+    COPPICE_ASSIGN_OR_RETURN(const bool still_waits, respondent_.StillWaits(entry));
+    if (!still_waits) continue;
     COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, is_curators.Owns(entry));
     if (is_for_this_curator) {
       COPPICE_RETURN_IF_ERROR(DeliverOne(entry, deliveries));

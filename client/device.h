@@ -38,6 +38,7 @@ class Device {
   using Deliveries = coppice::Deliveries;
   // Sends the answers that wait for this curator, at once or on a schedule that does not depend on
   // rows. Call it whether or not Answer() succeeds: nothing else drains the queue.
+  // FailedPrecondition, and nothing is sent, if answers wait and the owner opted out.
   absl::StatusOr<Deliveries> Deliver() const;
 
   // Stops trying to deliver the answer to `study`, for studies that were deleted and curators that

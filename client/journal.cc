@@ -376,8 +376,8 @@ absl::Status Journal::CheckOptedIn() const {
   COPPICE_ASSIGN_OR_RETURN(const bool opted_out, OptedOut());
   if (!opted_out) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "this device's owner has opted out, says the journal; no offer is fetched and nothing is "
-      "answered");
+      "this device's owner has opted out, says the journal; nothing is fetched, answered or "
+      "sent");
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {

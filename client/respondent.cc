@@ -98,6 +98,19 @@ absl::StatusOr<std::vector<JournalEntry>> Respondent::WaitingForRelay(const KeyI
   return waiting;
 }
 
+absl::Status Respondent::CheckMaySend() const {
+  if (policy_.opted_out) {
+    return absl::FailedPreconditionError(
+        "this device's owner has opted out; nothing that waits is sent");
+  }
+  return journal_.CheckOptedIn();
+}
+
+absl::StatusOr<bool> Respondent::StillWaits(const JournalEntry& entry) const {
+  COPPICE_ASSIGN_OR_RETURN(const auto kept, journal_.Find(subject_, entry.report.study));
+  return kept.has_value() && !kept->delivered;
+}
+
 absl::Status Respondent::Settle(const JournalEntry& entry, const DeliveryResult& result,
                                 Deliveries& deliveries) const {
   switch (result.delivery) {

@@ -71,6 +71,10 @@ class Respondent {
   // The answers that wait for their curator, oldest first, and those that wait for this relay.
   absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
   absl::StatusOr<std::vector<JournalEntry>> WaitingForRelay(const KeyId& relay) const;
+  // FailedPrecondition if the owner opted out: nothing that waits is sent then.
+  absl::Status CheckMaySend() const;
+  // Whether an answer that waited is still to be sent: not once it is delivered or given up.
+  absl::StatusOr<bool> StillWaits(const JournalEntry& entry) const;
   // Records what became of an answer that was sent.
   absl::Status Settle(const JournalEntry& entry, const DeliveryResult& result,
                       Deliveries& deliveries) const;

@@ -106,7 +106,7 @@ typedef struct {
    */
   uint32_t max_send_delay_seconds;
   /* Per report that goes to the curator itself: above it only through a relay, and never above
-   * max_epsilon_nanos. 0: max_epsilon_nanos alone counts. */
+   * max_epsilon_nanos. 0: no cap of its own, max_epsilon_nanos alone counts. */
   uint64_t max_epsilon_direct_nanos;
 } coppice_device_options;
 
@@ -135,8 +135,8 @@ COPPICE_API int32_t coppice_device_open(const coppice_device_options* options,
 COPPICE_API void coppice_device_close(coppice_device* device);
 
 /* The owner's word, 1 or 0. It is in the journal, so it outlives the process. An owner who opted
- * out is not asked again, and nothing that waits is sent: visits are refused. Errors: those of
- * writing the journal. */
+ * out is not asked again, and nothing that waits is sent: visits are refused, and one that is open
+ * ends at its next coppice_visit_next(). Errors: those of writing the journal. */
 COPPICE_API int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out,
                                            coppice_error* error);
 
@@ -243,7 +243,10 @@ typedef struct {
    * answer. 0 declines. It must not depend on the row. NULL: answer. */
   int32_t (*review)(void* context, const coppice_terms* terms);
   /* Called once, when nothing can decline any more. Sets the row's columns. There is a report
-   * whatever it sets. */
+   * whatever it sets; where it throws, what it set until then counts. It must return sooner than a
+   * tenth of max_send_delay_seconds: if it takes longer than the wait that was drawn, the time of
+   * sending depends on the row. Neither function may use or close the visit or close the device:
+   * closing has no effect there, and other calls return INVALID_ARGUMENT. */
   void (*read_row)(void* context, const coppice_terms* terms, coppice_row* row);
   void* context;
 
@@ -279,8 +282,8 @@ COPPICE_API void coppice_visit_close(coppice_visit* visit);
 typedef struct {
   size_t struct_size;
   const char* method;     /* "/coppice.v1.StudyService/GetOffer"; NULL: the visit is over */
-  const uint8_t* request; /* a serialized message, until the next call of coppice_visit_take() or
-                             coppice_visit_fail() */
+  const uint8_t* request; /* a serialized message, until the next call of coppice_visit_next(),
+                             coppice_visit_take() or coppice_visit_fail() */
   size_t request_size;
   /* How long to wait from now before the call is carried; 0: not at all. It is drawn before the
    * device has a ticket, or, after a restart, before it sends anything, so that the time of sending
@@ -290,8 +293,12 @@ typedef struct {
   int32_t takes_ticket; /* 1: TakeOffer, with which alone a transport shows the relay's token */
 } coppice_call;
 
-/* What to carry next. The same again until it was taken or failed.
- * Errors: those of the journal; the visit is over then. */
+/* What to carry next. The same again until it was taken or failed, or its answer was delivered or
+ * given up meanwhile. Call it again after the wait: it says what is left of that, and whether there
+ * is still something to send.
+ * Errors: INVALID_ARGUMENT: in a visit to a relay struct_size does not reach past takes_ticket.
+ * FAILED_PRECONDITION: the owner opted out, or this is a child of fork(); this and those of the
+ * journal end the visit. */
 COPPICE_API int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call,
                                        coppice_error* error);
 
@@ -313,7 +320,7 @@ COPPICE_API int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppi
 typedef struct {
   size_t struct_size;
   coppice_error answer; /* OK: the study has an answer in the journal, from now or before; or none
-                           was asked for */
+                           was asked for; UNAVAILABLE until there is one */
   int32_t answered_now;
   uint64_t delivered;         /* counted by the curator, now or before */
   uint64_t refused;           /* for good */

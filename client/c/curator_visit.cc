@@ -36,6 +36,7 @@ absl::Status CuratorVisit::BeginOffer() {
   // A full queue is no reason not to deliver: that is what empties it.
   outcome_.answer = may_fetch.status();
   if (may_fetch.value_or(false)) {
+    outcome_.answer = NotYet();
     step_ = Step::kOffer;
     Ask("/coppice.v1.StudyService/GetOffer",
         OfferRequestBytes(plan_.study, plan_.submission_token,
@@ -57,7 +58,7 @@ absl::Status CuratorVisit::BeginProof() {
 void CuratorVisit::BeginReport() {
   step_ = Step::kReport;
   if (waiting_.empty()) return;
-  Ask("/coppice.v1.ReportService/SubmitReports", ReportRequestBytes(waiting_.back().report));
+  AskReport("/coppice.v1.ReportService/SubmitReports", ReportRequestBytes(waiting_.back().report));
 }
 
 absl::Status CuratorVisit::TakeAsked(absl::string_view response) {

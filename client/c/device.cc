@@ -201,7 +201,10 @@ int32_t coppice_device_open(const coppice_device_options* options, coppice_devic
   });
 }
 
-void coppice_device_close(coppice_device* device) { delete device; }
+void coppice_device_close(coppice_device* device) {
+  if (device == nullptr || device->in_callback) return;
+  delete device;
+}
 
 int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppice_error* error) {
   return Guarded(error, [&]() -> absl::Status {

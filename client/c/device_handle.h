@@ -32,6 +32,7 @@ struct coppice_device {
   std::unique_ptr<coppice::RelayedRespondent> relayed;  // null: it visits no relay
   coppice::OpenSslRandom random;
   bool has_visit = false;
+  bool in_callback = false;
 };
 
 #endif  // COPPICE_CLIENT_C_DEVICE_HANDLE_H_

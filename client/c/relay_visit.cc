@@ -24,6 +24,7 @@ void RelayVisit::BeginDeal() {
   // A full queue is no reason not to deliver: that is what empties it.
   outcome_.answer = may_fetch.status();
   if (!may_fetch.value_or(false)) return;
+  outcome_.answer = NotYet();
   step_ = Step::kDeal;
   Ask("/coppice.v1.RelayService/GetRelayTerms", DealRequestBytes(plan_.study));
 }
@@ -49,17 +50,20 @@ absl::Status RelayVisit::BeginReport() {
   if (waiting_.empty()) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const absl::Time may_send,
                            parts_.relayed->MaySendFrom(parts_.wait_clock(), parts_.random));
-  Ask("/coppice.v1.RelayService/SubmitSealedReport", SealedReportRequestBytes(waiting_.back()));
+  AskReport("/coppice.v1.RelayService/SubmitSealedReport",
+            SealedReportRequestBytes(waiting_.back()));
   SetCarriedFrom(may_send);
   return absl::OkStatus();
 }
 
 absl::Status RelayVisit::TakeAsked(absl::string_view response) {
   switch (step_) {
-    case Step::kDeal:
-      outcome_.answer = OfOtherEnd(AgreeTo(response));
+    case Step::kDeal: {
+      const absl::Status agreed = OfOtherEnd(AgreeTo(response));
+      outcome_.answer = agreed.ok() ? NotYet() : agreed;
       NoteClock();
-      return outcome_.answer;
+      return agreed;
+    }
     case Step::kTicket:
       outcome_.answer = OfOtherEnd(AnswerTicket(response));
       outcome_.answered_now = outcome_.answer.ok();

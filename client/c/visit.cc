@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 
 namespace coppice {
 namespace {
@@ -22,20 +23,51 @@ absl::Status OfOtherEnd(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? absl::DataLossError(status.message()) : status;
 }
 
+Visit::Visit(const VisitParts& parts, VisitPlan plan) : parts_(parts), plan_(std::move(plan)) {
+  if (!plan_.study.empty()) outcome_.answer = NotYet();
+}
+
+absl::Status Visit::NotYet() const {
+  return absl::UnavailableError(absl::StrCat(
+      "study ", plan_.study, " is not answered yet: carry the visit's calls to its end"));
+}
+
 void Visit::Ask(const char* method, std::string request) {
   method_ = method;
   request_ = std::move(request);
   takes_ticket_ = false;
   carried_from_ = absl::InfinitePast();
+  sends_report_ = false;
   asked_ = true;
 }
 
-absl::StatusOr<std::optional<VisitCall>> Visit::Next() {
-  if (!asked_ && !done_) {
-    const absl::Status advanced = Advance();
-    done_ = !asked_;
-    if (!advanced.ok()) return advanced;
+void Visit::AskReport(const char* method, std::string request) {
+  Ask(method, std::move(request));
+  sends_report_ = true;
+}
+
+absl::Status Visit::DropSettled() {
+  while (!waiting_.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const bool still_waits, parts_.respondent.StillWaits(waiting_.back()));
+    if (still_waits) break;
+    waiting_.pop_back();
+    if (sends_report_) asked_ = false;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Visit::FindCall() {
+  COPPICE_RETURN_IF_ERROR(parts_.respondent.CheckMaySend());
+  COPPICE_RETURN_IF_ERROR(DropSettled());
+  return asked_ ? absl::OkStatus() : Advance();
+}
+
+absl::StatusOr<std::optional<VisitCall>> Visit::Next() {
+  if (done_) return std::nullopt;
+  const absl::Status found = FindCall();
+  if (!found.ok()) asked_ = false;
+  done_ = !asked_;
+  if (!found.ok()) return found;
   if (!asked_) return std::nullopt;
   const absl::Duration wait = carried_from_ - parts_.wait_clock();
   return VisitCall{method_, request_, std::max(wait, absl::ZeroDuration()), takes_ticket_};

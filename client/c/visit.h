@@ -68,7 +68,8 @@ class Visit {
  public:
   virtual ~Visit() = default;
 
-  // The call to carry, the same until it is taken or failed; nothing at the end.
+  // The call to carry, the same until it is taken, failed or settled elsewhere; nothing at the end.
+  // FailedPrecondition if the owner opted out meanwhile, which ends the visit.
   absl::StatusOr<std::optional<VisitCall>> Next();
   absl::Status Take(absl::string_view response);
   // The call got no response but this error, which is not OK.
@@ -77,7 +78,7 @@ class Visit {
   const VisitOutcome& outcome() const { return outcome_; }
 
  protected:
-  Visit(const VisitParts& parts, VisitPlan plan) : parts_(parts), plan_(std::move(plan)) {}
+  Visit(const VisitParts& parts, VisitPlan plan);
 
   // Asks the next call; without one the visit is done.
   virtual absl::Status Advance() = 0;
@@ -86,6 +87,8 @@ class Visit {
   virtual void FailAsked(const absl::Status& status) = 0;
 
   void Ask(const char* method, std::string request);
+  // The same of the last one of waiting_.
+  void AskReport(const char* method, std::string request);
   // The call that is asked shows the relay's token, or is carried from then on by `wait_clock`.
   void SetTakesTicket() { takes_ticket_ = true; }
   void SetCarriedFrom(absl::Time time) { carried_from_ = time; }
@@ -93,6 +96,8 @@ class Visit {
   // Whether the device's own review lets a study with these terms be answered.
   absl::Status Review(const Terms& terms) const;
   void NoteClock();
+  // What the outcome says until the journal has an answer.
+  absl::Status NotYet() const;
 
   const VisitParts parts_;
   const VisitPlan plan_;
@@ -100,9 +105,15 @@ class Visit {
   std::vector<JournalEntry> waiting_;  // to be sent; the last one is next
 
  private:
+  // Finds what to carry now, if the owner lets anything be carried.
+  absl::Status FindCall();
+  // Drops what was delivered or given up since it was found, and the call that would send it.
+  absl::Status DropSettled();
+
   const char* method_ = nullptr;
   std::string request_;
   bool takes_ticket_ = false;
+  bool sends_report_ = false;
   absl::Time carried_from_ = absl::InfinitePast();
   bool asked_ = false;  // request_ waits for its response
   bool done_ = false;

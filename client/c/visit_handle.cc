@@ -25,6 +25,35 @@ constexpr size_t kTokenBytes = 32;
 // As programs know the struct that were built before there were relays.
 constexpr size_t kFirstVisitOptionsBytes = offsetof(coppice_visit_options, relay);
 
+// While it lives, a function of the caller's runs, which may not use the visit that calls it.
+class CallbackMark {
+ public:
+  explicit CallbackMark(coppice_device& device) : device_(device) { device_.in_callback = true; }
+  ~CallbackMark() { device_.in_callback = false; }
+  CallbackMark(const CallbackMark&) = delete;
+  CallbackMark& operator=(const CallbackMark&) = delete;
+
+ private:
+  coppice_device& device_;
+};
+
+// A shorter struct would hide the wait, and which call shows the token.
+absl::Status CheckTellsWait(const coppice_call* call) {
+  constexpr size_t kLeast = offsetof(coppice_call, takes_ticket) + sizeof(call->takes_ticket);
+  if (call != nullptr && call->struct_size >= kLeast) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "in a visit to a relay the call's struct_size must reach past takes_ticket: build the "
+      "program "
+      "with this version's header");
+}
+
+absl::Status CheckUsable(const coppice_visit* visit) {
+  if (visit == nullptr) return Missing("the visit");
+  if (!visit->device->in_callback) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the visit is used from one of its callbacks; return from that first");
+}
+
 bool IsSet(const char* text) { return text != nullptr && *text != '\0'; }
 
 std::unique_ptr<coppice_visit> OpenVisit(coppice_device& device, VisitPlan plan, bool is_to_relay) {
@@ -67,7 +96,7 @@ absl::Status CheckServer(const coppice_device& device, const coppice_visit_optio
   return absl::OkStatus();
 }
 
-absl::StatusOr<VisitPlan> ReadPlan(const coppice_visit_options& options) {
+absl::StatusOr<VisitPlan> ReadPlan(coppice_device* device, const coppice_visit_options& options) {
   VisitPlan plan;
   plan.server = IsSet(options.relay) ? options.relay : options.curator;
   if (options.study == nullptr) return plan;
@@ -80,14 +109,20 @@ absl::StatusOr<VisitPlan> ReadPlan(const coppice_visit_options& options) {
     plan.submission_token.assign(reinterpret_cast<const char*>(options.submission_token),
                                  kTokenBytes);
   }
-  plan.review = [review = options.review, context = options.context](const Terms& terms) {
+  plan.review = [device, review = options.review, context = options.context](const Terms& terms) {
     const coppice_terms shown = TermsFor(terms);
+    const CallbackMark mark(*device);
     return review == nullptr || review(context, &shown) != 0;
   };
-  plan.read_row = [read = options.read_row, context = options.context](const Terms& terms) {
+  plan.read_row = [device, read = options.read_row, context = options.context](const Terms& terms) {
     const coppice_terms shown = TermsFor(terms);
     coppice_row row = EmptyRow(shown.schema);
-    read(context, &shown, &row);
+    const CallbackMark mark(*device);
+    try {
+      read(context, &shown, &row);
+    } catch (...) {
+      // What was set counts: silence would show whose row throws.
+    }
     return std::move(row.values);
   };
   return plan;
@@ -182,7 +217,7 @@ int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* 
     coppice_visit_options read{};
     if (!CopyIn(options, read)) return Missing("options");
     COPPICE_RETURN_IF_ERROR(CheckServer(*device, read));
-    COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(read));
+    COPPICE_ASSIGN_OR_RETURN(VisitPlan plan, ReadPlan(device, read));
     if (device->has_visit) {
       return absl::InvalidArgumentError("the device has a visit already; close it first");
     }
@@ -198,14 +233,15 @@ int32_t coppice_visit_open(coppice_device* device, const coppice_visit_options* 
 }
 
 void coppice_visit_close(coppice_visit* visit) {
-  if (visit == nullptr) return;
+  if (visit == nullptr || visit->device->in_callback) return;
   visit->device->has_visit = false;
   delete visit;
 }
 
 int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_error* error) {
   return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
+    COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
+    if (visit->is_to_relay) COPPICE_RETURN_IF_ERROR(CheckTellsWait(call));
     COPPICE_ASSIGN_OR_RETURN(const auto next, visit->visit->Next());
     return CopyOut(next.has_value() ? CallOf(*next) : coppice_call{}, call) ? absl::OkStatus()
                                                                             : Missing("the call");
@@ -215,7 +251,7 @@ int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call, coppice_err
 int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t response_size,
                            coppice_error* error) {
   return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
+    COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     if (response == nullptr && response_size > 0) return Missing("the response");
     if (response_size > COPPICE_MAX_RESPONSE_BYTES) {
       return absl::InvalidArgumentError("the response is longer than COPPICE_MAX_RESPONSE_BYTES");
@@ -226,7 +262,7 @@ int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response, size_t
 
 int32_t coppice_visit_fail(coppice_visit* visit, int32_t code, coppice_error* error) {
   return Guarded(error, [&]() -> absl::Status {
-    if (visit == nullptr) return Missing("the visit");
+    COPPICE_RETURN_IF_ERROR(CheckUsable(visit));
     return visit->visit->Fail(FailureOf(code));
   });
 }

@@ -64,7 +64,6 @@ static int32_t review(void* context, const coppice_terms* terms) {
 static void wait_before(const coppice_call* call) {
   const struct timespec time = {(time_t)(call->wait_milliseconds / 1000),
                                 (long)(call->wait_milliseconds % 1000) * 1000000};
-  if (call->wait_milliseconds == 0) return;
   printf("the sealed answer is sent in %.1f s\n", (double)call->wait_milliseconds / 1000);
   fflush(stdout);
   nanosleep(&time, NULL);
@@ -80,7 +79,10 @@ static void carry(coppice_visit* visit, grpc_line* line) {
     uint8_t* response = NULL;
     size_t size = 0;
     char why[200];
-    wait_before(&call);
+    if (call.wait_milliseconds > 0) {
+      wait_before(&call); /* a signal may end it early: what is left is asked for again */
+      continue;
+    }
     grpc_line_show_token(line, call.takes_ticket ? getenv("RELAY_TOKEN") : NULL);
     const int32_t code = grpc_line_call(line, call.method, call.request, call.request_size,
                                         &response, &size, why, sizeof(why));

@@ -117,6 +117,8 @@ void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& mess
     if (field.field() == 4) field.ReadBytes(message.signature);
   });
   if (is_message) messages.push_back(message);
+  // One is many times as large as the two bytes that can stand for it.
+  if (messages.size() > kMaxEndorsements) reader.Fail();
 }
 
 absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages) {

@@ -155,6 +155,12 @@ absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
 }
 
 absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope) {
+  if (envelope.size() != deal.relay.offer_bytes) {
+    return Malformed(
+        deal.relay.study,
+        absl::StrCat("came with an envelope that holds no ticket: it has ", envelope.size(),
+                     " bytes, and the relay signed ", deal.relay.offer_bytes));
+  }
   const absl::StatusOr<RelayedOffer> offer = ReadRelayedOffer(ContentOf(envelope));
   DealtTicket dealt;
   if (!offer.ok() || !CopyExactly("claim", offer->claim, dealt.claim).ok()) {

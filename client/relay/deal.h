@@ -57,8 +57,8 @@ struct DealtTicket {
   TreesByIndex trees;
 };
 
-// Reads what TakeOffer() returned. DataLoss if there is no ticket in it, which is the relay's
-// fault.
+// Reads what TakeOffer() returned. DataLoss if there is no ticket in it, or it is not as long as
+// the relay signed: memory was set aside for that length. Both are the relay's fault.
 absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope);
 
 // Without the tree: RespondSealed() then seals an empty payload.

@@ -57,10 +57,14 @@ absl::StatusOr<Deliveries> RelayedDevice::Deliver(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, respondent_.Waiting());
   Deliveries deliveries;
   if (waiting.empty()) return deliveries;
+  COPPICE_RETURN_IF_ERROR(respondent_.CheckMaySend());
   COPPICE_ASSIGN_OR_RETURN(const absl::Time may_send,
                            respondent_.MaySendFrom(parts_.clock.TimeSinceBoot(), random));
   parts_.clock.SleepUntil(may_send);
   for (const JournalEntry& entry : waiting) {
+    COPPICE_RETURN_IF_ERROR(respondent_.CheckMaySend());
+    COPPICE_ASSIGN_OR_RETURN(const bool still_waits, respondent_.StillWaits(entry));
+    if (!still_waits) continue;
     COPPICE_ASSIGN_OR_RETURN(const SubmitOutcome outcome, parts_.relay.Submit(entry));
     COPPICE_RETURN_IF_ERROR(respondent_.Settle(entry, outcome, deliveries));
   }

@@ -64,7 +64,8 @@ class RelayedDevice {
 
   // Waits until what waits for this relay may be sent, then sends it. What an earlier process left
   // waits for a delay of its own, drawn anew: else the network would see by the time whose answer
-  // a restart had held back. What is lost for good is among the refused.
+  // a restart had held back. What is lost for good is among the refused. FailedPrecondition, and
+  // nothing is sent, if the owner opted out, before or during the wait.
   absl::StatusOr<Deliveries> Deliver(PrivateRandom& random);
 
   // As Device::GiveUp().

@@ -85,6 +85,11 @@ class RelayedRespondent {
   // time whose answer a restart had held back.
   absl::StatusOr<std::vector<JournalEntry>> Waiting() const;
   absl::StatusOr<absl::Time> MaySendFrom(absl::Time now, PrivateRandom& random);
+  // As Respondent.
+  absl::Status CheckMaySend() const { return respondent_.CheckMaySend(); }
+  absl::StatusOr<bool> StillWaits(const JournalEntry& entry) const {
+    return respondent_.StillWaits(entry);
+  }
   // Notes what became of an answer that was sent. What is lost for good is among the refused.
   absl::Status Settle(const JournalEntry& entry, SubmitOutcome outcome,
                       Deliveries& deliveries) const {

@@ -194,6 +194,25 @@ TEST_F(DeviceTest, GivingUpDrainsTheQueue) {
   EXPECT_THAT(device.GiveUp("never"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("never")));
 }
 
+TEST_F(DeviceTest, NothingIsSentForAnOwnerWhoOptedOut) {
+  ASSERT_OK(journal_->SetOptedOut(true));
+  ASSERT_OK(Deliver());  // nothing waits
+  ASSERT_OK(journal_->SetOptedOut(false));
+  ASSERT_OK(Answer({}));
+  events_.clear();
+  ASSERT_OK(journal_->SetOptedOut(true));
+  EXPECT_THAT(Deliver().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  ASSERT_OK(journal_->SetOptedOut(false));
+  policy_.opted_out = true;
+  EXPECT_THAT(Deliver().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+  EXPECT_TRUE(events_.empty());
+  policy_.opted_out = false;
+  ASSERT_OK(Deliver());
+  EXPECT_THAT(events_, ElementsAre("deliver"));
+}
+
 TEST_F(DeviceTest, ACuratorThatNobodyVouchesForGetsNoAnswer) {
   journal_.reset();
   std::remove((dir_.path() + "/journal").c_str());

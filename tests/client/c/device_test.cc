@@ -266,6 +266,42 @@ TEST_F(CDeviceTest, AnOwnerWhoOptedOutIsNotVisitedNorIsWhatWaitsSent) {
   EXPECT_EQ(outcome_.delivered, 1u);
 }
 
+TEST_F(CDeviceTest, OptingOutAndGivingUpEndWhatAnOpenVisitSends) {
+  ASSERT_EQ(Open(), COPPICE_OK);
+  curator_.reports.failures = 1;
+  Visit();
+  curator_.calls.clear();
+  auto call = Sized<coppice_call>();
+  const auto open_and_prove = [&] {
+    coppice_visit* visit = nullptr;
+    EXPECT_EQ(coppice_visit_open(device_, &visit_options_, &visit, &error_), COPPICE_OK);
+    EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
+    std::string response;
+    EXPECT_EQ(
+        curator_.Serve(call.method,
+                       {reinterpret_cast<const char*>(call.request), call.request_size}, response),
+        0);
+    EXPECT_EQ(coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(response.data()),
+                                 response.size(), &error_),
+              COPPICE_OK);
+    EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
+    EXPECT_THAT(call.method, HasSubstr("SubmitReports"));
+    return visit;
+  };
+  coppice_visit* visit = open_and_prove();
+  ASSERT_EQ(coppice_device_opt_out(device_, 1, &error_), COPPICE_OK);
+  EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_FAILED_PRECONDITION);
+  EXPECT_THAT(error_.text, HasSubstr("opted out"));
+  coppice_visit_close(visit);
+  ASSERT_EQ(coppice_device_opt_out(device_, 0, &error_), COPPICE_OK);
+
+  visit = open_and_prove();
+  ASSERT_EQ(coppice_device_give_up(device_, "sample", &error_), COPPICE_OK);
+  EXPECT_EQ(coppice_visit_next(visit, &call, &error_), COPPICE_OK);
+  EXPECT_EQ(call.method, nullptr);
+  coppice_visit_close(visit);
+}
+
 // The averaging attacker: fresh tickets, fresh terms, and devices that start anew.
 TEST_F(CDeviceTest, AThousandVisitsSeeOneReport) {
   ASSERT_EQ(Open(), COPPICE_OK);

@@ -2,12 +2,15 @@
 // that neither its ticket nor its row shows in what it does.
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +28,7 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::Carry;
 using ::coppice::testing::FakeDeal;
 using ::coppice::testing::FakeDealOffer;
 using ::coppice::testing::FakeKey;
@@ -133,6 +137,31 @@ class RelayVisitTest : public ::testing::Test {
     coppice_visit_close(visit);
     return asked;
   }
+  coppice_visit* OpenVisit() {
+    coppice_visit* visit = nullptr;
+    EXPECT_EQ(coppice_visit_open(device_, &visit_options_, &visit, &error_), COPPICE_OK);
+    return visit;
+  }
+  // Carries the calls of a visit until it asks for this one.
+  void CarryTo(coppice_visit* visit, const std::string& wanted) {
+    while (coppice_visit_next(visit, &call_, &error_) == COPPICE_OK && call_.method != nullptr) {
+      const std::string method = call_.method;
+      if (method.ends_with(wanted)) return;
+      std::string response;
+      const std::string request(reinterpret_cast<const char*>(call_.request), call_.request_size);
+      ASSERT_EQ(relay_.Serve(method, request, response), 0);
+      ASSERT_EQ(coppice_visit_take(visit, reinterpret_cast<const uint8_t*>(response.data()),
+                                   response.size(), &error_),
+                COPPICE_OK)
+          << error_.text;
+    }
+    ADD_FAILURE() << wanted << " is not asked for";
+  }
+  coppice_outcome OutcomeOf(coppice_visit* visit) {
+    auto outcome = Sized<coppice_outcome>();
+    EXPECT_EQ(coppice_visit_get_outcome(visit, &outcome), COPPICE_OK);
+    return outcome;
+  }
   coppice_device_state State() {
     auto state = Sized<coppice_device_state>();
     EXPECT_EQ(coppice_device_get_state(device_, &state, &error_), COPPICE_OK) << error_.text;
@@ -154,6 +183,7 @@ class RelayVisitTest : public ::testing::Test {
   coppice_device* device_ = nullptr;
   coppice_error error_{};
   coppice_outcome outcome_{};
+  coppice_call call_ = Sized<coppice_call>();
   ScriptedRelay relay_;
   int32_t agrees_ = 1;
   std::function<void(coppice_row*)> fill_ = [](coppice_row* row) {
@@ -351,6 +381,124 @@ TEST_F(RelayVisitTest, NoRowMakesItFallSilent) {
     EXPECT_EQ(Visit().code, COPPICE_OK);
     EXPECT_EQ(outcome_.stored, 1u);
   }
+}
+
+// Else whose row makes the program throw would be seen by the ticket that stays empty.
+TEST_F(RelayVisitTest, ARowThatThrowsWhileItIsReadIsAnsweredAsFarAsItWasSet) {
+  OpenAnew();
+  fill_ = [](coppice_row* row) {
+    coppice_row_set_number(row, "x", 3);
+    throw std::bad_alloc();
+  };
+  EXPECT_EQ(Visit().code, COPPICE_OK);
+  EXPECT_EQ(outcome_.answer.code, COPPICE_OK) << outcome_.answer.text;
+  EXPECT_EQ(outcome_.stored, 1u);
+  ASSERT_EQ(relay_.relay.requests.size(), 1u);
+  ASSERT_OK_AND_ASSIGN(const std::string payload, OpenSealed(relay_.relay.requests[0]));
+  EXPECT_FALSE(payload.empty());
+}
+
+TEST_F(RelayVisitTest, ItsOutcomeIsNoAnswerUntilTheJournalHasOne) {
+  OpenAnew();
+  coppice_visit* visit = OpenVisit();
+  EXPECT_EQ(OutcomeOf(visit).answer.code, COPPICE_UNAVAILABLE);
+  for (const char* method : {"GetRelayTerms", "TakeOffer"}) {
+    CarryTo(visit, method);
+    EXPECT_EQ(OutcomeOf(visit).answer.code, COPPICE_UNAVAILABLE) << method;
+    EXPECT_THAT(OutcomeOf(visit).answer.text, HasSubstr("not answered yet"));
+  }
+  CarryTo(visit, "SubmitSealedReport");
+  EXPECT_EQ(OutcomeOf(visit).answer.code, COPPICE_OK);
+  coppice_visit_close(visit);
+}
+
+TEST_F(RelayVisitTest, OptingOutEndsAVisitThatIsOpen) {
+  for (const char* method : {"GetRelayTerms", "TakeOffer", "SubmitSealedReport"}) {
+    OpenAnew();
+    coppice_visit* visit = OpenVisit();
+    CarryTo(visit, method);
+    ASSERT_EQ(coppice_device_opt_out(device_, 1, &error_), COPPICE_OK);
+    EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_FAILED_PRECONDITION) << method;
+    EXPECT_THAT(error_.text, HasSubstr("opted out"));
+    EXPECT_EQ(coppice_visit_take(visit, nullptr, 0, &error_), COPPICE_INVALID_ARGUMENT) << method;
+    EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_OK);
+    EXPECT_EQ(call_.method, nullptr);
+    coppice_visit_close(visit);
+    EXPECT_THAT(relay_.relay.requests, IsEmpty());
+  }
+  EXPECT_EQ(State().waiting, 1u);
+  ASSERT_EQ(coppice_device_opt_out(device_, 0, &error_), COPPICE_OK);
+  Visit();
+  EXPECT_EQ(outcome_.stored, 1u);
+}
+
+TEST_F(RelayVisitTest, WhatIsGivenUpDuringTheWaitIsNotSent) {
+  OpenAnew();
+  coppice_visit* visit = OpenVisit();
+  CarryTo(visit, "SubmitSealedReport");
+  ASSERT_EQ(coppice_device_give_up(device_, "sample", &error_), COPPICE_OK);
+  EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_OK) << error_.text;
+  EXPECT_EQ(call_.method, nullptr);
+  EXPECT_EQ(coppice_visit_take(visit, nullptr, 0, &error_), COPPICE_INVALID_ARGUMENT);
+  coppice_visit_close(visit);
+}
+
+// The child would send the parent's answer a second time, at a time of its own.
+TEST_F(RelayVisitTest, AChildAfterForkCarriesNothing) {
+  OpenAnew();
+  coppice_visit* visit = OpenVisit();
+  CarryTo(visit, "SubmitSealedReport");
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(coppice_visit_next(visit, &call_, &error_) == COPPICE_FAILED_PRECONDITION ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_OK) << error_.text;
+  EXPECT_NE(call_.method, nullptr);
+  coppice_visit_close(visit);
+}
+
+// A program that was built before there were relays would neither wait nor know which call shows
+// the token.
+TEST_F(RelayVisitTest, ACallWithoutRoomForTheWaitIsRefused) {
+  OpenAnew();
+  coppice_visit* visit = OpenVisit();
+  for (const size_t size :
+       {offsetof(coppice_call, wait_milliseconds), offsetof(coppice_call, takes_ticket)}) {
+    call_.struct_size = size;
+    EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_INVALID_ARGUMENT) << size;
+    EXPECT_THAT(error_.text, HasSubstr("takes_ticket"));
+  }
+  call_.struct_size = sizeof(call_);
+  EXPECT_EQ(coppice_visit_next(visit, &call_, &error_), COPPICE_OK);
+  EXPECT_NE(call_.method, nullptr);
+  coppice_visit_close(visit);
+}
+
+TEST_F(RelayVisitTest, ACallbackCanNeitherUseNorCloseItsVisit) {
+  OpenAnew();
+  coppice_visit* visit = OpenVisit();
+  bool asked = false;
+  fill_ = [&](coppice_row* row) {
+    asked = true;
+    coppice_error error;
+    auto call = Sized<coppice_call>();
+    EXPECT_EQ(coppice_visit_next(visit, &call, &error), COPPICE_INVALID_ARGUMENT);
+    EXPECT_THAT(error.text, HasSubstr("from one of its callbacks"));
+    EXPECT_EQ(coppice_visit_take(visit, nullptr, 0, &error), COPPICE_INVALID_ARGUMENT);
+    EXPECT_EQ(coppice_visit_fail(visit, 14, &error), COPPICE_INVALID_ARGUMENT);
+    EXPECT_THAT(error.text, HasSubstr("from one of its callbacks"));
+    coppice_visit_close(visit);
+    coppice_device_close(device_);
+    coppice_row_set_number(row, "x", 3);
+  };
+  Carry(visit, relay_);
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(OutcomeOf(visit).stored, 1u);
+  coppice_visit_close(visit);
+  EXPECT_EQ(State().waiting, 0u);
 }
 
 TEST_F(RelayVisitTest, AnEnvelopeWithoutATicketIsTheRelaysFault) {

@@ -19,12 +19,14 @@
 #include "coppice/v1/report.pb.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/taken_memory.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::Categorical;
 using ::coppice::testing::FakeKey;
+using ::coppice::testing::MemoryTakenBy;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::SampleManifest;
 using ::coppice::testing::SampleTerms;
@@ -227,6 +229,22 @@ TEST(MessagesTest, WhatARelaySaysOfADealIsReadAsItWas) {
   refused(changed, "bad manifest");
   EXPECT_THAT(ReadDealOffer("\xff").status(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no such message")));
+}
+
+// Two bytes of a hostile curator or relay must not take dozens.
+TEST(MessagesTest, EndorsementsBeyondTheMostTakeNoMemory) {
+  std::string manifest;
+  std::string proof;
+  for (int i = 0; i < 10'000; ++i) {
+    manifest += std::string("\x22\x00", 2);
+    proof += std::string("\x12\x00", 2);
+  }
+  v1::GetRelayTermsResponse response;
+  ASSERT_TRUE(response.mutable_manifest()->ParseFromString(manifest));
+  const std::string deal = response.SerializeAsString();
+  const uint64_t few = MemoryTakenBy([] { EXPECT_FALSE(ReadDealOffer("\xff").ok()); });
+  EXPECT_LE(MemoryTakenBy([&] { EXPECT_FALSE(ReadDealOffer(deal).ok()); }), few + 6);
+  EXPECT_LE(MemoryTakenBy([&] { EXPECT_FALSE(OpenProof(proof, "challenge").ok()); }), few + 6);
 }
 
 TEST(MessagesTest, RequestsToARelayAreProtobufsBytes) {

@@ -243,6 +243,15 @@ TEST_F(DealTest, AnEnvelopeWithoutATicketIsMalformed) {
               Malformed("no ticket"));
 }
 
+// The memory that was set aside before the ticket is for the length that the relay signed.
+TEST_F(DealTest, AnEnvelopeOfAnotherLengthIsNone) {
+  const std::string content = OfferOf(SampleTicket(3)).SerializeAsString();
+  for (const size_t bytes : {size_t{testing::kOfferBytes} - 1, size_t{testing::kOfferBytes} + 1,
+                             size_t{testing::kOfferBytes} * 100, content.size() + 4}) {
+    EXPECT_THAT(OpenEnvelope(FakeDeal(), Envelope(content, bytes)).status(), Malformed("4096"));
+  }
+}
+
 TEST_F(DealTest, TheCuratorAloneOpensWhatIsSealed) {
   const Deal deal = FakeDeal();
   ASSERT_OK_AND_ASSIGN(DealSealer sealer, DealSealer::Create(deal));

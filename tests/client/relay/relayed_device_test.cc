@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,10 +86,12 @@ class ScriptedClock final : public SendClock {
   absl::Time TimeSinceBoot() override { return now_ - kBeforeBoot; }
   void SleepUntil(absl::Time since_boot) override {
     now_ = std::max(now_, since_boot + kBeforeBoot);
+    during_wait();
   }
 
   static constexpr absl::Duration kBeforeBoot = absl::Seconds(kDealNow - 1000);
-  absl::Duration set_by = absl::ZeroDuration();  // what somebody set the wall clock forward by
+  absl::Duration set_by = absl::ZeroDuration();  // how far the wall clock was set forward
+  std::function<void()> during_wait = [] {};
 
  private:
   absl::Time& now_;
@@ -373,6 +376,37 @@ TEST_F(RelayedDeviceTest, AfterARestartNothingThatWaitsNeedsNoDelay) {
   const absl::Time start = now_;
   ASSERT_OK(device_->Deliver(random_));
   EXPECT_EQ(now_, start);
+}
+
+TEST_F(RelayedDeviceTest, NothingIsSentForAnOwnerWhoOptedOut) {
+  ASSERT_OK(Answer());
+  events_.clear();
+  const auto expect_refused = [&] {
+    EXPECT_THAT(device_->Deliver(random_).status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));
+    EXPECT_THAT(events_, IsEmpty());
+  };
+  const absl::Time start = now_;
+  ASSERT_OK(journal_->SetOptedOut(true));
+  expect_refused();
+  ASSERT_OK(journal_->SetOptedOut(false));
+  policy_.opted_out = true;
+  expect_refused();
+  policy_.opted_out = false;
+  EXPECT_EQ(now_, start);  // there is nothing to wait for
+  clock_.during_wait = [&] { ASSERT_OK(journal_->SetOptedOut(true)); };
+  expect_refused();
+  clock_.during_wait = [] {};
+  ASSERT_OK(journal_->SetOptedOut(false));
+  EXPECT_EQ(device_->Deliver(random_)->delivered, 1u);
+}
+
+TEST_F(RelayedDeviceTest, WhatIsGivenUpDuringTheWaitIsNotSent) {
+  ASSERT_OK(Answer());
+  events_.clear();
+  clock_.during_wait = [&] { ASSERT_OK(device_->GiveUp("sample")); };
+  EXPECT_EQ(device_->Deliver(random_)->delivered, 0u);
+  EXPECT_THAT(events_, IsEmpty());
 }
 
 TEST_F(RelayedDeviceTest, EveryOtherOutcomeIsALossThatEndsTheWaitingAndStaysSpent) {
