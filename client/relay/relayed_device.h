@@ -58,7 +58,7 @@ class RelayedDevice {
                     parts.trust) {}
 
   // OK when the journal holds this device's answer to `study`, from now or from before. `read` is
-  // called at most once; what it leaves out is missing.
+  // called at most once and must not throw; what it leaves out is missing.
   using ReadText = absl::FunctionRef<TextRow()>;
   absl::Status Answer(absl::string_view study, ReadText read, PrivateRandom& random);
 
