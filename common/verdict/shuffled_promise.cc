@@ -18,14 +18,12 @@
 #include "common/privacy/budget.h"
 #include "common/study/relay_promise.h"
 #include "common/tree/certificate.h"
+#include "common/verdict/units.h"
 
 namespace coppice {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double OfNanos(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
-double OfAtto(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
 
 // What the two promises have in common.
 struct Promise {

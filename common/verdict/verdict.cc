@@ -20,6 +20,7 @@
 #include "common/tree/certificate.h"
 #include "common/tree/model.h"
 #include "common/verdict/shuffled_promise.h"
+#include "common/verdict/units.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "common/wire/model_signature.h"
@@ -28,9 +29,6 @@ namespace coppice {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double OfNanos(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
-double OfAtto(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
 
 // One word for scripts.
 const char* SignatureWord(const absl::Status& signature, bool is_pinned) {

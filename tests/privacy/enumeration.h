@@ -96,7 +96,7 @@ inline double WorstDivergence(const WalkedRelease& release, double order) {
   return worst;
 }
 
-inline constexpr double kMaxMissingMass = 0.05;
+inline constexpr double kMaxMissingMass = 0.2;
 
 inline void ExpectAsPrivateAsClaimed(const WalkedRelease& release) {
   const Worst worst = WorstOf(release);

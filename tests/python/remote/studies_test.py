@@ -45,7 +45,7 @@ def test_studies_are_listed(client, study):
 
 
 def test_counts_by_node(study):
-    counts = study.counts(depth=1, confidence=0.999999999)  # at 95 % one run in 2000 is outside
+    counts = study.counts(depth=1, confidence=0.999999)  # at 95 % one run in 2000 is outside
     assert set(counts["counted"]) == {"rows", "no", "yes"}
     root = counts[(counts["node"] == 0) & (counts["counted"] == "yes")].iloc[0]
     assert root["low"] <= (PRIVATE["left"] == "yes").sum() <= root["high"]
