@@ -116,15 +116,14 @@ void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& mess
     if (field.field() == 3) field.Read(message.not_before_unix_seconds);
     if (field.field() == 4) field.ReadBytes(message.signature);
   });
-  if (is_message) messages.push_back(message);
-  // One is many times as large as the two bytes that can stand for it.
-  if (messages.size() > kMaxEndorsements) reader.Fail();
+  // One takes many times the two bytes that can stand for it, so only one too many is kept.
+  if (is_message && messages.size() <= kMaxEndorsements) messages.push_back(message);
 }
 
 absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages) {
   if (messages.size() > kMaxEndorsements) {
-    return absl::InvalidArgumentError(absl::StrCat("endorsements: must be at most ",
-                                                   kMaxEndorsements, ", are ", messages.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("endorsements: must be at most ", kMaxEndorsements));
   }
   KeyChain chain;
   for (const EndorsementMessage& message : messages) {

@@ -56,7 +56,7 @@ struct EndorsementMessage {
   int64_t not_before_unix_seconds = 0;
   absl::string_view signature;
 };
-// Fails the reader beyond kMaxEndorsements.
+// Keeps at most kMaxEndorsements + 1, which MakeKeyChain() refuses.
 void AddEndorsement(MessageReader& reader, std::vector<EndorsementMessage>& messages);
 absl::StatusOr<KeyChain> MakeKeyChain(const std::vector<EndorsementMessage>& messages);
 

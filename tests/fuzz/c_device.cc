@@ -182,6 +182,9 @@ void TakeOffer(const uint8_t* data, size_t size) {
   coppice_visit_close(visit);
 }
 
+// As long as the envelope in the corpus.
+constexpr uint32_t kOfferBytes = 82;
+
 // What an honest relay says of a deal of study "s", whose one tree is a leaf.
 std::string HonestDeal() {
   const coppice::Schema schema =
@@ -214,7 +217,7 @@ std::string HonestDeal() {
       .deal_until_unix_seconds = 2'000'000'000,
       .freeze_at_unix_seconds = 2'000'003'600,
       .relay_key = coppice::KeyIdOf(RelaysKey().public_key()),
-      .offer_bytes = 4096};
+      .offer_bytes = kOfferBytes};
   const std::string manifest_bytes = coppice::SerializeManifest(manifest);
   coppice::v1::GetRelayTermsResponse response;
   response.set_relay_terms(coppice::SerializeRelayTerms(relay));
@@ -306,7 +309,9 @@ void TakeRelaysOutcome(const uint8_t* data, size_t size) {
   offer.set_claim(std::string(16, 'c'));
   const std::string content = offer.SerializeAsString();
   coppice::v1::TakeOfferResponse response;
-  response.set_envelope(std::string(3, '\0') + static_cast<char>(content.size()) + content);
+  std::string envelope = std::string(3, '\0') + static_cast<char>(content.size()) + content;
+  envelope.resize(kOfferBytes, '\0');
+  response.set_envelope(envelope);
   Require(TakeTicket(visit, response.SerializeAsString()), "no ticket");
   CallOf(visit, "/SubmitSealedReport");
   (void)coppice_visit_take(visit, data, size, nullptr);
