@@ -22,7 +22,7 @@ using EpochId = std::array<uint8_t, 16>;
 // The first 16 bytes of a hash of the sealing key (common/seal/sealing_key.h).
 using SealingKeyName = std::array<uint8_t, 16>;
 
-// Of what a relay signs, as it travels.
+// What a relay signs, as it travels.
 inline constexpr size_t kMaxRelayPromiseBytes = 512;
 inline constexpr uint64_t kMaxEpochTickets = uint64_t{1} << 24;
 // A relayed study accepts no smaller batch, nor does a device without another setting.
