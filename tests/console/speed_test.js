@@ -74,6 +74,8 @@ test('the first page is there within a second', async () => {
   for (let i = 0; i < 3; ++i) {
     await opened({}, async (shown, page) => {
       await page.getByLabel('Token').waitFor();
+      // The browser notes a paint a moment after the elements are there.
+      await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
       const found = await page.evaluate(() => ({paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
         entries: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map(entry => [entry.name, entry.encodedBodySize, entry.decodedBodySize])}));
       times.push(found.paint);
