@@ -307,7 +307,7 @@ COPPICE_API int32_t coppice_visit_next(coppice_visit* visit, coppice_call* call,
 
 /* Takes the response to the last call, a serialized message. An error is about this step alone (an
  * offer or a deal that is declined: FAILED_PRECONDITION; bytes that do not check: DATA_LOSS), and
- * the visit goes on to deliver what waits, unless the journal or the random source failed. Of a
+ * the visit goes on to deliver what waits, unless the journal or the random source failed. In a
  * relayed study all that can decline has declined before coppice_visit_next() asks for a ticket.
  * Errors: INVALID_ARGUMENT also without a call, or for a response that is too long. */
 COPPICE_API int32_t coppice_visit_take(coppice_visit* visit, const uint8_t* response,
@@ -330,7 +330,7 @@ typedef struct {
    * that is more than a day; else 0. Such a clock is not believed: time is at least that. */
   int64_t clock_behind_seconds;
 
-  /* Of a visit to a relay, where the four counts above are 0. */
+  /* A visit to a relay counts these, and leaves the four counts above 0. */
   uint64_t stored;    /* on the relay's disk: final, and nobody says what the curator makes of it */
   uint64_t lost;      /* for good; what they cost stays spent */
   uint64_t of_others; /* wait for another relay, or for a curator */

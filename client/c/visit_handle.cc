@@ -43,8 +43,7 @@ absl::Status CheckTellsWait(const coppice_call* call) {
   if (call != nullptr && call->struct_size >= kLeast) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "in a visit to a relay the call's struct_size must reach past takes_ticket: build the "
-      "program "
-      "with this version's header");
+      "program with this version's header");
 }
 
 absl::Status CheckUsable(const coppice_visit* visit) {
