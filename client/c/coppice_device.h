@@ -330,7 +330,7 @@ typedef struct {
    * that is more than a day; else 0. Such a clock is not believed: time is at least that. */
   int64_t clock_behind_seconds;
 
-  /* A visit to a relay counts these, and leaves the four counts above 0. */
+  /* A visit to a relay counts these; the four counts before them stay 0. */
   uint64_t stored;    /* on the relay's disk: final, and nobody says what the curator makes of it */
   uint64_t lost;      /* for good; what they cost stays spent */
   uint64_t of_others; /* wait for another relay, or for a curator */
