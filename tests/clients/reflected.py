@@ -56,12 +56,19 @@ _BOOTSTRAP = [
 
 
 class ReflectedClient:
-    """Calls methods by name, with requests as keyword arguments."""
+    """Calls methods by name, with requests as keyword arguments. It shows a bearer token or a client certificate, the
+    names of whose files are `certificate` with .key and .crt, if it is given one.
+    """
 
-    def __init__(self, server, ca_file, options=()):
-        with open(ca_file, "rb") as file:
-            credentials = grpc.ssl_channel_credentials(file.read())
-        self.channel = grpc.secure_channel(server, credentials, options=list(options))
+    def __init__(self, server, ca_file, options=(), token=None, certificate=None):
+        def read(path):
+            with open(path, "rb") as file:
+                return file.read()
+
+        own = (read(f"{certificate}.key"), read(f"{certificate}.crt")) if certificate else ()
+        self.channel = grpc.secure_channel(server, grpc.ssl_channel_credentials(read(ca_file), *own),
+                                           options=list(options))
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._pool = descriptor_pool.DescriptorPool()
         self._factory = message_factory.MessageFactory(self._pool)
         self._known_files = set()
@@ -134,7 +141,7 @@ class ReflectedClient:
         ask = self.channel.stream_stream(f"/{REFLECTION}/ServerReflectionInfo",
                                          request_serializer=request.SerializeToString,
                                          response_deserializer=response.FromString)
-        answer = next(ask(iter([request(**question)]), timeout=DEADLINE_SECONDS))
+        answer = next(ask(iter([request(**question)]), timeout=DEADLINE_SECONDS, metadata=self._metadata))
         if answer.HasField("error_response"):
             raise LookupError(f"reflection of {question}: {answer.error_response.error_message}")
         return answer
@@ -144,4 +151,4 @@ class ReflectedClient:
         stub = self.channel.unary_unary(f"/{service}/{method}",
                                         request_serializer=request_type.SerializeToString,
                                         response_deserializer=response_type.FromString)
-        return stub(request_type(**request), timeout=DEADLINE_SECONDS)
+        return stub(request_type(**request), timeout=DEADLINE_SECONDS, metadata=self._metadata)
