@@ -4,6 +4,10 @@
 //   server_curator_tests [GoogleTest's flags]  all tests, or those that a filter names
 //
 // A file that defines no test fails, so that a renamed one does not pass unnoticed.
+//
+// The servers that tests start end with the program, also if it is killed (kept_test.h). The tests
+// run in a grandchild of the process that was started; in a debugger, set COPPICE_TEST_KEPT=1 to
+// have them in the process itself.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +15,8 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+
+#include "tests/support/kept_test.h"
 
 namespace {
 
@@ -31,9 +37,7 @@ std::string TestsOf(const std::string& file) {
   return filter;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int RunTests(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
   if (argc == 1) return RUN_ALL_TESTS();
   const std::string argument = argv[1];
@@ -50,4 +54,12 @@ int main(int argc, char** argv) {
   }
   GTEST_FLAG_SET(filter, tests);
   return RUN_ALL_TESTS();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using coppice::testing::Orphaned;
+  coppice::testing::EndAs(
+      coppice::testing::RunKept([=] { return RunTests(argc, argv); }, Orphaned::kGoesOn));
 }
