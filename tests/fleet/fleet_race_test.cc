@@ -10,6 +10,7 @@
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::fleet_faults {
@@ -36,13 +37,13 @@ void RaceThrough(const std::string& schedule, Database& database) {
 }
 
 TEST(FleetRaceTest, SixtyFourJobsOnEightCuratorsThatAreKilledStayWithinTheCap) {
-  if (!testing::PostgresServer::IsInstalled()) GTEST_SKIP() << testing::PostgresServer::kSkipped;
+  SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   Database database;
   RaceThrough("kill 3 2 3, pause 3 8 3, cut_db 3 1 8 3, kill 3 1 3, kill 3 1 3", database);
 }
 
 TEST(FleetRaceTest, SixtyFourJobsOnEightCuratorsStayWithinTheCapOverAFailover) {
-  if (!testing::PostgresServer::IsInstalled()) GTEST_SKIP() << testing::PostgresServer::kSkipped;
+  SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   Database database(/*synchronous=*/true);
   RaceThrough("kill 3 2 3, failover 1 3 3, kill 3 1 3", database);
 }

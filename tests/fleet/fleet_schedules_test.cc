@@ -14,6 +14,7 @@
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -28,7 +29,7 @@ uint64_t NumSchedules() {
 }
 
 TEST(FleetSchedulesTest, NothingIsLostCountedTwiceReadStaleOrOverspent) {
-  if (!testing::PostgresServer::IsInstalled()) GTEST_SKIP() << testing::PostgresServer::kSkipped;
+  SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   const testing::TempDir folder;
   testing::Synthesize(folder.path() + "/rows", "private=400,public=100,test=1");
   Database database;

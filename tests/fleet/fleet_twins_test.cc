@@ -10,6 +10,7 @@
 #include "tests/fleet/schedule.h"
 #include "tests/fleet/world.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::fleet_faults {
@@ -31,7 +32,7 @@ Schedule ScheduleFor(Bug bug, uint64_t seed) {
 class FleetTwinTest : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(FleetTwinTest, IsFound) {
-  if (!testing::PostgresServer::IsInstalled()) GTEST_SKIP() << testing::PostgresServer::kSkipped;
+  SKIP_UNLESS_INSTALLED(testing::PostgresServer::IsInstalled(), testing::PostgresServer::kMissing);
   const testing::TempDir folder;
   testing::Synthesize(folder.path() + "/rows", "private=400,public=100,test=1");
   std::unique_ptr<Database> database;

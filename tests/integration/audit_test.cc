@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/integration/daemon.h"
@@ -176,21 +179,30 @@ TEST_F(AuditTest, AKilledDaemonHasToldOfEachAcknowledgedCall) {
   std::set<std::string> expected;
   for (int round = 0; round < 4; ++round) {
     std::map<std::string, Outcome> studies;
+    std::atomic<int> answered = 0;
+    std::atomic<bool> killed = false;
+    const absl::Time began = absl::Now();
     std::thread caller([&] {
-      for (int i = 0; i < 4; ++i) {
+      for (int i = 0; !killed; ++i) {
         const std::string id = "s" + std::to_string(round) + "-" + std::to_string(i);
         studies[id] = As(
             "ops", {"study", "create", "--study", id, "--public", rows_ + "/public.csv", "--schema",
-                    rows_ + "/schema.json", "--epsilon", "4", "--depth", "2", "--timeout", "5"});
+                    rows_ + "/schema.json", "--epsilon", "4", "--depth", "2", "--timeout", "10"});
+        ++answered;
+        if (killed) return;
         const std::string job = "j" + std::to_string(round) + "-" + std::to_string(i);
         const Outcome charged =
             As("lab", {"train", "submit", "--dataset", "d", "--algorithm", "rdt", "--epsilon",
-                       "0.125", "--job", job, "--timeout", "5"});
+                       "0.125", "--job", job, "--timeout", "10"});
         if (charged.exit_code == 0)
           expected.insert("lab ledger/charge datasets/d jobs/" + job + " OK");
+        ++answered;
       }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(150 + 130 * round));
+    // The call that follows is cut off, each time at another part of its usual length.
+    while (answered <= round) absl::SleepFor(absl::Milliseconds(1));
+    absl::SleepFor((absl::Now() - began) / (round + 1) * (0.5 + 0.15 * round));
+    killed = true;
     daemon_.Kill();
     caller.join();
     ASSERT_TRUE(daemon_.Start());

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/daemon.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temp_dir.h"
 
@@ -61,7 +62,7 @@ bool WaitFor(const std::function<bool()>& what) {
 class FleetTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::IsInstalled()) GTEST_SKIP() << PostgresServer::kSkipped;
+    SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
     uri_ = PostgresServer::Shared().NewDatabase();
     Synthesize(Path("rows"), "private=1500,public=100,test=300");
     ASSERT_EQ(RunProgram({SourcePath("deploy/make-certs.sh"), "--peers", Path("peers")}).exit_code,

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/http_page.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temp_dir.h"
 
@@ -47,7 +48,7 @@ int MetricsPort(const std::string& log) {
 class PostgresDaemonTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::IsInstalled()) GTEST_SKIP() << PostgresServer::kSkipped;
+    SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
     uri_ = PostgresServer::Shared().NewDatabase();
     Synthesize(Path("rows"), "private=1500,public=100,test=300");
   }

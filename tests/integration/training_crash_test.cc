@@ -2,10 +2,11 @@
 // than what was released, a job ends once, no model is there without its charge, and the spending
 // journal is never ahead of the store.
 //
-// Kills for COPPICE_KILL_SECONDS (120 if not set).
+// Kills COPPICE_KILLS times (40 if not set).
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -34,9 +35,9 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kEpsilon = 1'000'000'000;  // per job
 constexpr uint64_t kCap = 1000 * kEpsilon;
 
-std::chrono::seconds KillTime() {
-  const char* const text = std::getenv("COPPICE_KILL_SECONDS");
-  return std::chrono::seconds(text == nullptr ? 120 : std::atoi(text));
+int Kills() {
+  const char* const text = std::getenv("COPPICE_KILLS");
+  return text == nullptr ? 40 : std::atoi(text);
 }
 
 class Client {
@@ -106,7 +107,7 @@ class Client {
   template <typename Rpc>
   static bool Call(Rpc rpc) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
     return rpc(context).ok();
   }
 
@@ -186,21 +187,28 @@ TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
                       folder.path() + "/rows/private.csv", "--schema",
                       folder.path() + "/rows/schema.json", "--epsilon-total", "1000"});
   std::mt19937 random(std::random_device{}());
-  const Clock::time_point end = Clock::now() + KillTime();
   std::set<int> acknowledged;
   int number = 0;
-  while (Clock::now() < end && number < 900) {
-    const auto life = std::chrono::milliseconds(20 + random() % 1500);
+  for (int kill = 0; kill < Kills(); ++kill) {
+    // A daemon lives until it has answered so many submissions, however long they take, and then
+    // for a random part of what one took.
+    const int enough = 1 + static_cast<int>(random() % 20);
+    const double part = std::uniform_real_distribution<double>(0, 1)(random);
+    const Clock::time_point began = Clock::now();
+    std::atomic<int> answers = 0;
+    std::atomic<bool> killed = false;
     std::thread killer([&] {
-      std::this_thread::sleep_for(life);
+      while (answers < enough) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      std::this_thread::sleep_for((Clock::now() - began) * part / enough);
+      killed = true;
       daemon.Kill();
     });
     Client client(daemon);
-    const Clock::time_point over = Clock::now() + life;
-    while (Clock::now() < over && number < 900) {
+    while (!killed) {
       ++number;
       if (client.Submit(number)) acknowledged.insert(number);
       if (random() % 4 == 0) client.Cancel(number);
+      ++answers;
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     }
     killer.join();

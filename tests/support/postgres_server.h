@@ -28,9 +28,9 @@ class PostgresServer {
  public:
   static constexpr char kBin[] = "/usr/lib/postgresql/15/bin";
 
-  // If false, tests skip themselves with kSkipped.
+  // If false, tests skip themselves with kMissing (missing_package.h).
   static bool IsInstalled() { return std::filesystem::exists(absl::StrCat(kBin, "/initdb")); }
-  static constexpr char kSkipped[] =
+  static constexpr char kMissing[] =
       "no PostgreSQL server to test with: install the packages of tests/packages.txt";
 
   // One server for all tests of a program.

@@ -21,6 +21,7 @@
 #include "server/storage/postgres/tables.h"
 #include "tests/integration/process.h"
 #include "tests/server/storage/put.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
 
@@ -60,7 +61,7 @@ std::unique_ptr<Lease> TakeWithin(LeaseCandidate& candidate, absl::Duration pati
 class LeaseTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::IsInstalled()) GTEST_SKIP() << PostgresServer::kSkipped;
+    SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
     server_ = &PostgresServer::Shared();
     uri_ = server_->NewDatabase();
   }

@@ -20,6 +20,7 @@
 #include "server/storage/store_format.h"
 #include "tests/integration/process.h"
 #include "tests/server/storage/put.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -56,7 +57,7 @@ bool Becomes(absl::Duration patience, const std::function<bool()>& is_so) {
 class ReplicasTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::IsInstalled()) GTEST_SKIP() << PostgresServer::kSkipped;
+    SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
     primary_ = std::make_unique<PostgresServer>();
     uri_ = primary_->NewDatabase();
     replica_ = std::make_unique<PostgresServer>(*primary_, "replica");
@@ -306,7 +307,7 @@ int FreePort() {
 }
 
 TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
-  if (!PostgresServer::IsInstalled()) GTEST_SKIP() << PostgresServer::kSkipped;
+  SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
   TempDir folder;
   for (const char* name : {"/good", "/other"}) {
     const Outcome made = RunProgram({SourcePath("deploy/make-certs.sh"), folder.path() + name});

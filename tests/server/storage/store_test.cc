@@ -13,6 +13,7 @@
 #include "server/storage/postgres/postgres_store.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/missing_package.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -37,9 +38,8 @@ struct Engine {
 class StoreTest : public ::testing::TestWithParam<Engine> {
  protected:
   void SetUp() override {
-    if (GetParam().name == "Postgres" && !testing::PostgresServer::IsInstalled()) {
-      GTEST_SKIP() << testing::PostgresServer::kSkipped;
-    }
+    SKIP_UNLESS_INSTALLED(GetParam().name != "Postgres" || testing::PostgresServer::IsInstalled(),
+                          testing::PostgresServer::kMissing);
     ASSERT_OK_AND_ASSIGN(store_, GetParam().open(folder_.path()));
   }
 
