@@ -180,7 +180,7 @@ class ConsoleOrigins(unittest.TestCase):
         self.browser.open(f"http://localhost:{self.pages.server_port}/")
         self.browser.events = []
         self.browser.value(f"void (location.href = '{self.curator}/')")
-        for _ in range(100):
+        for _ in range(3000):
             try:
                 if self.browser.value("location.origin + typeof call") == self.curator + "function":
                     break

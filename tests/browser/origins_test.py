@@ -95,7 +95,7 @@ class Origins(unittest.TestCase):
         command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
                    f"--user-data-dir={self.folder}/profile-{server.server_port}", "--virtual-time-budget=20000",
                    "--dump-dom", self.origin(server) + "/"]
-        page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        page = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
         return json.loads(html.unescape(re.search(r'id="seen">(.*?)</pre>', page, re.DOTALL).group(1)))
 
     def test_an_allowed_page_reads_answers_errors_and_ids(self):

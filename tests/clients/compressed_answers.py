@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = os.environ["COPPICE_BIN_DIR"]
 BOMB = http2.bomb(256)
 MAX_RESIDENT_MIB = 100
-SECONDS = 60  # for a client to give up
+SECONDS = 300  # for a client to give up
 
 
 async def answer(reader, writer, stream):

@@ -64,7 +64,7 @@ def main():
     client.call(STUDIES, "CreateStudy", **sample_study("attacked"))
     make_round(client, Tally())
     print("ready", flush=True)
-    reflected.DEADLINE_SECONDS = 10
+    reflected.DEADLINE_SECONDS = 60
     tally, connected = Tally(), time.monotonic()
     while not select.select([sys.stdin], [], [], PERIOD_SECONDS)[0]:
         if time.monotonic() - connected > CONNECTION_SECONDS:

@@ -22,8 +22,8 @@ from reflected import ReflectedClient
 
 CONNECTIONS = 1000
 HANDSHAKE_SECONDS = 20  # in common/serving/connections.cc
-LATE_SECONDS = 15       # a busy machine may close this much later
-SETTLE_SECONDS = 20     # the daemon's time to close what the attackers left
+LATE_SECONDS = 75       # a busy machine may close this much later
+SETTLE_SECONDS = 100    # the daemon's time to close what the attackers left
 MAX_GROWTH_MIB = 600    # the daemon's resident memory, see docs/threat-model.md
 BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64

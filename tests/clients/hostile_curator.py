@@ -27,7 +27,7 @@ STEERING = b"\x1b]0;OWNED\x07\x1b[31mred\x1b[0m\xc2\x9b31m"
 
 def run(program, *arguments):
     return subprocess.run([os.path.join(BIN, program), *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=120, check=False)
+                          stderr=subprocess.PIPE, timeout=600, check=False)
 
 
 def coppice(*arguments, server=CURATOR):

@@ -40,12 +40,12 @@ show_log() {
     --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" "${flags[@]}"
 ) 2>"$work/daemon.log" &
 daemon=$!
-for ((i = 0; i < 600; ++i)); do
+for ((i = 0; i < 3000; ++i)); do
   [[ -s "$work/port" ]] && break
   kill -0 "$daemon" 2>/dev/null || { show_log "coppiced ended"; exit 1; }
   sleep 0.1
 done
-[[ -s "$work/port" ]] || { show_log "coppiced does not serve after 60 seconds"; exit 1; }
+[[ -s "$work/port" ]] || { show_log "coppiced does not serve after five minutes"; exit 1; }
 
 export COPPICE_SERVER="127.0.0.1:$(<"$work/port")"
 export COPPICE_CA="$work/certs/ca.crt"

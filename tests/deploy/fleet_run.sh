@@ -39,7 +39,7 @@ expect '{"accepted":61,"lost":0,"counted_twice":1,"overspent":0.2,"takeover_seco
 if [[ -e /run/coppice-fleet ]]; then skip "another fleet runs; end it with deploy/fleet/run.sh stop"; fi
 
 code=0
-timeout --kill-after 30 300 "$source/deploy/fleet/run.sh" --bin "$bin" --lease-seconds 5 >"$work/out" 2>"$work/err" || code=$?
+timeout --kill-after 60 1500 "$source/deploy/fleet/run.sh" --bin "$bin" --lease-seconds 5 >"$work/out" 2>"$work/err" || code=$?
 cat "$work/err" "$work/out"
 [[ $code -eq 0 ]] || fail "run.sh ended with $code"
 tail -n 1 "$work/out" |

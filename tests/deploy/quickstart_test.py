@@ -59,7 +59,7 @@ class Checkout:
         path = f"{self.root}/node:{self.without_node}" if node else self.without_node
         # Only the synthetic table is within reach.
         done = subprocess.run([self.root / "deploy/quickstart.sh", *flags], capture_output=True, text=True, check=False,
-                              env=os.environ | {"PATH": path}, timeout=300)
+                              env=os.environ | {"PATH": path}, timeout=1500)
         assert done.returncode == 0, done.stderr[-4000:]
         return done
 
@@ -89,7 +89,7 @@ class KeptQuickstart(unittest.TestCase):
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
                 return
-            for _ in range(300):
+            for _ in range(1500):
                 if not os.path.exists(f"/proc/{pid}/exe"):
                     return
                 time.sleep(0.1)
@@ -99,7 +99,7 @@ class KeptQuickstart(unittest.TestCase):
         context = ssl.create_default_context(cafile=uses["ca"])
         request = urllib.request.Request(uses["http"] + path, data=body, headers=headers or {})
         try:
-            with urllib.request.urlopen(request, context=context, timeout=60) as response:
+            with urllib.request.urlopen(request, context=context, timeout=300) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

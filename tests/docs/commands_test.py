@@ -75,7 +75,7 @@ def program_named(word):
 @functools.lru_cache(maxsize=None)
 def help_of(program, *path):
     with tempfile.TemporaryDirectory() as elsewhere:  # a program of the tests may take --help for the name of a folder
-        run = subprocess.run([program, *path, "--help"], cwd=elsewhere, capture_output=True, text=True, timeout=60, check=False)
+        run = subprocess.run([program, *path, "--help"], cwd=elsewhere, capture_output=True, text=True, timeout=300, check=False)
     return run.stdout + run.stderr
 
 

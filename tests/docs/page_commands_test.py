@@ -168,12 +168,12 @@ class Stage:
     def __exit__(self, *_):
         if self.daemon is not None:
             self.daemon.terminate()
-            self.daemon.wait(timeout=60)
+            self.daemon.wait(timeout=600)
         shutil.rmtree(self.folder)
 
     def run(self, script):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.folder, env=self.environment, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=1500, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{script}\n{done.stdout}{done.stderr}")
 

@@ -253,7 +253,7 @@ bool Curators::StopAll() {
     slot->process->Signal(SIGTERM);
     slot->draining = true;
   }
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const absl::Time deadline = absl::Now() + absl::Minutes(3);
   bool all = true;
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = *slots_[i];
@@ -262,7 +262,7 @@ bool Curators::StopAll() {
       absl::SleepFor(absl::Milliseconds(10));
     }
     if (slot.process->Running()) {
-      complaint_ = absl::StrCat("curator ", i, " does not end 30 s after SIGTERM");
+      complaint_ = absl::StrCat("curator ", i, " does not end three minutes after SIGTERM");
       slot.process->Signal(SIGKILL);
     } else {
       NoteEnd(i, slot.process->Wait());

@@ -31,7 +31,7 @@ Database::Database(bool synchronous) {
   if (!synchronous) return;
   servers_[0]->Set("SET synchronous_standby_names = 'replica'");
   const std::string ready = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 15000; ++i) {
     if (PostgresServer::Number(servers_[0]->Uri("postgres"), ready) == 1) return;
     absl::SleepFor(absl::Milliseconds(20));
   }

@@ -20,8 +20,10 @@
 namespace coppice::fleet_faults {
 namespace {
 
-constexpr absl::Duration kAfterCurators = absl::Seconds(15);
-constexpr absl::Duration kAfterDatabase = absl::Seconds(60);
+constexpr absl::Duration kAfterCurators = absl::Seconds(75);
+constexpr absl::Duration kAfterDatabase = absl::Minutes(5);
+constexpr absl::Duration kSettling =
+    absl::Minutes(3);  // each step before the first fault and after the last
 constexpr absl::Duration kSkews[] = {-absl::Minutes(20), -absl::Minutes(2), absl::Minutes(2),
                                      absl::Minutes(20)};
 
@@ -51,7 +53,7 @@ class World {
     curators_.StartAll();
     absl::Status ready;
     for (Traffic* traffic : {&traffic_, &quiet_}) {
-      ready.Update(traffic->SetUp(absl::Seconds(30), [this] { curators_.Supervise(); }));
+      ready.Update(traffic->SetUp(kSettling, [this] { curators_.Supervise(); }));
     }
     if (!ready.ok()) {
       witness_.Blame(absl::StrCat("no study could be made: ", ready.ToString()));
@@ -196,10 +198,9 @@ class World {
   void Settle() {
     Note("settle");
     const auto meanwhile = [this] { Tend(); };
-    for (const absl::Status& status : {traffic_.SendAll(absl::Seconds(30), meanwhile),
-                                       quiet_.SendAll(absl::Seconds(30), meanwhile),
-                                       traffic_.jobs().Check(absl::Seconds(30), meanwhile),
-                                       traffic_.ReadAll(absl::Seconds(30), meanwhile)}) {
+    for (const absl::Status& status :
+         {traffic_.SendAll(kSettling, meanwhile), quiet_.SendAll(kSettling, meanwhile),
+          traffic_.jobs().Check(kSettling, meanwhile), traffic_.ReadAll(kSettling, meanwhile)}) {
       if (!status.ok()) witness_.Blame(absl::StrCat("at the end: ", status.ToString()));
     }
     if (IsOver()) return;

@@ -41,7 +41,7 @@ TEST(AdmissionTest, StudyGivesNoModelBelowItsMinimumAndEndsByItself) {
   EXPECT_THAT(daemon.Coppice(build).err, HasSubstr("50 accepted reports"));
 
   absl::SleepFor(end + absl::Seconds(1) - absl::Now());
-  for (int i = 0; i < 100 && ListedState(daemon) != "sealed"; ++i) {
+  for (int i = 0; i < 1000 && ListedState(daemon) != "sealed"; ++i) {
     absl::SleepFor(absl::Milliseconds(100));
   }
   EXPECT_EQ(ListedState(daemon), "sealed");

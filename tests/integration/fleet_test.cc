@@ -52,7 +52,7 @@ int FreePort() {
 }
 
 bool WaitFor(const std::function<bool()>& what) {
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     if (what()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // real processes
   }

@@ -122,7 +122,7 @@ TEST_F(PostgresDaemonTest, ADaemonThatWasPausedWritesNothingOverItsSuccessor) {
                      "--schema", Path("rows/schema.json"), "--epsilon", "2"});
   EXPECT_NE(late.exit_code, 0);
   // Readiness writes to the store every few seconds.
-  for (int i = 0; i < 300 && first.log().find("not ready") == std::string::npos; ++i) {
+  for (int i = 0; i < 3000 && first.log().find("not ready") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   EXPECT_THAT(first.log(), AllOf(HasSubstr("not ready check=store"), HasSubstr("another daemon")));
@@ -140,7 +140,7 @@ TEST_F(PostgresDaemonTest, TheAlarmStaysWhileNoSynchronousReplicaIsThere) {
   daemon.AddFlags({"--metrics-listen", "127.0.0.1:0"});
   ASSERT_TRUE(daemon.Start());
   const auto await = [](const std::function<bool()>& is_so) {
-    for (int i = 0; i < 300 && !is_so(); ++i) {
+    for (int i = 0; i < 3000 && !is_so(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     return is_so();

@@ -77,10 +77,10 @@ class RelayProgram {
   }
   void Signal(int signal) const { process_->Signal(signal); }
 
-  // Waits at most a minute for a real process; false if `holds` did not come true.
+  // Waits at most ten minutes for a real process; false if `holds` did not come true.
   template <typename Holds>
   static bool WaitUntil(Holds holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
     while (!holds()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -86,7 +86,7 @@ class RelayProgramTest : public ::testing::Test {
 
   grpc::Status Terms() {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
     v1::GetRelayTermsRequest request;
     request.set_study("studies/wells");
     v1::GetRelayTermsResponse response;

@@ -69,7 +69,7 @@ class ReloadTest : public ::testing::Test {
   }
   static grpc::Status List(v1::StudyService::Stub& stub) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
     v1::ListStudiesResponse response;
     return stub.ListStudies(&context, {}, &response);
   }

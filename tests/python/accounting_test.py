@@ -158,7 +158,7 @@ class TestFiles:
     def test_processes_never_spend_more_together(self, tmp_path):
         path = tmp_path / "budget"
         workers = [start(path, 10) for _ in range(3)]
-        charged = [len(worker.communicate(timeout=100)[0].split()) for worker in workers]
+        charged = [len(worker.communicate(timeout=600)[0].split()) for worker in workers]
         assert all(worker.returncode == 0 for worker in workers)
         assert sum(charged) == 20
         assert BudgetAccountant(10, path=path).spent == (10.0, 0.0)

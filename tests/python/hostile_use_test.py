@@ -38,7 +38,7 @@ def estimator(**more):
 
 def run(program, *arguments):
     return subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60,
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=600,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
@@ -58,7 +58,7 @@ class TestBudgets:
         answers = context.Queue()
         child = context.Process(target=fit, args=(answers,))
         child.start()
-        assert "belongs to the process" in answers.get(timeout=30)
+        assert "belongs to the process" in answers.get(timeout=300)
         child.join()
         assert accountant.fits == 0
 

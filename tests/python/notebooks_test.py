@@ -26,7 +26,7 @@ def test_it_has_no_outputs(notebook):
 def test_it_runs(notebook, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(coppice.__file__).resolve().parents[1]))
     resources = {"metadata": {"path": tmp_path}}
-    ran = NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
+    ran = NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
     outputs = [output for cell in ran.cells if cell.cell_type == "code" for output in cell.outputs]
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert {"image/png", "text/html"} <= kinds

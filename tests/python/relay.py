@@ -87,7 +87,7 @@ def printed(command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def wait_until(holds, tell, seconds=60):
+def wait_until(holds, tell, seconds=600):
     """Real processes: nothing to fake."""
     end = time.monotonic() + seconds
     while not holds():

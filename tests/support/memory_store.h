@@ -33,10 +33,10 @@ class MemoryStore final : public storage::MemoryStore {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_ > 0; });
   }
-  // Returns whether this many writes wait at the same time, within ten seconds.
+  // Returns whether this many writes wait at the same time, within some minutes.
   bool AwaitHeldWrites(int count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return waiting_ >= count; });
+    return changed_.wait_for(lock, std::chrono::minutes(5), [&] { return waiting_ >= count; });
   }
   void LetWrites() {
     const std::lock_guard lock(mutex_);

@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 class RelayClientTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const RetryOptions retry{.deadline = absl::Seconds(5),
-                             .give_up_after = absl::Seconds(5),
+    const RetryOptions retry{.deadline = absl::Seconds(30),
+                             .give_up_after = absl::Seconds(30),
                              .first_backoff = absl::Milliseconds(1)};
     auto client = RelayClient::Create({.server = relay_.address(), .insecure = true}, retry);
     ASSERT_OK(client.status());

@@ -18,7 +18,7 @@ const CALLERS = {
   analyst: ['--role', 'analyst', '--resource', '*'],
   device: ['--role', 'device'],
 };
-const START_MS = 60_000;
+const START_MS = 300_000;
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 

@@ -52,7 +52,7 @@ absl::Status CuratorProcess::AwaitIdle(absl::string_view study) {
   const auto is_stored = [](const curator::BatchInfo& batch) {
     return batch.state == curator::BatchState::kStored;
   };
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (up()) {
     if (!store_->AwaitIdle()) return absl::DeadlineExceededError("a batch is never counted");
     if (store_->dead() || store_->full()) return absl::OkStatus();

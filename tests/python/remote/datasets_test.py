@@ -375,7 +375,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_job(busy_client):
     job = busy_client.datasets.create(ROWS, SCHEMA, 1).train(epsilon=0.5)
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt, match="goes on"):
-        job.wait(timeout=10)
+        job.wait(timeout=300)
     assert job.refresh().state == "queued"
     job.cancel()
 
@@ -399,7 +399,7 @@ def test_waiting_goes_on_across_a_restart(busy, busy_client):
 
     restarting = threading.Timer(0.2, restart)
     restarting.start()
-    assert job.wait(timeout=20).state == "done"
+    assert job.wait(timeout=300).state == "done"
     restarting.join()
     assert job.model().epsilon == pytest.approx(0.5)
     with pytest.raises(remote.JobFailedError, match=f"job {long.id} failed"):

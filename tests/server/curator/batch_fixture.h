@@ -93,7 +93,7 @@ class BatchTest : public ::testing::Test {
 
   // Waits until no report waits to be opened, and returns the study as it is then.
   curator::StudyInfo AwaitCounted(const std::string& study = "one") {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
     for (;;) {
       const curator::StudyInfo info = *studies_->Get(study);
       if (info.relay->batches.waiting == 0) return info;

@@ -81,7 +81,7 @@ TEST_F(IntakeTest, TheNextGroupIsCommittedWhileTheFormerIsAnswered) {
   std::thread submitting([&] {
     SubmitThen(intake, {reports_[0]}, [&](const Answer&) {
       answering.set_value();
-      EXPECT_EQ(committed.get_future().wait_for(std::chrono::seconds(20)),
+      EXPECT_EQ(committed.get_future().wait_for(std::chrono::minutes(5)),
                 std::future_status::ready);
     });
   });

@@ -110,7 +110,7 @@ TEST_F(HttpServerTest, LongWorkStopsWhenItsClientGoes) {
                   "Content-Length: 2\r\n\r\n{}");
   while (!handlers_.began) absl::SleepFor(absl::Milliseconds(1));
   client.Close();
-  for (int i = 0; i < 2000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
+  for (int i = 0; i < 60000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_TRUE(handlers_.ended);
 }
 
@@ -122,7 +122,7 @@ TEST_F(HttpServerTest, ACallWhoseTimeIsOverIsAnsweredAndItsConnectionGoesOn) {
   EXPECT_EQ(late.status, 504);
   EXPECT_THAT(late.body, HasSubstr("deadline_exceeded"));
   EXPECT_EQ(Send(client, kList, "application/json", "{}").status, 200);
-  for (int i = 0; i < 2000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
+  for (int i = 0; i < 60000 && !handlers_.ended; ++i) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_TRUE(handlers_.ended) << "nobody waits for it any more";
 }
 

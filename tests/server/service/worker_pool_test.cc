@@ -43,7 +43,7 @@ TEST(WorkerPoolTest, DestroysWorkWithoutItsLock) {
   WorkerPool pool(1, 1);
   const auto use_the_pool = [&](void*) {
     used = std::async(std::launch::async, [&] { return pool.Run([] {}); });
-    lock_was_free.set_value(used.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    lock_was_free.set_value(used.wait_for(std::chrono::minutes(5)) == std::future_status::ready);
   };
   std::shared_ptr<void> held(nullptr, use_the_pool);
   ASSERT_OK(pool.Run([held = std::move(held)] {}));

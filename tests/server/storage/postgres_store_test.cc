@@ -51,7 +51,7 @@ class PostgresStoreTest : public ::testing::Test {
   }
   // Waits until `what` counts at least one; fails after a while.
   void WaitFor(const std::string& what) const {
-    for (int i = 0; i < 1000 && Count(what) < 1; ++i) absl::SleepFor(absl::Milliseconds(20));
+    for (int i = 0; i < 15000 && Count(what) < 1; ++i) absl::SleepFor(absl::Milliseconds(20));
     ASSERT_GE(Count(what), 1) << what;
   }
 

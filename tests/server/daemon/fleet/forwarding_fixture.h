@@ -138,7 +138,7 @@ class ForwardingTest : public ::testing::Test {
     channel_ = ConnectTo(front_->port(), server_);
   }
   WholeAnswer Call(const std::string& path, const std::string& message = "",
-                   absl::Duration deadline = absl::Seconds(60)) const {
+                   absl::Duration deadline = absl::Minutes(5)) const {
     return CallOnce(channel_, path, {}, message, deadline);
   }
 

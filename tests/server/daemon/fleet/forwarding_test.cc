@@ -174,7 +174,7 @@ TEST_F(ForwardingTest, SlowReadersTakeOneMessageEachAndHinderNobodyElse) {
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(CallOnce(other, "/t/Count", {}, std::string(100'000, 'x')).message, "1 100000");
   }
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  EXPECT_LT(absl::Now() - begin, absl::Minutes(2));
   absl::SleepFor(absl::Seconds(1));
   EXPECT_LE(leader.seen().written, 100 + 2 * kSlow);
   for (const auto& stream : slow) stream->Cancel();

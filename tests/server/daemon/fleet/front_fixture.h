@@ -57,7 +57,7 @@ using SentMetadata = std::vector<std::pair<std::string, std::string>>;
 // Sends one request; the answer may have at most one message.
 inline WholeAnswer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
                             const SentMetadata& metadata, const std::string& message = "",
-                            absl::Duration deadline = absl::Seconds(60)) {
+                            absl::Duration deadline = absl::Minutes(5)) {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + deadline));
   for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
@@ -75,7 +75,7 @@ inline WholeAnswer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const
 
 // Waits for a condition that another thread brings about.
 template <typename Condition>
-bool Eventually(Condition condition, absl::Duration patience = absl::Seconds(20)) {
+bool Eventually(Condition condition, absl::Duration patience = absl::Minutes(5)) {
   const absl::Time end = absl::Now() + patience;
   while (!condition()) {
     if (absl::Now() > end) return false;

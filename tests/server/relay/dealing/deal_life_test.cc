@@ -280,7 +280,7 @@ TEST_F(DealLifeTest, WorksByItself) {
   seams_ = {};
   Open();
   const auto wait = [](auto until) {
-    for (int i = 0; i < 3000 && !until(); ++i) absl::SleepFor(absl::Milliseconds(10));
+    for (int i = 0; i < 30000 && !until(); ++i) absl::SleepFor(absl::Milliseconds(10));
     EXPECT_TRUE(until());
   };
   wait([&] { return relay_->Ready().ok(); });

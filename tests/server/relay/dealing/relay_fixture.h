@@ -235,7 +235,7 @@ class RelayTest : public ::testing::Test {
   absl::Status TryOpen() {
     relay_.reset();
     absl::StatusOr<std::unique_ptr<CuratorCalls>> calls =
-        MakeCuratorCalls({.server = curator_.address(), .insecure = true}, absl::Seconds(20));
+        MakeCuratorCalls({.server = curator_.address(), .insecure = true}, absl::Minutes(2));
     if (!calls.ok()) return calls.status();
     auto opened = Relay::Open(options_, key_, *std::move(calls), seams_);
     if (opened.ok()) relay_ = *std::move(opened);

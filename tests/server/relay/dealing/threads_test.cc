@@ -49,16 +49,16 @@ TEST_F(ThreadsTest, EveryTicketIsDealtOnceAndEveryReportArrives) {
   };
   seams_ = {};
   Open();
-  for (int i = 0; i < 3000 && !relay_->Ready().ok(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  for (int i = 0; i < 30000 && !relay_->Ready().ok(); ++i) absl::SleepFor(absl::Milliseconds(10));
   ASSERT_OK(relay_->Ready());
   std::vector<std::thread> devices;
   for (int i = 0; i < 4; ++i) devices.emplace_back([this] { ActAsDevices(); });
-  for (int i = 0; i < 6000 && sent_ < 200; ++i) {
+  for (int i = 0; i < 60000 && sent_ < 200; ++i) {
     EXPECT_LE(Totals().dealt, 200u);
     absl::SleepFor(absl::Milliseconds(5));
   }
   for (std::thread& device : devices) device.join();
-  for (int i = 0; i < 3000 && Totals().delivered == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  for (int i = 0; i < 30000 && Totals().delivered == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
   relay_->Drain();
   EXPECT_EQ(sent_, 200);
   EXPECT_EQ(OnlyBatch().size(), 200u);
