@@ -7,10 +7,14 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import missing_package  # noqa: E402
+
 BINARIES = pathlib.Path(os.environ.get("COPPICE_BIN_DIR", ROOT / "build/release/bin"))
 FENCE = re.compile(r"^\s*(```|~~~)")
 SPAN = re.compile(r"(`+)(.+?)\1")
@@ -125,7 +129,7 @@ def faults(words):
 class CommandsTest(unittest.TestCase):
     def setUp(self):
         if not (BINARIES / "coppice").is_file():
-            self.skipTest(f"there are no programs in {BINARIES}; build them, or set COPPICE_BIN_DIR")
+            missing_package.skip(f"there are no programs in {BINARIES}; build them, or set COPPICE_BIN_DIR")
 
     def test_commands_and_their_flags(self):
         wrong, seen = [], 0

@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from commands_test import BINARIES, FENCE, ROOT
+from commands_test import BINARIES, FENCE, ROOT, missing_package
 
 OWN_SCRIPT = {"README.md", "docs/tutorial.md", "docs/protocol.md"}
 DATA = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", ROOT.parent / "shared/data"))
@@ -181,7 +181,7 @@ class Stage:
 class PageCommandsTest(unittest.TestCase):
     def setUp(self):
         if not (BINARIES / "coppice").is_file():
-            self.skipTest(f"there are no programs in {BINARIES}; build them, or set COPPICE_BIN_DIR")
+            missing_package.skip(f"there are no programs in {BINARIES}; build them, or set COPPICE_BIN_DIR")
 
     def run_page(self, page, found):
         """How many of the commands ran, and what is wrong."""

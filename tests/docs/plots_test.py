@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from commands_test import BINARIES, ROOT
+from commands_test import BINARIES, ROOT, missing_package
 from page_commands_test import DATA
 
 RESEARCH = ROOT / "docs/research"
@@ -26,9 +26,10 @@ def drawn(path):
     return texts, [float(number) for place in places for number in re.findall(r"-?\d+\.\d+", place)]
 
 
-@unittest.skipIf(shutil.which("gnuplot") is None, "gnuplot is not installed")
 class PlotsTest(unittest.TestCase):
     def setUp(self):
+        if shutil.which("gnuplot") is None:
+            missing_package.skip("gnuplot is not installed: tests/packages.txt")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="coppice-plots-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
@@ -52,8 +53,10 @@ class PlotsTest(unittest.TestCase):
         self.compare("scaling.svg", 2)  # the table's last digit
 
     def test_the_plan_is_what_the_command_below_it_draws(self):
-        if not (BINARIES / "coppice-lab").is_file() or not (DATA / "adult").is_dir():
-            self.skipTest(f"there is no {BINARIES}/coppice-lab, or no {DATA}/adult")
+        if not (BINARIES / "coppice-lab").is_file():
+            missing_package.skip(f"there is no {BINARIES}/coppice-lab; build it, or set COPPICE_BIN_DIR")
+        if not (DATA / "adult").is_dir():
+            self.skipTest(f"there is no {DATA}/adult")
         commands = re.search(r"\(plan\.svg\)\n\n```sh\n(.*?)```", (RESEARCH / "accuracy.md").read_text(encoding="utf-8"), re.DOTALL)[1]
         (self.folder / "adult").symlink_to(DATA / "adult")
         subprocess.run(["bash", "-euc", commands], cwd=self.folder, check=True, capture_output=True,

@@ -9,6 +9,7 @@ Without the packages of deploy/site/packages.txt: exit code 77. Without Chromium
 import base64
 import functools
 import http.server
+import importlib.util
 import json
 import os
 import pathlib
@@ -24,19 +25,14 @@ from html.parser import HTMLParser
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 OUTPUT = pathlib.Path(sys.argv[1]).resolve()
 SITE = OUTPUT / "site"
-sys.path.insert(0, str(SOURCE / "tests/browser"))
+sys.path[:0] = [str(SOURCE / "tests/browser"), str(SOURCE / "tests/support")]
+import missing_package  # noqa: E402
+
 # As coppiced sends the site (server/http/site.cc), with the scripts of the search page or of others.
 POLICY = "default-src 'none'; script-src {}; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 TREES = ("client", "cmake", "common", "deploy", "docs", "proto", "server")
 FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "CMakeLists.txt")
 COMMON_CHECKS = "document.querySelectorAll('h1').length === 1 && document.querySelector('main') !== null && document.title !== ''"
-
-
-def install(packages):
-    """Why not, or nothing."""
-    installed = subprocess.run([SOURCE / "deploy/install-packages.sh", SOURCE / packages], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, check=False)
-    return "" if installed.returncode == 0 else (installed.stdout.strip().splitlines() or ["no word from apt"])[-1].strip()
 
 
 def build(root, out, **environment):
@@ -115,7 +111,7 @@ class SiteTest(unittest.TestCase):
 
     def test_commands_are_there_where_they_are_built(self):
         if not (pathlib.Path(os.environ.get("COPPICE_BIN_DIR", "/nowhere")) / "coppice").is_file():
-            self.skipTest("COPPICE_BIN_DIR has no coppice")
+            missing_package.skip("COPPICE_BIN_DIR has no coppice")
         self.assertIn("study-create", references(SITE / "reference/commands/coppice.html").ids)
         self.assertIn("--min-batch", self.page("reference/commands/coppice.html"))
         self.assertEqual(re.sub(r"<[^>]+>", "", self.page("reference/commands/coppiced.html")).count("A first try, on this machine only"), 1)
@@ -274,9 +270,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        missing = "" if shutil.which("chromium") else install("tests/browser/packages.txt")
-        if missing:
-            raise unittest.SkipTest(f"Chromium is not installed: {missing}")
+        if shutil.which("chromium") is None:
+            missing_package.skip("chromium is not installed: tests/browser/packages.txt")
         from chromium import Browser
 
         cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(SITE)))
@@ -352,9 +347,8 @@ class BrowserTest(unittest.TestCase):
 
 
 def main():
-    missing = install("deploy/site/packages.txt")
-    if missing:
-        print("site_test: skipped: the packages of deploy/site are not installed:", missing, file=sys.stderr)
+    if shutil.which("doxygen") is None or importlib.util.find_spec("myst_parser") is None:
+        print("site_test: skipped: the packages of deploy/site/packages.txt are not installed", file=sys.stderr)
         sys.exit(77)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -20,6 +20,9 @@ import time
 import unittest
 from fcntl import ioctl
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import missing_package  # noqa: E402
+
 BIN = pathlib.Path(os.environ["COPPICE_BIN_DIR"])
 SHARE = pathlib.Path(os.environ["COPPICE_SHARE_DIR"])
 PROGRAMS = ["coppice", "coppice-lab", "coppice-relay", "coppiced"]
@@ -214,7 +217,7 @@ class ReferenceTest(unittest.TestCase):
 
     def test_man_takes_the_pages_without_a_warning(self):
         if shutil.which("groff") is None:
-            self.skipTest("groff is not installed")
+            missing_package.skip("groff is not installed: tests/packages.txt")
         for program in PROGRAMS:
             page = SHARE / f"man/man1/{program}.1"
             shown = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", page],
@@ -223,7 +226,7 @@ class ReferenceTest(unittest.TestCase):
 
     def test_mandoc_finds_no_error(self):
         if shutil.which("mandoc") is None:
-            self.skipTest("mandoc is not installed")
+            missing_package.skip("mandoc is not installed: tests/packages.txt")
         for program in PROGRAMS:
             page = SHARE / f"man/man1/{program}.1"
             found = subprocess.run(["mandoc", "-Tlint", "-Werror", page], capture_output=True,
@@ -259,7 +262,7 @@ class ReferenceTest(unittest.TestCase):
         for shell, path in (("zsh", "zsh/site-functions/_{}"),
                             ("fish", "fish/vendor_completions.d/{}.fish")):
             if shutil.which(shell) is None:
-                continue
+                missing_package.skip(f"{shell} is not installed: tests/packages.txt")
             for program in PROGRAMS:
                 checked = subprocess.run([shell, "-n", SHARE / path.format(program)],
                                          capture_output=True, text=True, check=False)
@@ -267,7 +270,7 @@ class ReferenceTest(unittest.TestCase):
 
     def test_fish_completes(self):
         if shutil.which("fish") is None:
-            self.skipTest("fish is not installed")
+            missing_package.skip("fish is not installed: tests/packages.txt")
         script = SHARE / "fish/vendor_completions.d/coppice.fish"
         for line, wanted in (("coppice stu", "study"), ("coppice study cr", "create"),
                              ("coppice study create --sch", "--schema"),

@@ -4,8 +4,8 @@
     runtimes_test.py SAMPLE_MODELS SOURCE_DIR FOLDER TOOLS [ROWS]
 
 Runs SAMPLE_MODELS into FOLDER (ROWS rows per model and set, 100,000 by default), installs onnxruntime into TOOLS by
-npm, and compares every answer with ours. Installs what is missing of tests/runtimes/packages.txt; skips the test
-(exit 77) where that fails, or npm's registry is missing.
+npm, and compares every answer with ours. Skips the test (exit 77) where a package of tests/runtimes/packages.txt, Node
+or npm's registry is missing. Node and npm may be of any origin.
 
 Where a single tree's leaf has the label, labels must be equal everywhere.
 """
@@ -31,19 +31,9 @@ def skip(reason):
 SAMPLE_MODELS, SOURCE, FOLDER, TOOLS = (pathlib.Path(argument) for argument in sys.argv[1:5])
 
 
-def install_packages():
-    if all(importlib.util.find_spec(name) for name in ("jsonschema", "numpy", "onnx", "xgboost")):
-        return
-    install = [SOURCE / "deploy/install-packages.sh", SOURCE / "tests/runtimes/packages.txt"]
-    installed = subprocess.run(install, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               check=False)
-    if installed.returncode != 0:
-        last = (installed.stdout.strip().splitlines() or ["no word from apt"])[-1].strip()
-        skip("the packages of tests/runtimes are not installed: " + last)
-    importlib.invalidate_caches()
-
-
-install_packages()
+MISSING = [name for name in ("jsonschema", "numpy", "onnx", "xgboost") if importlib.util.find_spec(name) is None]
+if MISSING:
+    skip(f"no {', '.join(MISSING)} for Python: tests/packages.txt and tests/runtimes/packages.txt have them")
 
 import jsonschema
 import numpy

@@ -18,6 +18,8 @@ import time
 import unittest
 import uuid
 
+import missing_package  # next to this file
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RUN_TEST = BUILD / "tests/run_test"
@@ -83,8 +85,9 @@ class EndedTest(unittest.TestCase):
         test.process.wait()
         test.wait_until(lambda names: not names, "processes are left behind")
 
-    @unittest.skipUnless(POSTGRES.exists() or os.environ.get("CI"), "PostgreSQL is not installed: tests/packages.txt")
     def test_postgres_ends_with_a_test_program_that_is_killed(self):
+        if not POSTGRES.exists():
+            missing_package.skip("PostgreSQL is not installed: tests/packages.txt")
         test = self.start(BUILD / "tests/server_storage_tests", "--file=postgres_store_test")
         test.wait_for("postgres")
         test.process.kill()

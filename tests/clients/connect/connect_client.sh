@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs connect_client.js through run.sh with the packages of package-lock.json from npm, and a job to watch. Skips the
-# test (exit 77) where npm or its registry is missing, except in continuous integration.
+# test (exit 77) where npm or its registry is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -22,7 +22,6 @@ fi
 tools=$1  # the folder to install into
 skip() {
   echo "$1" >&2
-  if [[ "${CI:-}" == true ]]; then exit 1; fi
   exit 77
 }
 if [[ ! -f "$tools/node_modules/@connectrpc/connect-web/package.json" ]]; then
