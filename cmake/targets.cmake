@@ -196,6 +196,16 @@ function(coppice_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endfunction()
 
+# coppice_test_library(NAME SOURCE... DEPS ...) makes a library of what several programs of tests or benchmarks share. Its
+# sources are compiled together, since most of their compile time goes into headers that all of them include.
+function(coppice_test_library name)
+  cmake_parse_arguments(A "" "" "DEPS" ${ARGN})
+  add_library(${name} STATIC ${A_UNPARSED_ARGUMENTS})
+  target_compile_options(${name} PRIVATE ${COPPICE_COMPILE_OPTIONS})
+  target_link_libraries(${name} PUBLIC coppice_options ${A_DEPS})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
 # coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]) builds and
 # registers the tests of a folder.
 #
@@ -204,10 +214,14 @@ endfunction()
 # it by itself. NEEDS are programs that the tests start.
 #
 # Tests without a label are unit tests: the target of that name builds them, and they run under the sanitizers; those of
-# rooms that start or share threads are `threaded_tests` too, with the label `threads`. Labels: `slow`, `integration`
-# (real processes), `release` (about the sources or the release build).
+# rooms that start or share threads are `threaded_tests` too, with the label `threads`. Those of COPPICE_PLAIN_FOLDERS get
+# the label `plain` instead, and the target `plain_tests`: programs that a person starts for a moment, which read nothing
+# of strangers but by rooms that have tests of their own. Labels: `slow`, `integration` (real processes), `release` (about
+# the sources or the release build).
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
+add_custom_target(plain_tests)
+set(COPPICE_PLAIN_FOLDERS client/cli common/command_line common/report server/lab server/research)
 function(coppice_tests)
   cmake_parse_arguments(A "" "NAME" "FILES;HELPERS;DEPS;NEEDS;LABELS" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
@@ -233,11 +247,17 @@ function(coppice_tests)
     add_dependencies(${program} ${A_NEEDS})
   endif()
 
-  if(NOT A_LABELS)
+  if(NOT A_LABELS AND folder IN_LIST COPPICE_PLAIN_FOLDERS)
+    add_dependencies(plain_tests ${program})
+    set(A_LABELS plain)
+  elseif(NOT A_LABELS)
     add_dependencies(unit_tests ${program})
-    if(folder MATCHES "^(client|server|faults)(/|$)" AND NOT folder MATCHES "^(client/cli|server/trainers)$")
+    if(folder MATCHES "^(client|server|faults)(/|$)" AND NOT folder MATCHES "^server/trainers$")
       add_dependencies(threaded_tests ${program})
       set(A_LABELS threads)
+      if(NOT COPPICE_THREADED_TESTS)
+        set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      endif()
     endif()
   endif()
   set(environment

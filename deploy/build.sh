@@ -5,6 +5,8 @@
 #   deploy/build.sh programs [python]    coppiced, coppice, coppice-relay and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
 #
+# With COPPICE_UNITY=ON in the environment the sources of a room are compiled together, as for `programs`; with
+# COPPICE_THREADED_TESTS=OFF `all` leaves out the tests that the thread sanitizer runs.
 # The target `console` is the page for browsers, in build/PRESET/share/coppice/console. If Node or npm's registry is
 # missing it is left out or, with COPPICE_CONSOLE=ON in the environment, fails.
 # The target `site` is the documentation as HTML files, in build/PRESET/share/doc/coppice/html.
@@ -29,7 +31,7 @@ if [[ " ${*:2} " == *" site "* ]]; then
 fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)
@@ -41,8 +43,9 @@ case "${1:-}" in
     preset=$1
     targets=("${@:2}")
     packages+=(tests/packages.txt)
-    options+=(-DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF)
-    if [[ $preset =~ ^(device|aarch64|armhf)$ ]]; then options+=(-DCOPPICE_UNITY=ON); fi
+    unity=${COPPICE_UNITY:-OFF}
+    if [[ $preset =~ ^(device|aarch64|armhf)$ ]]; then unity=ON; fi
+    options+=(-DCOPPICE_BUILD_TESTS=ON "-DCOPPICE_UNITY=$unity" "-DCOPPICE_THREADED_TESTS=${COPPICE_THREADED_TESTS:-ON}")
     ;;
 esac
 deploy/install-packages.sh "${packages[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian packages in an empty Debian 12: packages_test.py BUILD_DIR SOURCE_DIR
+"""The Debian packages in an empty Debian 12: packages_test.py BUILD_DIR SOURCE_DIR [QuickTest | LongTest]
 
 Building them twice from BUILD_DIR gives the same bytes; lintian finds nothing; the main job runs from them alone, in
 a root made by debootstrap; a purge leaves what the daemon wrote; devices are built from their packages, the one in C
@@ -124,7 +124,7 @@ def files(name):
     return {path.removeprefix("./usr/") for path in listed if not path.endswith("/") and "/share/" not in path}
 
 
-class PackagesTest(unittest.TestCase):
+class QuickTest(unittest.TestCase):
     def test_lintian_has_nothing_against_them(self):
         judged = run("lintian", "--allow-root", "--fail-on", "error,warning", *map(deb, PACKAGES))
         self.assertEqual((judged.returncode, judged.stdout), (0, ""))
@@ -213,57 +213,6 @@ class PackagesTest(unittest.TestCase):
         self.assertTrue(os.path.exists(system.path("var/lib/coppice-relay/relay.key")))
         self.assertFalse(os.path.exists(system.path("etc/coppice/relay.toml")))
 
-    def test_a_device_is_built_from_the_package_and_with_a_curator_to_talk_to_from_what_it_recommends(self):
-        system = System.copied("device")
-        system.install("/packages/libcoppice-dev_*.deb cmake g++ make pkgconf")
-        program = os.path.join(SOURCE, "tests/architecture/installed_client")
-        shutil.copytree(program, system.path("root/device"))
-        shutil.copy(os.path.join(SOURCE, "client/examples/device.cc"), system.path("root/example.cc"))
-        system.checked("cd /root/device; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
-        self.assertNotIn("grpc", system.checked("dpkg-query -W -f '${Package}\n'"))
-
-        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-dev")
-        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
-        system.checked("cmake -S /root/device -B /root/build -DEXAMPLE=/root/example.cc; cmake --build /root/build --target example")
-        self.assertIn("usage: ", system.run("/root/build/example").stdout)
-
-    def test_a_device_in_C_is_built_from_its_package_by_a_C_compiler_alone(self):
-        self.assertEqual(files("libcoppice-device-dev"), {"include/coppice_device.h", "lib/libcoppice_device.a",
-                                                          "lib/libcoppice_device.so", "lib/pkgconfig/coppice-device.pc"})
-        self.assertEqual(files("libcoppice-device1"), {"lib/libcoppice_device.so.1", "lib/libcoppice_device.so.1.0.0"})
-        system = System.copied("c_device")
-        system.install("/packages/libcoppice-device-dev_*.deb /packages/libcoppice-device1_*.deb gcc pkgconf")
-        installed = system.checked("dpkg-query -W -f '${Package}\n'").splitlines()
-        for package in ("g++", "g++-12", "libabsl-dev", "libgrpc-dev"):
-            self.assertNotIn(package, installed)
-
-        # The commands of docs/device.md: for a device without a transport, then for the sample with the extras.
-        examples = "/usr/share/doc/libcoppice-device-dev/examples"
-        shared, static = re.findall(r"^    (cc device\.c .*) -o device$", read(system.path(), examples[1:], "device.md"), re.M)
-        shutil.copy(os.path.join(SOURCE, "tests/client/c/piped_device.c"), system.path("root"))
-        for name, command in (("shared", shared), ("static", static)):
-            command = command.replace(" device.c grpc_call.c", " -std=c11 piped_device.c").replace("$(pkg-config --libs grpc)", "")
-            system.checked(f"cd /root; {command} -o {name}")
-            self.assertIn("usage: ", system.run(f"/root/{name}").stdout)
-        self.assertIn("libcoppice_device.so.1 => /", system.checked("ldd /root/shared"))
-        self.assertNotRegex(system.checked("ldd /root/static"), "libcoppice|libabsl")
-
-        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-device-dev")
-        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
-        for command in (shared, static):
-            system.checked(f"cd {examples}; {command} -o /root/device")
-            self.assertIn("usage: ", system.run("/root/device").stdout)
-
-    def test_python_trains_and_simulates_from_its_package_and_what_that_recommends(self):
-        system = System.copied("python")
-        system.install("/packages/python3-coppice_*.deb")
-        self.assertNotIn("python3-sklearn", system.checked("dpkg-query -W -f '${Package}\n'"))
-        self.assertRegex(system.checked("cd /; python3 -c 'import coppice; print(coppice.__version__)'"), r"^\d+\.\d+\.\d+$")
-        recommended = system.checked("dpkg-query -W -f '${Recommends}' python3-coppice")
-        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
-        shutil.copy(os.path.join(SOURCE, "tests/deploy/packaged_fit.py"), system.path("root"))
-        self.assertIn("fitted and simulated", system.checked("cd /root; python3 packaged_fit.py"))
-
     def test_the_console_comes_with_the_daemon_and_is_served(self):
         built = os.path.join(BUILD, "share/coppice/console")
         if not os.path.exists(built):
@@ -348,6 +297,62 @@ class PackagesTest(unittest.TestCase):
         self.assertIn("ready", served)
 
 
+class LongTest(unittest.TestCase):
+    """What takes compilers or scikit-learn from the network, of packages whose contents c_device, installed_client and the
+    tests of Python use from the build."""
+
+    def test_a_device_is_built_from_the_package_and_with_a_curator_to_talk_to_from_what_it_recommends(self):
+        system = System.copied("device")
+        system.install("/packages/libcoppice-dev_*.deb cmake g++ make pkgconf")
+        program = os.path.join(SOURCE, "tests/architecture/installed_client")
+        shutil.copytree(program, system.path("root/device"))
+        shutil.copy(os.path.join(SOURCE, "client/examples/device.cc"), system.path("root/example.cc"))
+        system.checked("cd /root/device; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
+        self.assertNotIn("grpc", system.checked("dpkg-query -W -f '${Package}\n'"))
+
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-dev")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        system.checked("cmake -S /root/device -B /root/build -DEXAMPLE=/root/example.cc; cmake --build /root/build --target example")
+        self.assertIn("usage: ", system.run("/root/build/example").stdout)
+
+    def test_a_device_in_C_is_built_from_its_package_by_a_C_compiler_alone(self):
+        self.assertEqual(files("libcoppice-device-dev"), {"include/coppice_device.h", "lib/libcoppice_device.a",
+                                                          "lib/libcoppice_device.so", "lib/pkgconfig/coppice-device.pc"})
+        self.assertEqual(files("libcoppice-device1"), {"lib/libcoppice_device.so.1", "lib/libcoppice_device.so.1.0.0"})
+        system = System.copied("c_device")
+        system.install("/packages/libcoppice-device-dev_*.deb /packages/libcoppice-device1_*.deb gcc pkgconf")
+        installed = system.checked("dpkg-query -W -f '${Package}\n'").splitlines()
+        for package in ("g++", "g++-12", "libabsl-dev", "libgrpc-dev"):
+            self.assertNotIn(package, installed)
+
+        # The commands of docs/device.md: for a device without a transport, then for the sample with the extras.
+        examples = "/usr/share/doc/libcoppice-device-dev/examples"
+        shared, static = re.findall(r"^    (cc device\.c .*) -o device$", read(system.path(), examples[1:], "device.md"), re.M)
+        shutil.copy(os.path.join(SOURCE, "tests/client/c/piped_device.c"), system.path("root"))
+        for name, command in (("shared", shared), ("static", static)):
+            command = command.replace(" device.c grpc_call.c", " -std=c11 piped_device.c").replace("$(pkg-config --libs grpc)", "")
+            system.checked(f"cd /root; {command} -o {name}")
+            self.assertIn("usage: ", system.run(f"/root/{name}").stdout)
+        self.assertIn("libcoppice_device.so.1 => /", system.checked("ldd /root/shared"))
+        self.assertNotRegex(system.checked("ldd /root/static"), "libcoppice|libabsl")
+
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-device-dev")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        for command in (shared, static):
+            system.checked(f"cd {examples}; {command} -o /root/device")
+            self.assertIn("usage: ", system.run("/root/device").stdout)
+
+    def test_python_trains_and_simulates_from_its_package_and_what_that_recommends(self):
+        system = System.copied("python")
+        system.install("/packages/python3-coppice_*.deb")
+        self.assertNotIn("python3-sklearn", system.checked("dpkg-query -W -f '${Package}\n'"))
+        self.assertRegex(system.checked("cd /; python3 -c 'import coppice; print(coppice.__version__)'"), r"^\d+\.\d+\.\d+$")
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' python3-coppice")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        shutil.copy(os.path.join(SOURCE, "tests/deploy/packaged_fit.py"), system.path("root"))
+        self.assertIn("fitted and simulated", system.checked("cd /root; python3 packaged_fit.py"))
+
+
 def main():
     if "COPPICE_PYTHON:BOOL=ON" not in read(BUILD, "CMakeCache.txt"):
         skip("the Python package is not built here: deploy/build.sh release python")
@@ -365,7 +370,7 @@ def main():
         empty.kill()
         raise
     finish_empty_system(empty)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
 
 
 main()

@@ -22,8 +22,9 @@ from page_commands_test import DATA, RESEARCH, blocks, commands
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 COMMAND = re.compile(RESEARCH)
 
-# Those that take ten seconds of processor time or more at their smallest, or all of them together too long.
-LONG = re.compile(r"accuracy\.sh \S+ million$|central\.sh \S+ (diprime|dpboost|lazybb|auto)$|(poisoning|reproduce|boost_speed)\.sh")
+# Those that take ten seconds of processor time or more at their smallest, or all of them together too long, and those of benchmarks,
+# which only `tests/run.sh long` builds.
+LONG = re.compile(r"accuracy\.sh \S+ million$|central\.sh \S+ (diprime|dpboost|lazybb|auto|scaling)\b|(poisoning|reproduce|boost_speed|cuts|load)\.sh|_bench\b")
 
 STAND_INS = [
     (r"(?<=[ =])(DATA_DIR|DATA|\.\./shared/data|path/to/data)(?=\s|$)", str(DATA)), (r" (path/to/diabetes|DIABETES)\b", f" {DATA}/diabetes"),
