@@ -8,6 +8,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 bin=${COPPICE_BIN_DIR:-$root/build/release/bin}
+# Ends the daemon and the client even if this script is killed, as CTest does by itself.
+if [[ -z "${COPPICE_TEST_KEPT:-}" && -x "$bin/../tests/run_test" ]]; then exec "$bin/../tests/run_test" "$0" "$@"; fi
 
 flags=()
 while (($# > 0)) && [[ $1 != -- ]]; do

@@ -39,7 +39,8 @@ class MarkedTest:
     def __init__(self, *command):
         self._mark = f"COPPICE_MARK={uuid.uuid4()}"
         name, value = self._mark.split("=")
-        places = {"COPPICE_SOURCE_DIR": str(SOURCE), "COPPICE_BIN_DIR": str(BUILD / "bin")}
+        places = {"COPPICE_SOURCE_DIR": str(SOURCE), "COPPICE_BIN_DIR": str(BUILD / "bin"),
+                  "PYTHONPATH": str(BUILD / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(command, env=unkept(**{name: value}, **places), stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
 
@@ -88,7 +89,7 @@ class EndedTest(unittest.TestCase):
     def test_postgres_ends_with_a_test_program_that_is_killed(self):
         if not POSTGRES.exists():
             missing_package.skip("PostgreSQL is not installed: tests/packages.txt")
-        test = self.start(BUILD / "tests/server_storage_tests", "--file=postgres_store_test")
+        test = self.start(BUILD / "tests/postgres_integration_tests", "--file=postgres_test")
         test.wait_for("postgres")
         test.process.kill()
         self.assert_nothing_is_left(test)
@@ -99,10 +100,20 @@ class EndedTest(unittest.TestCase):
         test.process.kill()
         self.assert_nothing_is_left(test)
 
-    def test_a_daemon_ends_with_a_script_that_ctest_kills(self):
-        test = self.start(RUN_TEST, SOURCE / "tests/clients/run.sh", "--", "tail", "-f", "/dev/null")
-        test.wait_for("tail")
-        self.assertIn("coppiced", test.names().values())
+    def test_a_daemon_ends_with_a_script_that_is_killed(self):
+        for runner in ([RUN_TEST], []):  # by CTest, or a person
+            with self.subTest(runner=runner):
+                test = self.start(*runner, SOURCE / "tests/clients/run.sh", "--", "tail", "-f", "/dev/null")
+                test.wait_for("tail")
+                self.assertIn("coppiced", test.names().values())
+                test.process.kill()
+                self.assert_nothing_is_left(test)
+
+    def test_a_daemon_ends_with_a_test_in_python_that_is_killed(self):
+        if not (BUILD / "python/coppice").is_dir():
+            missing_package.skip("the Python package is not built here: deploy/build.sh release python")
+        test = self.start("/usr/bin/python3", SOURCE / "tests/python/run_tests.py", "remote")
+        test.wait_for("coppiced")
         test.process.kill()
         self.assert_nothing_is_left(test)
 
