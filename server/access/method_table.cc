@@ -88,7 +88,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ModelService/DescribeModel",            kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
     {"/coppice.v1.ModelService/ExportModel",              kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
     {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenEndpoint},
-    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kInline,   kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
     {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
     {"/coppice.v1.ModelService/ListModels",               kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kListOfStudy},
     {"/coppice.v1.ModelService/Predict",                  kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kPredicting},

@@ -200,17 +200,21 @@ absl::StatusOr<Grant> ParseAnonymous(const json& root) {
 
 absl::StatusOr<owners::Quota> ParseQuota(const json& members, const std::string& where) {
   owners::Quota quota;
-  COPPICE_RETURN_IF_ERROR(
-      CheckMembers(members, where, {"studies", "bytes", "jobs", "tickets_per_second"}));
+  COPPICE_RETURN_IF_ERROR(CheckMembers(
+      members, where,
+      {"studies", "datasets", "bytes", "jobs", "models", "model_bytes", "tickets_per_second"}));
   for (const auto& [name, value] : members.items()) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() == 0) {
       return Wrong(absl::StrCat(where, ".", name),
                    "must be a whole number from 1 on; leave it out for no limit");
     }
-    uint64_t& limit = name == "studies" ? quota.studies
-                      : name == "bytes" ? quota.bytes
-                      : name == "jobs"  ? quota.jobs
-                                        : quota.tickets_per_second;
+    uint64_t& limit = name == "studies"       ? quota.studies
+                      : name == "datasets"    ? quota.datasets
+                      : name == "bytes"       ? quota.bytes
+                      : name == "jobs"        ? quota.jobs
+                      : name == "models"      ? quota.models
+                      : name == "model_bytes" ? quota.model_bytes
+                                              : quota.tickets_per_second;
     limit = value.get<uint64_t>();
   }
   return quota;

@@ -5,7 +5,8 @@
 //                "expires": "2027-01-31T00:00:00Z"}],
 //    "certificates": [{"name": "team-a", "sha256": "...", "roles": ["analyst", "trainer"],
 //                      "resources": ["*/team-a-*"]}],
-//    "quotas": {"team-a": {"studies": 10, "bytes": 8000000000, "jobs": 2,
+//    "quotas": {"team-a": {"studies": 10, "datasets": 100, "bytes": 8000000000, "jobs": 2,
+//                          "models": 200, "model_bytes": 2000000000,
 //                          "tickets_per_second": 1000}, "*": {"studies": 3}}}
 //
 // Each of the four members may be left out, which then allows nothing. "sha256" is 64 hexadecimal

@@ -1,6 +1,8 @@
 #include "server/audit/audit_log.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -12,21 +14,6 @@ namespace coppice::audit {
 namespace {
 
 thread_local std::string current_actor;  // empty: no scope
-
-// Appends `entry` to the chain and adds it to the batch.
-absl::Status AppendEntry(v1::AuditEntry entry, AuditChain& chain, storage::StoreBatch& batch) {
-  COPPICE_RETURN_IF_ERROR(chain.Append(entry));
-  batch.Put(EntryKey(entry.sequence()), entry.SerializeAsString());
-  return absl::OkStatus();
-}
-
-uint64_t NextNumber(const OpenRecords& open) { return open.empty() ? 0 : open.rbegin()->first + 1; }
-
-void PutOpen(uint64_t number, v1::AuditOpenRecord record, LogState& next,
-             storage::StoreBatch& batch) {
-  batch.Put(OpenKey(number), record.SerializeAsString());
-  next.open[number] = std::move(record);
-}
 
 // Orders by content, so the order reveals no time. Links look random without the salt.
 bool SortsBefore(const v1::AuditEntry& a, const v1::AuditEntry& b) {
@@ -73,20 +60,20 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(storage::Store& store,
 
 absl::Status AuditLog::BeginLog() {
   const MutexLock lock(mutex_);
-  LogState next;
-  COPPICE_ASSIGN_OR_RETURN(next.salt, MakeSalt());
-  COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store_, next.salt));
-  storage::StoreBatch batch;
-  batch.Put(std::string(kSaltKey), next.salt);
+  COPPICE_ASSIGN_OR_RETURN(state_.salt, MakeSalt());
+  state_.end.open_sum = OpenSum(state_.salt);
+  COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store_, state_.salt));
+  LogWrite write(state_, {});
+  write.batch().Put(std::string(kSaltKey), state_.salt);
   const Baselines baselines = BaselinesOf(ledgers);
   for (const auto& [dataset, baseline] : baselines) {
-    batch.Put(BaselineKey(dataset), baseline.SerializeAsString());
+    write.batch().Put(BaselineKey(dataset), baseline.SerializeAsString());
   }
-  next.baseline_hash = BaselineHash(next.ledgers_from, baselines);
+  write.end().baseline_hash = BaselineHash(write.end().ledgers_from, baselines);
   v1::AuditEntry entry = NewAuditEvent(actor_, "log/begin").entry;
   entry.set_day(AuditDay(clock_()));
-  COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(entry), next.chain, batch));
-  return Write(std::move(batch), std::move(next));
+  COPPICE_RETURN_IF_ERROR(write.Append(std::move(entry)));
+  return Write(std::move(write));
 }
 
 absl::Status AuditLog::EnterInterruptedCalls() {
@@ -102,18 +89,39 @@ absl::Status AuditLog::Apply(storage::StoreBatch batch, std::vector<AuditEvent> 
   return ApplyLocked(std::move(batch), std::move(events));
 }
 
+void AuditLog::AddLater(AuditEvent event) {
+  const MutexLock lock(late_mutex_);
+  late_.push_back(std::move(event));
+}
+
+std::vector<AuditEvent> AuditLog::Late() const {
+  const MutexLock lock(late_mutex_);
+  return late_;
+}
+
+void AuditLog::DropLate(size_t count) {
+  const MutexLock lock(late_mutex_);
+  late_.erase(late_.begin(), late_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 absl::Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events) {
   COPPICE_RETURN_IF_ERROR(ResolveFailedWrite());
   COPPICE_ASSIGN_OR_RETURN(
       std::vector<AuditEvent> of_ledgers,
       LedgerEvents(batch, state_.salt, current_actor.empty() ? actor_ : current_actor));
   std::move(of_ledgers.begin(), of_ledgers.end(), std::back_inserter(events));
+  std::vector<AuditEvent> late = Late();
+  const size_t written_late = late.size();
+  std::move(late.begin(), late.end(), std::back_inserter(events));
   const int64_t now = clock_();
   const std::string day = AuditDay(now);
-  LogState next = state_;
+  LogWrite write(state_, std::move(batch));
   v1::AuditHead seal = seal_;
-  COPPICE_RETURN_IF_ERROR(EnterWaiting(day, next, batch));
-  if (day != last_drop_) COPPICE_RETURN_IF_ERROR(DropOld(now, next, batch, seal));
+  COPPICE_RETURN_IF_ERROR(EnterEndings(day, write));
+  if (day != last_day_) {
+    COPPICE_RETURN_IF_ERROR(EnterDaysThatAreOver(day, write));
+    COPPICE_RETURN_IF_ERROR(DropOld(now, write, seal));
+  }
   for (AuditEvent& event : events) {
     event.entry.set_day(day);
     if (event.by_day) {
@@ -121,32 +129,32 @@ absl::Status AuditLog::ApplyLocked(storage::StoreBatch batch, std::vector<AuditE
       *record.mutable_entry() = std::move(event.entry);
       record.set_ended(true);
       record.set_by_day(true);
-      PutOpen(NextNumber(next.open), std::move(record), next, batch);
+      write.AddOpen(std::move(record));
     } else {
-      COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(event.entry), next.chain, batch));
+      COPPICE_RETURN_IF_ERROR(write.Append(std::move(event.entry)));
     }
   }
-  COPPICE_RETURN_IF_ERROR(Write(std::move(batch), std::move(next)));
+  COPPICE_RETURN_IF_ERROR(Write(std::move(write)));
+  DropLate(written_late);
   endings_.clear();
   seal_ = std::move(seal);
-  last_drop_ = day;
+  last_day_ = day;
   return absl::OkStatus();
 }
 
-absl::Status AuditLog::Write(storage::StoreBatch batch, LogState next) {
-  if (batch.puts().empty() && batch.deleted_keys().empty() && batch.deleted_prefixes().empty()) {
-    return absl::OkStatus();
-  }
-  batch.Put(std::string(kHeadKey), EncodeHead(next));
-  const absl::Status written = store_.Apply(batch);
+absl::Status AuditLog::Write(LogWrite write) {
+  if (write.changes_nothing()) return absl::OkStatus();
+  write.PutHead();
+  const absl::Status written = store_.Apply(write.batch());
   write_failed_ = !written.ok();
-  if (written.ok()) state_ = std::move(next);
+  if (written.ok()) std::move(write).ApplyTo(state_);
   return written;
 }
 
 absl::Status AuditLog::ResolveFailedWrite() {
   if (!write_failed_) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(state_, ReadState(store_));
+  last_day_.clear();
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> seal, store_.Get(kSealKey));
   if (seal.has_value() && !seal_.ParseFromString(*seal)) {
     return storage::CorruptRecord(kSealKey, "does not parse");
@@ -161,39 +169,36 @@ absl::Status AuditLog::ResolveFailedWrite() {
   return absl::OkStatus();
 }
 
-absl::Status AuditLog::EnterWaiting(const std::string& day, LogState& next,
-                                    storage::StoreBatch& batch) const {
+absl::Status AuditLog::EnterEndings(const std::string& day, LogWrite& write) const {
   for (const auto& [number, ending] : endings_) {
-    const auto open = next.open.find(number);
-    if (open == next.open.end()) continue;
-    v1::AuditOpenRecord& record = open->second;
+    const v1::AuditOpenRecord* const open = write.Find(number);
+    if (open == nullptr) continue;
+    v1::AuditOpenRecord record = *open;
     record.mutable_entry()->set_day(day);
     record.mutable_entry()->set_outcome(ending.outcome);
     if (!ending.resource.empty()) record.mutable_entry()->set_resource(ending.resource);
     if (!ending.related.empty()) record.mutable_entry()->set_related(ending.related);
     record.set_ended(true);
     if (record.by_day()) {
-      batch.Put(OpenKey(number), record.SerializeAsString());
+      write.ReplaceOpen(number, std::move(record));
       continue;
     }
-    COPPICE_RETURN_IF_ERROR(AppendEntry(record.entry(), next.chain, batch));
-    batch.Delete(OpenKey(number));
-    next.open.erase(open);
+    write.RemoveOpen(number);
+    COPPICE_RETURN_IF_ERROR(write.Append(std::move(*record.mutable_entry())));
   }
+  return absl::OkStatus();
+}
+
+absl::Status AuditLog::EnterDaysThatAreOver(const std::string& day, LogWrite& write) const {
   std::vector<v1::AuditEntry> over;
-  for (auto it = next.open.begin(); it != next.open.end();) {
-    if (!it->second.ended() || it->second.entry().day() == day) {
-      ++it;
-      continue;
-    }
-    over.push_back(it->second.entry());
-    batch.Delete(OpenKey(it->first));
-    it = next.open.erase(it);
+  for (const auto& [number, before] : state_.open) {
+    const v1::AuditOpenRecord* const record = write.Find(number);
+    if (record == nullptr || !record->ended() || record->entry().day() == day) continue;
+    over.push_back(record->entry());
+    write.RemoveOpen(number);
   }
   std::sort(over.begin(), over.end(), SortsBefore);
-  for (v1::AuditEntry& entry : over) {
-    COPPICE_RETURN_IF_ERROR(AppendEntry(std::move(entry), next.chain, batch));
-  }
+  for (v1::AuditEntry& entry : over) COPPICE_RETURN_IF_ERROR(write.Append(std::move(entry)));
   return absl::OkStatus();
 }
 
@@ -204,11 +209,9 @@ absl::StatusOr<uint64_t> AuditLog::Begin(const AuditEvent& call) {
   *record.mutable_entry() = call.entry;
   record.mutable_entry()->clear_outcome();
   record.set_by_day(call.by_day);
-  LogState next = state_;
-  storage::StoreBatch batch;
-  const uint64_t number = NextNumber(next.open);
-  PutOpen(number, std::move(record), next, batch);
-  COPPICE_RETURN_IF_ERROR(Write(std::move(batch), std::move(next)));
+  LogWrite write(state_, {});
+  const uint64_t number = write.AddOpen(std::move(record));
+  COPPICE_RETURN_IF_ERROR(Write(std::move(write)));
   return number;
 }
 
@@ -224,11 +227,10 @@ void AuditLog::End(uint64_t call, absl::string_view outcome, absl::string_view r
 void AuditLog::Forget(uint64_t call) {
   const MutexLock lock(mutex_);
   if (!ResolveFailedWrite().ok()) return;  // the next start enters it as UNKNOWN
-  LogState next = state_;
-  if (next.open.erase(call) == 0) return;
-  storage::StoreBatch batch;
-  batch.Delete(OpenKey(call));
-  Write(std::move(batch), std::move(next)).IgnoreError();
+  if (!state_.open.contains(call)) return;
+  LogWrite write(state_, {});
+  write.RemoveOpen(call);
+  Write(std::move(write)).IgnoreError();
 }
 
 absl::StatusOr<v1::AuditHead> AuditLog::SignedHead(const AuditChain& chain) const {
@@ -243,12 +245,12 @@ absl::StatusOr<v1::ReadAuditLogResponse> AuditLog::Read(uint64_t first, uint32_t
   const MutexLock lock(mutex_);
   COPPICE_RETURN_IF_ERROR(ApplyLocked({}, {}));  // the day may have ended
   v1::ReadAuditLogResponse response;
-  COPPICE_ASSIGN_OR_RETURN(*response.mutable_head(), SignedHead(state_.chain));
+  COPPICE_ASSIGN_OR_RETURN(*response.mutable_head(), SignedHead(state_.end.chain));
   *response.mutable_sealed() = seal_;
   if (seal_.hash().empty()) *response.mutable_sealed() = ToProto(AuditChain());
   const uint64_t from = std::max(first, seal_.entries());
   const uint64_t most = max_entries == 0 ? kMaxPage : std::min(max_entries, kMaxPage);
-  for (uint64_t i = from; i < state_.chain.entries() && i - from < most; ++i) {
+  for (uint64_t i = from; i < state_.end.chain.entries() && i - from < most; ++i) {
     COPPICE_ASSIGN_OR_RETURN(*response.add_entries(),
                              storage::ReadRecord<v1::AuditEntry>(store_, EntryKey(i)));
   }

@@ -4,6 +4,7 @@
 #ifndef COPPICE_SERVER_AUDIT_AUDIT_LOG_H_
 #define COPPICE_SERVER_AUDIT_AUDIT_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,6 +22,7 @@
 #include "coppice/v1/admin.pb.h"
 #include "server/audit/audit_record.h"
 #include "server/audit/ledger_links.h"
+#include "server/audit/log_write.h"
 #include "server/storage/store.h"
 
 namespace coppice::audit {
@@ -79,6 +81,11 @@ class AuditLog {
   absl::Status Apply(storage::StoreBatch batch, std::vector<AuditEvent> events = {});
   absl::Status Add(AuditEvent event) { return Apply({}, {std::move(event)}); }
 
+  // Enters `event`, of what changed nothing, with the next write of any kind but Begin()'s and
+  // Forget()'s, or with WriteLate(). Waits for no disk; a crash before that write loses it.
+  void AddLater(AuditEvent event);
+  absl::Status WriteLate() { return Apply({}, {}); }
+
   // Notes durably that a call begins; the result is End()'s argument.
   absl::StatusOr<uint64_t> Begin(const AuditEvent& call);
   // Enters the call, with the names of what it made if these were not known before. A failed write
@@ -113,17 +120,23 @@ class AuditLog {
 
   absl::Status ApplyLocked(storage::StoreBatch batch, std::vector<AuditEvent> events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Adds the records of `next` to `batch` and applies it; on success `next` becomes the state.
-  absl::Status Write(storage::StoreBatch batch, LogState next)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<AuditEvent> Late() const;
+  // Forgets the first `count` late events, which are written.
+  void DropLate(size_t count);
+  // Writes it with the log's head; on success the state is what it says.
+  absl::Status Write(LogWrite write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the state again, because a failed write may be in the store.
   absl::Status ResolveFailedWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Enters what waited for an earlier day to end, and calls whose end is not written yet.
-  absl::Status EnterWaiting(const std::string& day, LogState& next,
-                            storage::StoreBatch& batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Enters calls whose end is not written yet, or lets them wait for their day to end.
+  absl::Status EnterEndings(const std::string& day, LogWrite& write) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Enters what waited for an earlier day to end. Only what waits since the last write of another
+  // day can be of one, so it need not be looked for at each write.
+  absl::Status EnterDaysThatAreOver(const std::string& day, LogWrite& write) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops entries older than `days_kept`.
-  absl::Status DropOld(int64_t now, LogState& next, storage::StoreBatch& batch,
-                       v1::AuditHead& seal) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<v1::AuditHead> SignedHead(const AuditChain& chain) const;
 
   storage::Store& store_;
@@ -132,11 +145,15 @@ class AuditLog {
   const uint32_t days_kept_;
   ModelSigner signer_;
 
+  mutable Mutex late_mutex_;  // taken after mutex_, and never held during a write
+  std::vector<AuditEvent> late_ ABSL_GUARDED_BY(late_mutex_);
+
   Mutex mutex_;  // held during writes
   LogState state_ ABSL_GUARDED_BY(mutex_);
   v1::AuditHead seal_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, Ending> endings_ ABSL_GUARDED_BY(mutex_);  // not written yet
-  std::string last_drop_ ABSL_GUARDED_BY(mutex_);               // day
+  // The day of the last entry; empty: not known, and days that are over may have to be entered.
+  std::string last_day_ ABSL_GUARDED_BY(mutex_);
   bool write_failed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -25,6 +25,7 @@ std::string DigestBytes(Sha256Stream& stream) {
   return {digest.begin(), digest.end()};
 }
 
+// What stood for the open records up to format 6 of the store.
 std::string OpenHash(const LogState& state) {
   Sha256Stream stream;
   stream.Add(state.salt);
@@ -48,8 +49,17 @@ absl::Status LoadBaseline(absl::string_view key, absl::string_view bytes, Baseli
   return ParseExactly(key, bytes, baselines[std::string(id)]);
 }
 
-absl::Status CheckOpenHash(const LogState& state, const v1::AuditHeadRecord& head) {
-  if (head.open_hash() == OpenHash(state)) return absl::OkStatus();
+OpenSum SumOf(const LogState& state) {
+  OpenSum sum(state.salt);
+  for (const auto& [number, record] : state.open) sum.Add(number, record.SerializeAsString());
+  return sum;
+}
+
+// Expects state.end.open_sum to be the sum of the records as read.
+absl::Status CheckOpenRecords(const LogState& state, const v1::AuditHeadRecord& head) {
+  const bool fits = head.open_sum().empty() ? head.open_hash() == OpenHash(state)
+                                            : head.open_sum() == state.end.open_sum.Bytes();
+  if (fits) return absl::OkStatus();
   return storage::CorruptRecord(
       kHeadKey, absl::StrCat("does not stand for the records under ", kOpenPrefix, " and ",
                              kSaltKey, ": one was changed, added or removed"));
@@ -90,11 +100,13 @@ class Reader {
     } else if (!has_head_) {
       Note(kHeadKey, storage::CorruptRecord(kHeadKey, "is missing"));
     } else {
-      Note(kHeadKey, InRecord(kHeadKey, log_.state.chain.CheckEnd(HeadOf(head_))));
-      Note(kHeadKey, CheckOpenHash(log_.state, head_));
-      log_.state.ledgers_from = head_.ledgers_from();
-      log_.state.baseline_hash = BaselineHash(head_.ledgers_from(), log_.baselines);
-      if (head_.baseline_hash() != log_.state.baseline_hash) {
+      LogEnd& end = log_.state.end;
+      Note(kHeadKey, InRecord(kHeadKey, end.chain.CheckEnd(HeadOf(head_))));
+      end.open_sum = SumOf(log_.state);
+      Note(kHeadKey, CheckOpenRecords(log_.state, head_));
+      end.ledgers_from = head_.ledgers_from();
+      end.baseline_hash = BaselineHash(head_.ledgers_from(), log_.baselines);
+      if (head_.baseline_hash() != end.baseline_hash) {
         Note(kHeadKey,
              storage::CorruptRecord(
                  kHeadKey, absl::StrCat("does not stand for the records under ", kBaselinePrefix,
@@ -119,7 +131,7 @@ class Reader {
     Note(kSealKey, InRecord(kSealKey, CheckHeadSignature(log_.seal, std::nullopt, 0)));
     absl::StatusOr<AuditChain> chain = AuditChain::After(log_.seal);
     Note(kSealKey, InRecord(kSealKey, chain.status()));
-    if (chain.ok()) log_.state.chain = *chain;
+    if (chain.ok()) log_.state.end.chain = *chain;
     return absl::OkStatus();
   }
 
@@ -137,7 +149,7 @@ class Reader {
     if (broken_) return absl::OkStatus();
     v1::AuditEntry entry;
     absl::Status status = ParseExactly(key, bytes, entry);
-    if (status.ok()) status = InRecord(key, log_.state.chain.Follow(entry));
+    if (status.ok()) status = InRecord(key, log_.state.end.chain.Follow(entry));
     if (status.ok() && key != EntryKey(entry.sequence())) {
       status = storage::CorruptRecord(key, "is not the key of its entry");
     }
@@ -184,14 +196,15 @@ absl::StatusOr<LogState> ReadState(const storage::Store& store) {
   state.salt = std::move(salt).value_or("");
   COPPICE_ASSIGN_OR_RETURN(const v1::AuditHeadRecord head,
                            storage::ReadRecord<v1::AuditHeadRecord>(store, std::string(kHeadKey)));
-  COPPICE_ASSIGN_OR_RETURN(state.chain, AuditChain::After(HeadOf(head)));
-  state.baseline_hash = head.baseline_hash();
-  state.ledgers_from = head.ledgers_from();
+  COPPICE_ASSIGN_OR_RETURN(state.end.chain, AuditChain::After(HeadOf(head)));
+  state.end.baseline_hash = head.baseline_hash();
+  state.end.ledgers_from = head.ledgers_from();
   COPPICE_RETURN_IF_ERROR(
       store.Scan(kOpenPrefix, [&state](absl::string_view key, absl::string_view bytes) {
         return LoadOpenRecord(key, bytes, state.open);
       }));
-  COPPICE_RETURN_IF_ERROR(CheckOpenHash(state, head));
+  state.end.open_sum = SumOf(state);
+  COPPICE_RETURN_IF_ERROR(CheckOpenRecords(state, head));
   return state;
 }
 
@@ -204,14 +217,14 @@ std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines) {
   return DigestBytes(stream);
 }
 
-std::string EncodeHead(const LogState& state) {
-  const v1::AuditHead head = ToProto(state.chain);
+std::string EncodeHead(const LogEnd& end) {
+  const v1::AuditHead head = ToProto(end.chain);
   v1::AuditHeadRecord record;
   record.set_entries(head.entries());
   record.set_hash(head.hash());
-  record.set_open_hash(OpenHash(state));
-  record.set_baseline_hash(state.baseline_hash);
-  record.set_ledgers_from(state.ledgers_from);
+  record.set_open_sum(end.open_sum.Bytes());
+  record.set_baseline_hash(end.baseline_hash);
+  record.set_ledgers_from(end.ledgers_from);
   return record.SerializeAsString();
 }
 

@@ -21,6 +21,7 @@
 #include "common/wire/audit_chain.h"
 #include "coppice/v1/admin.pb.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/audit/open_sum.h"
 #include "server/storage/store.h"
 
 namespace coppice::audit {
@@ -47,13 +48,19 @@ inline std::string BaselineKey(absl::string_view dataset) {
 using OpenRecords = std::map<uint64_t, v1::AuditOpenRecord>;
 using Baselines = std::map<std::string, v1::AuditBaselineRecord>;  // by dataset
 
+// What audit/head holds: small, whatever waits.
+struct LogEnd {
+  AuditChain chain{};
+  OpenSum open_sum{};           // of LogState::open
+  std::string baseline_hash{};  // BaselineHash() of the stored baselines
+  uint64_t ledgers_from = 0;    // what earlier entries tell of ledgers does not count
+};
+
 // The part of a log held in memory: everything except its entries.
 struct LogState {
   std::string salt{};  // empty: the store has no log
-  AuditChain chain{};
+  LogEnd end{};
   OpenRecords open{};
-  std::string baseline_hash{};  // BaselineHash() of the stored baselines
-  uint64_t ledgers_from = 0;    // what earlier entries tell of ledgers does not count
 };
 
 struct StoredLog {
@@ -79,7 +86,7 @@ absl::StatusOr<LogState> ReadState(const storage::Store& store);
 std::string BaselineHash(uint64_t ledgers_from, const Baselines& baselines);
 
 // The record of audit/head.
-std::string EncodeHead(const LogState& state);
+std::string EncodeHead(const LogEnd& end);
 
 // Parses the record at `key`; DataLoss unless this version would write exactly these bytes.
 template <typename Record>

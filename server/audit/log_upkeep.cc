@@ -47,8 +47,7 @@ void MoveToBaseline(const LinkedLedger& ledger, const LoggedLedger& dropped,
 
 }  // namespace
 
-absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch& batch,
-                               v1::AuditHead& seal) const {
+absl::Status AuditLog::DropOld(int64_t now, LogWrite& write, v1::AuditHead& seal) const {
   if (days_kept_ == 0 || signer_ == nullptr) return absl::OkStatus();
   const std::string oldest = AuditDay(now - int64_t{days_kept_} * kSecondsOfDay);
   COPPICE_ASSIGN_OR_RETURN(AuditChain chain,
@@ -57,14 +56,14 @@ absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch&
   LoggedLedgers logged = LedgersFromBaselines(before);
   uint64_t dropped = 0;
   // The last entry stays, whatever its age, because the chain continues from it.
-  for (; dropped < kMaxDropped && chain.entries() + 1 < state_.chain.entries(); ++dropped) {
+  for (; dropped < kMaxDropped && chain.entries() + 1 < state_.end.chain.entries(); ++dropped) {
     const std::string key = EntryKey(chain.entries());
     COPPICE_ASSIGN_OR_RETURN(const v1::AuditEntry entry,
                              storage::ReadRecord<v1::AuditEntry>(store_, key));
     if (entry.day() >= oldest) break;
     COPPICE_RETURN_IF_ERROR(chain.Follow(entry));
-    if (entry.sequence() >= state_.ledgers_from) AddLogEntry(entry, logged);
-    batch.Delete(key);
+    if (entry.sequence() >= state_.end.ledgers_from) AddLogEntry(entry, logged);
+    write.batch().Delete(key);
   }
   if (dropped == 0) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(LinkedLedgers ledgers, ReadLedgers(store_, state_.salt));
@@ -72,11 +71,11 @@ absl::Status AuditLog::DropOld(int64_t now, LogState& next, storage::StoreBatch&
   for (const auto& [dataset, of_log] : logged) {
     v1::AuditBaselineRecord& baseline = after[dataset] = of_log.baseline;
     MoveToBaseline(ledgers[dataset], of_log, baseline);
-    batch.Put(BaselineKey(dataset), baseline.SerializeAsString());
+    write.batch().Put(BaselineKey(dataset), baseline.SerializeAsString());
   }
-  next.baseline_hash = BaselineHash(next.ledgers_from, after);
+  write.end().baseline_hash = BaselineHash(write.end().ledgers_from, after);
   COPPICE_ASSIGN_OR_RETURN(seal, SignedHead(chain));
-  batch.Put(std::string(kSealKey), seal.SerializeAsString());
+  write.batch().Put(std::string(kSealKey), seal.SerializeAsString());
   return absl::OkStatus();
 }
 
@@ -86,13 +85,13 @@ absl::StatusOr<LogReport> InspectLog(const storage::Store& store) {
                            ReadLog(store, [&of_ledgers](const v1::AuditEntry& entry) {
                              if (TellsOfLedger(entry)) of_ledgers.push_back(entry);
                            }));
-  LogReport report{.entries = stored.state.chain.entries(),
+  LogReport report{.entries = stored.state.end.chain.entries(),
                    .problem = stored.problem,
                    .problem_key = stored.problem_key};
   if (!stored.problem.ok() || stored.state.salt.empty()) return report;
   LoggedLedgers logged = LedgersFromBaselines(stored.baselines);
   for (const v1::AuditEntry& entry : of_ledgers) {
-    if (entry.sequence() >= stored.state.ledgers_from) AddLogEntry(entry, logged);
+    if (entry.sequence() >= stored.state.end.ledgers_from) AddLogEntry(entry, logged);
   }
   for (const auto& [number, record] : stored.state.open) {
     if (record.ended()) AddLogEntry(record.entry(), logged);
@@ -113,14 +112,14 @@ absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
                                       absl::string_view quarantine) {
   COPPICE_ASSIGN_OR_RETURN(StoredLog log, ReadLog(store, [](const v1::AuditEntry&) {}));
   if (log.problem.ok()) return std::string();
-  LogState next;
   storage::StoreBatch batch;
-  next.salt = log.state.salt;
-  if (next.salt.size() != kSaltBytes) {
-    COPPICE_ASSIGN_OR_RETURN(next.salt, MakeSalt());
-    batch.Put(std::string(kSaltKey), next.salt);
+  std::string salt = log.state.salt;
+  if (salt.size() != kSaltBytes) {
+    COPPICE_ASSIGN_OR_RETURN(salt, MakeSalt());
+    batch.Put(std::string(kSaltKey), salt);
   }
-  next.chain = log.problem_key == kSealKey ? AuditChain() : log.state.chain;
+  LogEnd next{.chain = log.problem_key == kSealKey ? AuditChain() : log.state.end.chain,
+              .open_sum = OpenSum(salt)};
   const bool seal_is_sound = log.problem_key != kSealKey;
   std::optional<std::string> first;
   COPPICE_RETURN_IF_ERROR(
@@ -133,7 +132,7 @@ absl::StatusOr<std::string> ResumeLog(storage::Store& store, int64_t now,
         if (!first.has_value()) first = std::string(key);
         return absl::OkStatus();
       }));
-  COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store, next.salt));
+  COPPICE_ASSIGN_OR_RETURN(const LinkedLedgers ledgers, ReadLedgers(store, salt));
   const Baselines baselines = BaselinesOf(ledgers);
   for (const auto& [dataset, baseline] : baselines) {
     batch.Put(BaselineKey(dataset), baseline.SerializeAsString());

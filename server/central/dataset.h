@@ -22,13 +22,16 @@ struct DatasetSpec {
   std::shared_ptr<const Schema> schema;
   ledger::BudgetCap cap;
   std::string owner{};  // empty: only admins see the dataset
+  // What the owner may have; 0: no limit.
+  uint64_t most_datasets = 0;
+  uint64_t most_bytes = 0;
 };
 
 struct DatasetInfo {
   std::string id;
   DatasetState state = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
-  std::shared_ptr<const Schema> schema;
+  std::shared_ptr<const Schema> schema;  // null: the dataset was deleted
   uint64_t rows = 0;
   ledger::Account account;  // with the requested entries of its ledger
   std::string owner{};

@@ -29,11 +29,13 @@ std::string HashRequest(const DatasetSpec& spec) {
   return std::string(digest.begin(), digest.end());
 }
 
+uint64_t BytesOf(const Schema& schema) { return ToProto(schema).ByteSizeLong(); }
+
 std::string EncodeDataset(const DatasetEntry& entry) {
   v1::DatasetRecord record;
   record.set_state(static_cast<v1::DatasetState>(entry.state));
   record.set_created_unix_seconds(entry.created_unix_seconds);
-  *record.mutable_schema() = ToProto(*entry.schema);
+  if (entry.schema != nullptr) *record.mutable_schema() = ToProto(*entry.schema);
   record.set_rows(entry.rows);
   record.set_chunks(entry.chunks);
   record.set_bytes(entry.bytes);
@@ -50,11 +52,18 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
   if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
     return storage::CorruptRecord(key, "has an unknown state");
   }
-  absl::StatusOr<Schema> schema = FromProto(record.schema());
-  if (!schema.ok()) return storage::CorruptRecord(key, schema.status().message());
+  std::shared_ptr<const Schema> schema;
+  if (record.has_schema() || record.state() != v1::DATASET_STATE_DELETED) {
+    absl::StatusOr<Schema> read = FromProto(record.schema());
+    if (!read.ok()) return storage::CorruptRecord(key, read.status().message());
+    schema = std::make_shared<const Schema>(*std::move(read));
+  } else if (record.chunks() != 0) {
+    return storage::CorruptRecord(key, "is of a deleted dataset that has rows");
+  }
   return DatasetEntry{.state = static_cast<DatasetState>(record.state()),
                       .created_unix_seconds = record.created_unix_seconds(),
-                      .schema = std::make_shared<const Schema>(*std::move(schema)),
+                      .schema = std::move(schema),
+                      .schema_bytes = record.schema().ByteSizeLong(),
                       .rows = record.rows(),
                       .chunks = record.chunks(),
                       .bytes = record.bytes(),

@@ -22,7 +22,8 @@ namespace coppice::central {
 struct DatasetEntry {
   DatasetState state = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
-  std::shared_ptr<const Schema> schema;
+  std::shared_ptr<const Schema> schema;  // null: deleted, and its schema with it
+  uint64_t schema_bytes = 0;             // of its message, which stands for its size in memory
   uint64_t rows = 0;
   uint64_t chunks = 0;
   uint64_t bytes = 0;
@@ -34,6 +35,9 @@ struct DatasetEntry {
 
 // SHA-256 of everything that `spec` asks for, including its id but not its request id.
 std::string HashRequest(const DatasetSpec& spec);
+
+// As DatasetEntry has it.
+uint64_t BytesOf(const Schema& schema);
 
 std::string EncodeDataset(const DatasetEntry& entry);
 absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);

@@ -19,6 +19,12 @@ absl::Status NoDataset(absl::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
 }
 
+// Of a deleted dataset only its name, owner and request stay, and its ledger.
+void ForgetSchema(DatasetEntry& entry) {
+  entry.schema = nullptr;
+  entry.schema_bytes = 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
@@ -32,6 +38,7 @@ absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
 
 absl::Status Datasets::LoadAll() {
   std::vector<std::pair<std::string, DatasetEntry>> unpurged;
+  storage::StoreBatch forgotten;
   COPPICE_RETURN_IF_ERROR(
       store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
@@ -40,9 +47,14 @@ absl::Status Datasets::LoadAll() {
         if (entry.state == DatasetState::kDeleted && !entry.purged) {
           unpurged.emplace_back(id, entry);
         }
+        if (entry.state == DatasetState::kDeleted && entry.schema != nullptr) {
+          ForgetSchema(entry);  // an earlier version left it
+          forgotten.Put(std::string(key), EncodeDataset(entry));
+        }
         Show(id, std::move(entry));
         return absl::OkStatus();
       }));
+  if (!forgotten.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(forgotten));
   // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
   for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
   return absl::OkStatus();
@@ -58,8 +70,12 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   if (made.has_value()) return Get(*made);
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
   COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
+  const uint64_t schema_bytes = BytesOf(*spec.schema);
+  COPPICE_RETURN_IF_ERROR(CheckNumber(spec.owner, spec.most_datasets));
+  COPPICE_RETURN_IF_ERROR(CheckQuota(spec.owner, schema_bytes, spec.most_bytes));
   DatasetEntry entry{.created_unix_seconds = clock_(),
                      .schema = spec.schema,
+                     .schema_bytes = schema_bytes,
                      .request_id = spec.request_id,
                      .request_hash = hash,
                      .owner = spec.owner};
@@ -70,6 +86,16 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_RETURN_IF_ERROR(opened);
   Show(id, std::move(entry));
   return Get(id);
+}
+
+bool Datasets::WasCreated(const DatasetSpec& spec) const {
+  const MutexLock lock(mutex_);
+  return ids_by_request_.contains({spec.owner, spec.request_id});
+}
+
+absl::StatusOr<DatasetState> Datasets::StateOf(absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  return entry.state;
 }
 
 absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
@@ -126,6 +152,7 @@ absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_v
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
+  if (it->second.entry.schema == nullptr) return CheckNotDeleted(id, it->second);
   return it->second.entry.schema;
 }
 
@@ -312,12 +339,25 @@ absl::Status Datasets::CheckQuota(const std::string& owner, uint64_t added, uint
   uint64_t bytes = added;
   const MutexLock lock(mutex_);
   for (const auto& [id, dataset] : datasets_) {
-    if (dataset.entry.owner == owner) bytes += dataset.entry.bytes;
+    if (dataset.entry.owner == owner) bytes += dataset.entry.bytes + dataset.entry.schema_bytes;
   }
   if (bytes <= most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("rows: the datasets of ", owner, " would have ",
-                                                   bytes, " bytes, and its quota is ", most,
-                                                   ": delete one first"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("rows: the rows and schemas of the datasets of ", owner, " would have ", bytes,
+                   " bytes, and its quota is ", most, ": delete one first"));
+}
+
+absl::Status Datasets::CheckNumber(const std::string& owner, uint64_t most) const {
+  if (most == 0) return absl::OkStatus();
+  uint64_t owned = 0;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, dataset] : datasets_) {
+    owned += dataset.entry.owner == owner && dataset.entry.state != DatasetState::kDeleted;
+  }
+  if (owned < most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(owner, " may have ", most,
+                                                   most == 1 ? " dataset" : " datasets",
+                                                   ", and has: delete one first"));
 }
 
 absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
@@ -337,6 +377,7 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
   }
   entry.state = DatasetState::kDeleted;
   entry.rows = entry.chunks = entry.bytes = 0;
+  ForgetSchema(entry);
   storage::StoreBatch batch;
   batch.DeletePrefix(ChunkPrefix(id));
   batch.Put(DatasetKey(id), EncodeDataset(entry));

@@ -60,7 +60,12 @@ class Datasets {
                                                         const DatasetLimits& limits = {});
 
   // AlreadyExists if the id is taken, even by a deleted dataset, or if the request id made another.
+  // ResourceExhausted if the owner has as much as allowed.
   absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
+
+  // Whether the request made a dataset before, so that Create() would make none.
+  bool WasCreated(const DatasetSpec& spec) const;
+  absl::StatusOr<DatasetState> StateOf(absl::string_view id) const;
 
   // Appends `rows`: at most kMaxRowsPerBlock, of the dataset's schema. They may be empty if
   // `complete` says that the upload ends here. FailedPrecondition if `first_row` is not the current
@@ -77,6 +82,7 @@ class Datasets {
   // Whether the costs of its jobs add up as rho. A rho means nothing where epsilons add up.
   bool CountsRho(absl::string_view id) const;
   // Returns the schema, also during the upload. It never changes.
+  // FailedPrecondition once the dataset is deleted, and its schema with it.
   absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
   // Lists the datasets whose id and owner `is_shown` accepts; it must not call Datasets.
   using IsShown = absl::FunctionRef<bool(const std::string& id, const std::string& owner)>;
@@ -141,6 +147,7 @@ class Datasets {
                         storage::StoreBatch& batch) const;
   // Checks the quota with `added` bytes on top of what the owner's datasets have.
   absl::Status CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const;
+  absl::Status CheckNumber(const std::string& owner, uint64_t most) const;
 
   // Deletes the rows from the store, but not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);

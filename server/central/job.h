@@ -24,6 +24,7 @@ struct JobSpec {
   uint64_t epsilon_nanos = 0;
   uint64_t delta_atto = 0;
   trainers::Settings settings{};
+  uint64_t max_model_bytes = 0;  // a plan that may make a larger model is refused; 0: the curator's
 };
 
 struct JobRequest {
@@ -31,8 +32,11 @@ struct JobRequest {
   std::string id;          // empty: the curator makes one
   std::string model;       // empty: the job's id
   JobSpec spec;
-  std::string submitter{};    // the caller's name in the policy; empty without a policy
-  uint64_t most_at_once = 0;  // most queued and running jobs of the owner; 0: no limit
+  std::string submitter{};  // the caller's name in the policy; empty without a policy
+  // What the owner may have; 0: no limit.
+  uint64_t most_at_once = 0;  // queued and running jobs
+  uint64_t most_models = 0;   // with those to come from jobs that are queued or running
+  uint64_t most_model_bytes = 0;
 };
 
 struct JobInfo {
@@ -48,7 +52,8 @@ struct JobInfo {
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   ledger::Cost cost{};
   std::vector<std::string> warnings{};
-  std::string submitter{};  // as in JobRequest; also empty for jobs older than this field
+  uint64_t model_bytes = 0;  // the most that its model takes; 0: not known
+  std::string submitter{};   // as in JobRequest; also empty for jobs older than this field
 };
 
 struct JobPreview {
@@ -56,6 +61,7 @@ struct JobPreview {
   std::vector<Release> releases;
   absl::Status fits;
   std::vector<std::string> warnings;
+  uint64_t model_bytes = 0;  // as in JobInfo
 };
 
 // The stored record of a job.

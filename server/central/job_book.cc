@@ -36,6 +36,11 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(const std::string& o
                                                " from another request; choose another"));
 }
 
+bool JobBook::HasRequest(const std::string& owner, const std::string& request_id) const {
+  const MutexLock lock(mutex_);
+  return jobs_by_request_.contains({owner, request_id});
+}
+
 std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
                                    absl::FunctionRef<bool(const std::string&)> is_shown) const {
   std::vector<JobInfo> infos;
@@ -54,6 +59,17 @@ uint64_t JobBook::CountOpen(const std::string& owner) const {
   return static_cast<uint64_t>(std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& job) {
     return job.second->owner == owner && !HasEnded(job.second->entry.info.state);
   }));
+}
+
+models::ModelUse JobBook::ModelsToCome(const std::string& owner) const {
+  models::ModelUse use;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, job] : jobs_) {
+    if (job->owner != owner || HasEnded(job->entry.info.state)) continue;
+    ++use.models;
+    use.bytes += job->entry.info.model_bytes;
+  }
+  return use;
 }
 
 JobEntry JobBook::EntryOf(const Job& job) const {

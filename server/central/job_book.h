@@ -62,12 +62,15 @@ class JobBook {
   absl::StatusOr<std::shared_ptr<Job>> FindByRequest(const std::string& owner,
                                                      const std::string& request_id,
                                                      absl::string_view request_hash) const;
+  bool HasRequest(const std::string& owner, const std::string& request_id) const;
   // Lists the jobs on `dataset`, or on all datasets if it is empty, whose owner `is_shown` accepts;
   // it must not call the book.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
   // Counts the jobs of an owner that have not ended.
   uint64_t CountOpen(const std::string& owner) const;
+  // What their models may take.
+  models::ModelUse ModelsToCome(const std::string& owner) const;
   JobEntry EntryOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 

@@ -37,9 +37,9 @@ absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>&
                          .model = model};
   COPPICE_RETURN_IF_ERROR(models_.Sign(made));
   storage::StoreBatch batch;
-  models::Models::Put(made, batch);
+  models::ModelSummary summary = models::Models::Put(made, batch);
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
-  models_.Publish(std::move(made));  // before the job is seen as done
+  models_.Publish(std::move(summary), made);  // before the job is seen as done
   Show(job, std::move(ended));
   return absl::OkStatus();
 }

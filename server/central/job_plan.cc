@@ -72,7 +72,25 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
         " and delta ", ledger::DeltaText(plan.cost.delta_atto), ", more than it was given"));
   }
   COPPICE_ASSIGN_OR_RETURN(plan.warnings, plan.trainer->Warnings(schema, plan.options));
+  COPPICE_ASSIGN_OR_RETURN(plan.model_bytes, plan.trainer->MostModelBytes(schema, plan.options));
   return plan;
+}
+
+absl::Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
+                             uint64_t most_bytes) {
+  if (spec.max_model_bytes > most_bytes) {
+    return FieldError("spec.max_model_bytes",
+                      absl::StrCat("must be at most ", most_bytes,
+                                   ", the curator's --max-model-bytes, is ", spec.max_model_bytes));
+  }
+  const uint64_t most = spec.max_model_bytes == 0 ? most_bytes : spec.max_model_bytes;
+  if (plan.model_bytes <= most) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::string advice,
+                           plan.trainer->AdviceOnSize(schema, plan.options));
+  return FieldError("spec.settings",
+                    absl::StrCat("the model may take ", plan.model_bytes, " bytes, and ", most,
+                                 " are allowed: ", advice,
+                                 most < most_bytes ? ", or raise max_model_bytes" : ""));
 }
 
 absl::Status CheckResult(const Model& model, const Schema& schema,

@@ -27,6 +27,7 @@ struct JobPlan {
   std::vector<Release> releases;
   ledger::Cost cost;
   std::vector<std::string> warnings;
+  uint64_t model_bytes = 0;  // the most that the model takes; 0: not known
 };
 
 // Returns the algorithm of that name, unless it is not private. InvalidArgument names `field` and
@@ -38,6 +39,11 @@ absl::StatusOr<const trainers::Trainer*> FindOffered(
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
                                 const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers);
+
+// InvalidArgument, with what to change, if the model may take more than the spec allows or, if it
+// does not say, `most_bytes`. A spec cannot allow more than that.
+absl::Status CheckModelBytes(const JobSpec& spec, const Schema& schema, const JobPlan& plan,
+                             uint64_t most_bytes);
 
 // OK if `model`, trained by that plan, may be released: it has the dataset's schema, and its
 // certificate costs what was planned. Internal otherwise.

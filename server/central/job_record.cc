@@ -26,6 +26,7 @@ v1::JobSpec ToProto(const JobSpec& spec) {
   proto.set_epsilon_nanos(spec.epsilon_nanos);
   proto.set_delta_atto(spec.delta_atto);
   for (const auto& [name, value] : spec.settings) (*proto.mutable_settings())[name] = value;
+  proto.set_max_model_bytes(spec.max_model_bytes);
   return proto;
 }
 
@@ -45,8 +46,10 @@ JobInfo ToInfo(const v1::Job& proto, std::string id, std::string dataset, std::s
                         .delta_atto = proto.cost().delta_atto(),
                         .rho_pico = proto.cost().rho_pico()},
                .warnings = {proto.warnings().begin(), proto.warnings().end()},
+               .model_bytes = proto.most_model_bytes(),
                .submitter = proto.submitter()};
   for (const auto& [name, value] : proto.spec().settings()) info.spec.settings[name] = value;
+  info.spec.max_model_bytes = proto.spec().max_model_bytes();
   return info;
 }
 
@@ -67,6 +70,8 @@ std::string HashRequest(const JobRequest& request) {
     add(name);
     add(value);
   }
+  // Requests without it have the hash that they had before it existed.
+  if (spec.max_model_bytes != 0) absl::StrAppend(&text, "at most ", spec.max_model_bytes);
   const Sha256Digest digest = Sha256({text});
   return std::string(digest.begin(), digest.end());
 }
@@ -93,6 +98,7 @@ v1::Job ToProto(const JobInfo& info) {
   proto.set_reason(info.reason);
   *proto.mutable_cost() = ToProto(info.cost);
   proto.mutable_warnings()->Assign(info.warnings.begin(), info.warnings.end());
+  proto.set_most_model_bytes(info.model_bytes);
   proto.set_submitter(info.submitter);
   return proto;
 }
@@ -121,10 +127,11 @@ absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view byte
   if (job.state() < v1::JOB_STATE_QUEUED || job.state() > v1::JOB_STATE_CANCELLED) {
     return storage::CorruptRecord(key, "has an unknown state");
   }
-  JobEntry entry{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
-                 .planned = FromProto(record.planned()),
-                 .request_id = record.request_id(),
-                 .request_hash = record.request_hash()};
+  JobEntry entry;
+  entry.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model));
+  entry.planned = FromProto(record.planned());
+  entry.request_id = record.request_id();
+  entry.request_hash = record.request_hash();
   return entry;
 }
 

@@ -37,6 +37,7 @@ struct JobOptions {
   size_t threads = 1;                       // jobs at a time, per owner; 0: accepts no job
   absl::Duration retry = absl::Seconds(1);  // between failed writes
   absl::Duration between_progress = absl::Milliseconds(250);  // per report to watchers
+  uint64_t max_model_bytes = models::kMaxModelBytes;          // of any job's model
 };
 
 // Takes charged jobs from queued to their end, in the order in which each owner queued them. Owners

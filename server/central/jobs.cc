@@ -118,15 +118,18 @@ absl::StatusOr<const trainers::Trainer*> Jobs::FindAlgorithm(absl::string_view f
 
 absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
+  if (dataset.schema == nullptr) return datasets_.Use(spec.dataset).status();
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan,
                            PlanJob(spec, *dataset.schema, dataset.account.cap, trainers_));
+  COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *dataset.schema, plan, options_.max_model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // An unusable dataset is reported before a budget that does not suffice, as in Submit().
   const absl::Status usable = datasets_.Use(spec.dataset).status();
   return JobPreview{.cost = quote.cost,
                     .releases = std::move(plan.releases),
                     .fits = usable.ok() ? quote.fits : usable,
-                    .warnings = std::move(plan.warnings)};
+                    .warnings = std::move(plan.warnings),
+                    .model_bytes = plan.model_bytes};
 }
 
 absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
@@ -153,6 +156,10 @@ absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   }
   if (WriteOutcomeUnknown(charged)) unresolved_submission_ = std::move(job);
   return charged;
+}
+
+bool Jobs::WasSubmitted(const JobRequest& request) const {
+  return book_.HasRequest(OwnerOf(request.spec.dataset), request.request_id);
 }
 
 absl::StatusOr<JobInfo> Jobs::Get(absl::string_view id) const {
@@ -198,6 +205,13 @@ absl::Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
                    " under way, and has: wait for one, or cancel it"));
 }
 
+absl::Status Jobs::CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const {
+  const std::string owner = OwnerOf(request.spec.dataset);
+  const models::ModelUse open = book_.ModelsToCome(owner);
+  return models_.CheckQuota(owner, {.models = open.models + 1, .bytes = open.bytes + model_bytes},
+                            {.models = request.most_models, .bytes = request.most_model_bytes});
+}
+
 std::string Jobs::OwnerOf(const std::string& dataset) const {
   return datasets_.OwnerOf(dataset).value_or("");
 }
@@ -216,6 +230,8 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
   const JobSpec& spec = request.spec;
   COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(spec.dataset));
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.cap, trainers_));
+  COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *use.schema, plan, options_.max_model_bytes));
+  COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id));
   if (book_.Find(id).ok()) {
     return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));
@@ -228,6 +244,7 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
                                                      .model = model,
                                                      .cost = plan.cost,
                                                      .warnings = std::move(plan.warnings),
+                                                     .model_bytes = plan.model_bytes,
                                                      .submitter = request.submitter},
                                             .planned = std::move(plan.releases),
                                             .request_id = request.request_id,

@@ -78,6 +78,9 @@ class Jobs {
   // has the most jobs that it may.
   absl::StatusOr<JobInfo> Submit(const JobRequest& request);
 
+  // Whether the request made a job before, so that Submit() would make none.
+  bool WasSubmitted(const JobRequest& request) const;
+
   // The dataset of a job; none if there is no such job.
   std::optional<std::string> DatasetOf(absl::string_view id) const;
 
@@ -116,6 +119,7 @@ class Jobs {
 
   absl::Status CheckAccepting() const;
   absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
+  absl::Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
   // Empty if the dataset's record is lost.
   std::string OwnerOf(const std::string& dataset) const;
   absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash);

@@ -238,19 +238,61 @@ void CheckReports(const std::string& key, const curator::ModelReports& model,
   }
 }
 
+// Expects `summary`, as stored beside a sound model, to say what the model does.
+void CheckSummary(const storage::Store& store, const std::string& key,
+                  const models::ModelInfo& info, Findings& findings) {
+  const std::string summary_key = models::SummaryKey(key);
+  const auto bytes = store.Get(summary_key);
+  if (!bytes.ok()) return;  // CheckKinds() has reported what cannot be read
+  std::string what = "is missing";
+  if (bytes->has_value()) {
+    const absl::StatusOr<models::ModelSummary> summary =
+        models::DecodeSummary(summary_key, **bytes);
+    const bool fits = summary.ok() && summary->created_unix_seconds == info.created_unix_seconds &&
+                      *summary->certificate == info.model->certificate();
+    if (fits) return;
+    what =
+        summary.ok() ? "does not say what its model does" : ReasonOf(summary.status(), summary_key);
+  }
+  findings.Add({.key = summary_key, .what = what, .remedy = Remedy::kReplaceSummary});
+}
+
+// Finds summaries whose model is not among `keys`.
+void CheckForStraySummaries(const storage::Store& store, const std::set<std::string>& keys,
+                            Findings& findings) {
+  VisitRecords(store, models::kSummariesPrefix, findings,
+               [&](absl::string_view key, absl::string_view) {
+                 const std::string model(absl::StripPrefix(key, models::kSummariesPrefix));
+                 if (keys.contains(model)) return;
+                 findings.Add({.key = std::string(key),
+                               .what = "is of a model that is not there",
+                               .remedy = Remedy::kQuarantineRecord});
+               });
+}
+
+// Stores of format 6 and before get the summaries of their models at the next start.
+bool HasSummaries(const storage::Store& store) {
+  const auto format = storage::ReadFormat(store);
+  return format.ok() && format->has_value() &&
+         **format == storage::FormatOf(storage::FormatSteps());
+}
+
 void CheckModels(const storage::Store& store, const SoundStudies& studies,
                  const ProgressCallback& progress, Findings& findings) {
   progress("models");
   const curator::ModelsWithLostReports outlived = CheckLostReports(store, findings);
-  std::set<std::string> ids;
+  const bool has_summaries = HasSummaries(store);
+  std::set<std::string> ids, keys;
   for (const absl::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
       ++findings.counts["model"];
+      keys.emplace(key);
       absl::StatusOr<models::ModelInfo> info = models::DecodeModel(key, bytes);
       if (info.ok() && !ids.insert(info->id).second) {
         info = storage::CorruptRecord(key, "has the id of another model");
       }
       if (info.ok()) {
+        if (has_summaries) CheckSummary(store, std::string(key), *info, findings);
         const curator::ModelReports model{.study = IdInKey(key),
                                           .model = info->id,
                                           .reports = info->model->certificate().reports};
@@ -264,6 +306,7 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
                     .remedy = Remedy::kQuarantineRecord});
     });
   }
+  CheckForStraySummaries(store, keys, findings);
   VisitRecords(store, models::kEndpointPrefix, findings,
                [&](absl::string_view key, absl::string_view bytes) {
                  ++findings.counts["endpoint"];
@@ -280,10 +323,10 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "audit", "batch",    "chunk", "count",   "dataset",    "endpoint", "erased",
-      "gone",  "hold",     "job",   "join",    "labels",     "ledger",   "meta",
-      "model", "outlived", "probe", "rows",    "quarantine", "sealing",  "spool",
-      "sums",  "spent",    "study", "trained", "vault"};
+      "audit",   "batch",    "chunk", "count", "dataset",    "endpoint", "erased",
+      "gone",    "hold",     "job",   "join",  "labels",     "ledger",   "meta",
+      "model",   "outlived", "probe", "rows",  "quarantine", "sealing",  "spool",
+      "summary", "sums",     "spent", "study", "trained",    "vault"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {

@@ -20,6 +20,7 @@ enum class Remedy {
   kNone,              // a repair can do nothing; `what` says what the user can do
   kSalvageFiles,      // let RocksDB recover what it can
   kQuarantineRecord,  // put this key aside
+  kReplaceSummary,    // write a model's summary (key "summary/KEY") anew from the model
   kNoteLostReports,   // note that this model rests on more reports than its study still has
   kQuarantineStudy,   // put everything of the study `id` aside, except its models
   kReplaceTombstone,  // keep the id of a deleted study taken

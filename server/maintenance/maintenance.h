@@ -87,6 +87,12 @@ absl::Status RepairRecords(storage::Store& store, const Findings& findings, int6
 absl::Status RunAudited(storage::Store& store, int64_t now, absl::string_view action,
                         absl::FunctionRef<absl::Status()> run);
 
+// Deletes a model, without reading it, with an entry in the audit log, and puts the endpoints that
+// serve it into quarantine. Returns what was done. NotFound if there is no such model; DataLoss,
+// with nothing changed, if the audit log is not sound. `store` must be of this version's format.
+absl::StatusOr<std::vector<RepairStep>> DropModel(storage::Store& store, const std::string& id,
+                                                  int64_t now);
+
 // Gives every study, dataset and endpoint that has no owner and matches `resources` to `owner`, in
 // one batch, and returns their names, "studies/ID" and so on. InvalidArgument without an owner;
 // DataLoss names a record, and nothing is changed then.

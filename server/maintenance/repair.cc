@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/audit/audit_log.h"
@@ -38,6 +39,8 @@ std::string DescribeStep(const Problem& problem) {
              "deleted or replaced may be there again, and every ledger waits for an admin";
     case Remedy::kQuarantineRecord:
       return absl::StrCat("put into quarantine: ", problem.what);
+    case Remedy::kReplaceSummary:
+      return absl::StrCat("written anew from the model: ", problem.what);
     case Remedy::kNoteLostReports:
       return absl::StrCat("noted, so that it counts as no mismatch: ", problem.what);
     case Remedy::kQuarantineStudy:
@@ -75,6 +78,19 @@ absl::Status QuarantineRecord(const storage::Store& store, const std::string& ke
   if (!value.has_value()) return absl::OkStatus();
   batch.Put(absl::StrCat(kQuarantinePrefix, key), *value);
   batch.Delete(key);
+  if (models::IsModelKey(key)) batch.Delete(models::SummaryKey(key));
+  return absl::OkStatus();
+}
+
+absl::Status ReplaceSummary(const storage::Store& store, const std::string& key,
+                            storage::StoreBatch& batch) {
+  const std::string model(absl::StripPrefix(key, models::kSummariesPrefix));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(model));
+  if (!bytes.has_value()) return absl::OkStatus();  // put into quarantine meanwhile
+  COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(model, *bytes));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> damaged, store.Get(key));
+  if (damaged.has_value()) batch.Put(absl::StrCat(kQuarantinePrefix, key), *damaged);
+  batch.Put(key, models::EncodeSummary(models::Summarize(info, bytes->size())));
   return absl::OkStatus();
 }
 
@@ -134,6 +150,8 @@ absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, in
       return absl::OkStatus();
     case Remedy::kQuarantineRecord:
       return QuarantineRecord(store, problem.key, batch);
+    case Remedy::kReplaceSummary:
+      return ReplaceSummary(store, problem.key, batch);
     case Remedy::kNoteLostReports:
       return NoteLostReports(store, problem, now, batch);
     case Remedy::kQuarantineStudy:

@@ -24,7 +24,7 @@ struct EndpointInfo {
   std::string owner{};                    // name of the policy entry that made it; may be empty
 };
 
-// The model that answers for an endpoint.
+// The model that answers for an endpoint, whole.
 struct ServedModel {
   ModelInfo model;
   uint64_t version = 0;

@@ -66,15 +66,11 @@ absl::StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(storage::Store& store
 absl::Status Endpoints::Load() {
   return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
-    const EndpointVersion& last = info.versions.back();
-    absl::StatusOr<Models::PinnedModel> pinned = Pin(last.model, info.id);
+    absl::StatusOr<Models::PinnedModel> pinned = Pin(info.versions.back().model, info.id);
     if (!pinned.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
-    auto serving = std::make_shared<const ServedModel>(
-        ServedModel{.model = std::move(pinned->model), .version = last.number});
     const MutexLock lock(mutex_);
     State& state = endpoints_[info.id];
-    state = {
-        .info = std::move(info), .serving = std::move(serving), .pin = std::move(pinned->claim)};
+    state = {.info = std::move(info), .pin = std::move(pinned->claim)};
     return absl::OkStatus();
   });
 }
@@ -90,13 +86,13 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
   const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   // This call may be a retry of one whose answer was lost.
-  if (before != nullptr && before->serving->model.id == model) {
-    const uint64_t served = before->serving->version;
+  if (before != nullptr && before->served().model == model) {
+    const uint64_t served = before->served().number;
     const uint64_t expected = options.expected_version.value_or(served);
     if (expected == served || expected + 1 == served) return before->info;
   }
   COPPICE_RETURN_IF_ERROR(
-      CheckExpected(id, before == nullptr ? 0 : before->serving->version, options));
+      CheckExpected(id, before == nullptr ? 0 : before->served().number, options));
   COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(model, id));
   EndpointInfo next =
       before == nullptr
@@ -111,7 +107,7 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   if (before == nullptr) return NoEndpoint(id);
-  COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
+  COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->served().number, options));
   EndpointInfo next = before->info;
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
   COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(restored.model, id));
@@ -133,25 +129,29 @@ absl::StatusOr<Models::PinnedModel> Endpoints::Pin(absl::string_view model, absl
 absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
                                                Models::PinnedModel pinned,
                                                const ChangeOptions& options) {
-  const EndpointVersion& version = next.versions.back();
-  if (before != nullptr && !options.allow_schema_change &&
-      !before->serving->model.model->schema().IsSameButForUnsaidUnits(
-          pinned.model.model->schema())) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("model ", version.model, " has another schema than model ",
-                     before->serving->model.id, ", which endpoint ", next.id,
-                     " serves; if its callers are ready for that, set allow_schema_change"));
+  const std::string& model = next.versions.back().model;
+  if (before != nullptr && !options.allow_schema_change) {
+    COPPICE_RETURN_IF_ERROR(CheckSameSchema(next.id, before->served().model, model));
+  } else {
+    COPPICE_RETURN_IF_ERROR(models_.Get(model).status());  // it can be served
   }
   if (before == nullptr) COPPICE_RETURN_IF_ERROR(CheckRoom());
   storage::StoreBatch batch;
   batch.Put(EndpointKey(next.id), ToProto(next).SerializeAsString());
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-  auto serving = std::make_shared<const ServedModel>(
-      ServedModel{.model = std::move(pinned.model), .version = version.number});
   const MutexLock lock(mutex_);
-  endpoints_[next.id] = {
-      .info = next, .serving = std::move(serving), .pin = std::move(pinned.claim)};
+  endpoints_[next.id] = {.info = next, .pin = std::move(pinned.claim)};
   return next;
+}
+
+absl::Status Endpoints::CheckSameSchema(absl::string_view id, absl::string_view before,
+                                        absl::string_view next) const {
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo now, models_.Get(before));
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo then, models_.Get(next));
+  if (now.model->schema().IsSameButForUnsaidUnits(then.model->schema())) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("model ", next, " has another schema than model ", before, ", which endpoint ",
+                   id, " serves; if its callers are ready for that, set allow_schema_change"));
 }
 
 absl::Status Endpoints::CheckRoom() const {
@@ -197,11 +197,34 @@ std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
   return infos;
 }
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::string_view id) const {
+absl::StatusOr<EndpointVersion> Endpoints::ServedVersion(absl::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return NoEndpoint(id);
-  return it->second.serving;
+  return it->second.served();
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::string_view id) const {
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const EndpointVersion served, ServedVersion(id));
+    absl::StatusOr<ModelInfo> model = models_.Get(served.model);
+    if (model.ok()) {
+      return std::make_shared<const ServedModel>(
+          ServedModel{.model = *std::move(model), .version = served.number});
+    }
+    // The endpoint may have been switched, and the model then deleted.
+    COPPICE_ASSIGN_OR_RETURN(const EndpointVersion now, ServedVersion(id));
+    if (now.number == served.number) return model.status();
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::ServingFromMemory(
+    absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const EndpointVersion served, ServedVersion(id));
+  std::optional<ModelInfo> model = models_.GetFromMemory(served.model);
+  if (!model.has_value()) return nullptr;
+  return std::make_shared<const ServedModel>(
+      ServedModel{.model = *std::move(model), .version = served.number});
 }
 
 }  // namespace coppice::models

@@ -44,10 +44,11 @@ struct ChangeOptions {
 //            if the endpoint is switched meanwhile. A served model cannot be deleted (models.h).
 // Errors     NotFound: the endpoint, the version or the model, also if a new model has taken the
 //            deleted one's id. FailedPrecondition: another version than expected is served; another
-//            schema; no version to go back to. ResourceExhausted: too many endpoints. Open():
+//            schema; no version to go back to. ResourceExhausted: too many endpoints. Those of
+//            Models::Get(), for a change to a model that cannot be read, and of Serving(). Open():
 //            DataLoss. Otherwise what the Store returns; then nothing has changed, unless the
 //            process ends before the next change.
-// Threads    safe to share. Reading never waits for the disk.
+// Threads    safe to share. Only changes and Serving() may wait for the disk.
 class Endpoints {
  public:
   static constexpr size_t kMaxVersions = 100;
@@ -74,12 +75,15 @@ class Endpoints {
   // Lists each endpoint with its last version only.
   std::vector<EndpointInfo> List(const Page& page) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> Serving(absl::string_view id) const;
+  // As Serving(); null if the model is not in memory.
+  absl::StatusOr<std::shared_ptr<const ServedModel>> ServingFromMemory(absl::string_view id) const;
 
  private:
   struct State {
-    EndpointInfo info;
-    std::shared_ptr<const ServedModel> serving;
-    ModelClaim pin;  // prevents the model's deletion
+    EndpointInfo info;  // the last version is served
+    ModelClaim pin;     // prevents the model's deletion
+
+    const EndpointVersion& served() const { return info.versions.back(); }
   };
 
   Endpoints(storage::Store& store, Models& models, std::function<int64_t()> clock)
@@ -91,6 +95,10 @@ class Endpoints {
   absl::Status CheckRoom() const;
   // Pins `model` for endpoint `id`.
   absl::StatusOr<Models::PinnedModel> Pin(absl::string_view model, absl::string_view id);
+  // FailedPrecondition if the models have different schemas. Reads both.
+  absl::Status CheckSameSchema(absl::string_view id, absl::string_view before,
+                               absl::string_view next) const;
+  absl::StatusOr<EndpointVersion> ServedVersion(absl::string_view id) const;
   // Stores and publishes `next`, whose last version serves the pinned model.
   absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
                                       Models::PinnedModel pinned, const ChangeOptions& options)

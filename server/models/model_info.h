@@ -1,4 +1,4 @@
-// A model and its origin.
+// A model and its origin, with and without its trees.
 
 #ifndef COPPICE_SERVER_MODELS_MODEL_INFO_H_
 #define COPPICE_SERVER_MODELS_MODEL_INFO_H_
@@ -13,6 +13,22 @@
 
 namespace coppice::models {
 
+// The most bytes that a model's message may have, unless an operator says otherwise: what the
+// curator sends of a file, which with the rest of a message is what clients accept by default (64
+// MiB).
+inline constexpr uint64_t kMaxModelBytes = uint64_t{63} << 20;
+
+// What is kept in memory of every model.
+struct ModelSummary {
+  std::string id;
+  std::string source;  // "studies/ID" or "jobs/ID"
+  int64_t created_unix_seconds = 0;
+  std::shared_ptr<const Certificate> certificate;
+  uint64_t bytes = 0;   // of its record in the store
+  uint64_t memory = 0;  // the bytes that it takes once it is read, about
+};
+
+// A whole model.
 struct ModelInfo {
   std::string id;
   std::string source;  // "studies/ID" or "jobs/ID"

@@ -1,11 +1,11 @@
-// All models of studies and jobs, in memory and in the store.
+// All models of studies and jobs: what they are in memory, their trees in the store.
 
 #ifndef COPPICE_SERVER_MODELS_MODELS_H_
 #define COPPICE_SERVER_MODELS_MODELS_H_
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "server/models/model_cache.h"
 #include "server/models/model_info.h"
 #include "server/storage/store.h"
 
@@ -41,6 +42,12 @@ class ModelClaim {
   std::function<void()> end_;
 };
 
+// What an owner has of models.
+struct ModelUse {
+  uint64_t models = 0;
+  uint64_t bytes = 0;  // of their records
+};
+
 // Gives models their ids, stores them, and protects served models from deletion.
 //
 // All ids share one name space. The maker of a model claims its id first: until the claim ends no
@@ -52,13 +59,35 @@ class ModelClaim {
 // A served model cannot be deleted: its endpoint pins it, and deleting a source's models requires
 // claiming their removal first.
 //
-// Errors     Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
-//            Delete(), ClaimRemovalOf(): FailedPrecondition, naming the endpoint and its model.
-//            Save(), Delete(): what the Store returns; then nothing has changed.
-// Threads    safe to share, after Load() and SignWith().
+// A model's trees are read when they are asked for, one model at a time, and kept while there is
+// room (model_cache.h). While a model is read it takes its record's size and that of its message
+// besides. Before Load() there is no store to read from, and models stay in memory.
+//
+// Errors     Load(): DataLoss. Get(): NotFound; DataLoss for a model that is damaged; as
+//            ModelCache::MakeRoom(). Describe(): NotFound. Claim(): AlreadyExists. Pin(), Delete():
+//            NotFound. Delete(), ClaimRemovalOf(): FailedPrecondition, naming the endpoint and its
+//            model. Save(), Delete(): what the Store returns; then nothing has changed.
+// Threads    safe to share, after Load(), SignWith() and FindOwnersBy().
 class Models {
  public:
+  static constexpr uint64_t kDefaultCacheBytes = uint64_t{512} << 20;
+
+  explicit Models(uint64_t cache_bytes = kDefaultCacheBytes) : cache_(cache_bytes) {}
+
+  void SetCacheBytes(uint64_t bytes) { cache_.SetMostBytes(bytes); }
+
+  // Loads the summaries of what `store` holds, which must outlive the models.
   absl::Status Load(const storage::Store& store);
+
+  // Says who owns what models are made from, "studies/ID" or "jobs/ID". It may be called whenever
+  // UseOf() is, and must give one source always the same owner.
+  using OwnerFinder = std::function<std::string(const std::string& source)>;
+  void FindOwnersBy(OwnerFinder owner_of) { owner_of_ = std::move(owner_of); }
+  // What `owner` has now. Costs no more the more models there are.
+  ModelUse UseOf(const std::string& owner) const;
+  // ResourceExhausted if `added` would take `owner` over `most`, where 0 means no limit.
+  absl::Status CheckQuota(const std::string& owner, const ModelUse& added,
+                          const ModelUse& most) const;
 
   absl::StatusOr<ModelClaim> Claim(absl::string_view id);
 
@@ -71,13 +100,15 @@ class Models {
   // Signs a new model before it is put or saved; does nothing without a signer.
   absl::Status Sign(ModelInfo& info) const;
 
-  static void Put(const ModelInfo& info, storage::StoreBatch& batch);
-  void Publish(ModelInfo info);
+  // Returns the argument of Publish().
+  static ModelSummary Put(const ModelInfo& info, storage::StoreBatch& batch);
+  void Publish(ModelSummary summary, const ModelInfo& info);
+  void Publish(const ModelInfo& info);  // computes the summary
   absl::Status Save(storage::Store& store, ModelInfo info);
 
   // The model, and a claim that prevents its deletion.
   struct PinnedModel {
-    ModelInfo model;
+    ModelSummary model;
     ModelClaim claim;
   };
   // `holder` names the caller, "endpoints/ID", for the error that explains why a model stays.
@@ -91,20 +122,47 @@ class Models {
   // Forgets the models of a source; the caller removes them from the store.
   void RemoveOf(absl::string_view source);
 
+  // The whole model. May read the store, and wait for others that are read.
   absl::StatusOr<ModelInfo> Get(absl::string_view id) const;
+  // The whole model if it is in memory; nothing if Get() would read it, or say why not.
+  std::optional<ModelInfo> GetFromMemory(absl::string_view id) const;
+  absl::StatusOr<ModelSummary> Describe(absl::string_view id) const;
   // The models of one source, or all models if it is empty.
-  std::vector<ModelInfo> List(absl::string_view source, const Page& page) const;
+  std::vector<ModelSummary> List(absl::string_view source, const Page& page) const;
 
  private:
-  using ById = absl::btree_map<std::string, ModelInfo>;
+  struct Entry {
+    ModelSummary summary;
+    uint64_t number = 0;                 // no two models have the same, even of one id
+    std::optional<ModelInfo> kept{};     // the model itself, without a store
+    std::optional<std::string> owner{};  // once UseOf() has asked
+  };
+  using ById = absl::btree_map<std::string, Entry>;
+  void Add(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ById::iterator Erase(ById::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<ModelInfo> InMemory(const Entry& entry) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Nothing if the model was deleted meanwhile.
+  absl::StatusOr<std::optional<ModelInfo>> Read(const ModelSummary& summary, uint64_t number) const;
+  bool IsThere(absl::string_view id, uint64_t number) const;
+  void FindNewOwners() const;
   // The model, unless its removal is claimed.
   ById::const_iterator Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `what` as in removals_.
   ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ModelSigner signer_;
+  OwnerFinder owner_of_;
+  const storage::Store* store_ = nullptr;
+  mutable Mutex load_mutex_;    // held while a model is read; taken before mutex_
+  mutable Mutex owners_mutex_;  // held while owners are found; taken before mutex_
+  mutable ModelCache cache_;
+
   mutable Mutex mutex_;
-  ById models_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Ids of models whose owner has not been asked for, and what each owner has of the others.
+  mutable std::vector<std::string> unowned_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::btree_map<std::string, ModelUse> uses_ ABSL_GUARDED_BY(mutex_);
+  mutable ById models_ ABSL_GUARDED_BY(mutex_);
   absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.
   absl::btree_multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);

@@ -85,7 +85,7 @@ v1::Dataset ToProto(const central::DatasetInfo& info) {
   v1::Dataset proto = SummaryOf(info);
   proto.set_epsilon_left_at_delta_nanos(
       ledger::EpsilonLeftAtDelta(info.account.cap, info.account.left));
-  *proto.mutable_schema() = ToProto(*info.schema);
+  if (info.schema != nullptr) *proto.mutable_schema() = ToProto(*info.schema);
   return proto;
 }
 
@@ -138,7 +138,8 @@ absl::StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec) {
   central::JobSpec parsed{.dataset = *std::move(dataset),
                           .algorithm = spec.algorithm(),
                           .epsilon_nanos = spec.epsilon_nanos(),
-                          .delta_atto = spec.delta_atto()};
+                          .delta_atto = spec.delta_atto(),
+                          .max_model_bytes = spec.max_model_bytes()};
   for (const auto& [name, value] : spec.settings()) parsed.settings[name] = value;
   return parsed;
 }
@@ -158,6 +159,7 @@ v1::PreviewJobResponse ToProto(const central::JobPreview& preview) {
   proto.set_fits(preview.fits.ok());
   proto.set_reason(std::string(preview.fits.message()));
   proto.mutable_warnings()->Assign(preview.warnings.begin(), preview.warnings.end());
+  proto.set_most_model_bytes(preview.model_bytes);
   return proto;
 }
 

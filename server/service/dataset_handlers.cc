@@ -11,6 +11,7 @@
 #include "common/wire/field_error.h"
 #include "server/central/row_block.h"
 #include "server/service/calls/stream_call.h"
+#include "server/service/calls/unchanged.h"
 #include "server/service/central_messages.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
@@ -29,19 +30,25 @@ v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
   return dataset;
 }
 
-// Stores the rows of a message in `dataset` and returns the dataset's new state.
+struct StoredRows {
+  v1::Dataset dataset;   // as it is now
+  bool changed = false;  // false: it was complete, and no rows came
+};
+
+// Stores the rows of a message in `dataset`.
 template <typename Request>
-absl::StatusOr<v1::Dataset> StoreRowsOf(const Request& request, const std::string& dataset,
-                                        central::Datasets& datasets,
-                                        const owners::QuotaFinder& quotas) {
+absl::StatusOr<StoredRows> StoreRowsOf(const Request& request, const std::string& dataset,
+                                       central::Datasets& datasets,
+                                       const owners::QuotaFinder& quotas) {
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset);
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(*id));
   COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetState before, datasets.StateOf(*id));
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
                            datasets.Upload(*id, request.first_row(), rows, request.complete(),
                                            quotas(datasets.OwnerOf(*id).value_or("")).bytes));
-  return ToProto(info);
+  return StoredRows{.dataset = ToProto(info), .changed = before != central::DatasetState::kReady};
 }
 
 // The stream of an UploadRows call. Each message is checked and stored on the method's lane before
@@ -84,7 +91,8 @@ class UploadStream final : public StreamHandler {
   StreamCall& call_;
   Mutex mutex_;
   v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // state after the last message
-  std::string dataset_ ABSL_GUARDED_BY(mutex_);            // from the last message that set it
+  bool changed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // from the last message that set it
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -107,6 +115,7 @@ void UploadStream::OnMessage() {
 void UploadStream::OnNoMoreMessages() {
   const MutexLock lock(mutex_);
   if (dataset_.empty()) return call_.End(FieldError("dataset", "must be set in some message"));
+  if (!changed_) call_.NoteUnchanged();
   call_.EndWith(stored_);
 }
 
@@ -123,8 +132,9 @@ absl::Status UploadStream::StoreRows() {
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
   if (!request.dataset().empty()) dataset_ = request.dataset();
   COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request));
-  COPPICE_ASSIGN_OR_RETURN(*stored_.mutable_dataset(),
-                           StoreRowsOf(request, dataset_, datasets_, quotas_));
+  COPPICE_ASSIGN_OR_RETURN(StoredRows stored, StoreRowsOf(request, dataset_, datasets_, quotas_));
+  changed_ |= stored.changed;
+  *stored_.mutable_dataset() = std::move(stored.dataset);
   complete_ = request.complete();
   return absl::OkStatus();
 }
@@ -148,7 +158,12 @@ absl::Status DatasetHandlers::CreateDataset(const Caller& caller,
                                             v1::CreateDatasetResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, FromProto(request));
   spec.owner = caller.name;
+  const owners::Quota quota = quotas_(caller.name);
+  spec.most_datasets = quota.datasets;
+  spec.most_bytes = quota.bytes;
+  const bool was_made = datasets_.WasCreated(spec);
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Create(spec));
+  if (was_made) NoteUnchanged();
   *response->mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
@@ -161,8 +176,10 @@ absl::StatusOr<StreamHandlerPtr> DatasetHandlers::UploadRows(const Caller& calle
 absl::Status DatasetHandlers::AppendRows(const Caller& /*caller*/,
                                          const v1::AppendRowsRequest& request,
                                          v1::AppendRowsResponse* response) {
-  COPPICE_ASSIGN_OR_RETURN(*response->mutable_dataset(),
+  COPPICE_ASSIGN_OR_RETURN(StoredRows stored,
                            StoreRowsOf(request, request.dataset(), datasets_, quotas_));
+  if (!stored.changed) NoteUnchanged();
+  *response->mutable_dataset() = std::move(stored.dataset);
   return absl::OkStatus();
 }
 
@@ -200,7 +217,10 @@ absl::Status DatasetHandlers::DeleteDataset(const Caller& /*caller*/,
                                             const v1::DeleteDatasetRequest& request,
                                             v1::DeleteDatasetResponse* /*response*/) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
-  return datasets_.Delete(id);
+  const absl::StatusOr<central::DatasetState> before = datasets_.StateOf(id);
+  COPPICE_RETURN_IF_ERROR(datasets_.Delete(id));
+  if (before.ok() && *before == central::DatasetState::kDeleted) NoteUnchanged();
+  return absl::OkStatus();
 }
 
 absl::Status DatasetHandlers::ConfirmLedger(const Caller& caller,

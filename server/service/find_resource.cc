@@ -56,7 +56,7 @@ class Finder {
   }
 
   Found FindModel(absl::string_view id) const {
-    const absl::StatusOr<models::ModelInfo> model = models_.Get(id);
+    const absl::StatusOr<models::ModelSummary> model = models_.Describe(id);
     if (!model.ok()) return std::nullopt;
     for (const absl::string_view kind : {kStudies, kJobs}) {
       const absl::StatusOr<std::string> source = ParseName(kind, model->source);

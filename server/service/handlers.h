@@ -103,9 +103,18 @@ class StudyHandlers {
 // Threads    safe to share. The constructor's arguments must outlive it. `store` holds the models.
 class ModelHandlers {
  public:
+  // No model has more than `max_model_bytes` bytes.
   ModelHandlers(storage::Store& store, curator::Studies& studies, models::Models& models,
-                models::Endpoints& endpoints, const ResourceGuard& guard)
-      : store_(store), studies_(studies), models_(models), endpoints_(endpoints), guard_(guard) {}
+                models::Endpoints& endpoints, const ResourceGuard& guard,
+                owners::QuotaFinder quotas = owners::NoQuota,
+                uint64_t max_model_bytes = models::kMaxModelBytes)
+      : store_(store),
+        studies_(studies),
+        models_(models),
+        endpoints_(endpoints),
+        guard_(guard),
+        quotas_(std::move(quotas)),
+        max_model_bytes_(max_model_bytes) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -142,8 +151,15 @@ class ModelHandlers {
   storage::Store& store_;
   curator::Studies& studies_;
   models::Models& models_;
+  // The most bytes that the model may have. ResourceExhausted if the study's owner may have no more
+  // models.
+  absl::StatusOr<uint64_t> MostBytes(const std::string& study,
+                                     const v1::BuildModelRequest& request) const;
+
   models::Endpoints& endpoints_;
   const ResourceGuard& guard_;
+  const owners::QuotaFinder quotas_;
+  const uint64_t max_model_bytes_;
 };
 
 // DatasetService over Datasets. Rows are neither logged nor quoted in errors. Only the dataset's

@@ -237,10 +237,10 @@ v1::Study ToProto(const curator::StudyInfo& info) {
   return proto;
 }
 
-v1::Model SummaryOf(const models::ModelInfo& info) {
+v1::Model SummaryOf(const models::ModelSummary& summary) {
   v1::Model proto;
-  models::SetModelRecord(info, proto);
-  *proto.mutable_certificate() = ToProto(info.model->certificate());
+  models::SetModelRecord(summary, proto);
+  *proto.mutable_certificate() = ToProto(*summary.certificate);
   return proto;
 }
 

@@ -29,7 +29,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info);
 v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps);
 
 // A model as lists show it: name, source, time and certificate.
-v1::Model SummaryOf(const models::ModelInfo& info);
+v1::Model SummaryOf(const models::ModelSummary& summary);
 
 absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
 // The study that a preview would create. Ids, split rule, sizes and epsilon may be unset.

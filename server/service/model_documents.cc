@@ -22,8 +22,7 @@
 namespace coppice::service {
 namespace {
 
-// The largest message that clients accept by default.
-constexpr size_t kMaxExportBytes = size_t{63} << 20;
+constexpr size_t kMaxExportBytes = models::kMaxModelBytes;
 
 constexpr absl::string_view kOwnFormat = "coppice";
 

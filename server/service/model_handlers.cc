@@ -1,13 +1,17 @@
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/models/endpoint_record.h"
 #include "server/models/model_record.h"
+#include "server/service/calls/unchanged.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
 #include "server/service/predictions.h"
@@ -48,11 +52,34 @@ absl::Status ModelHandlers::BuildModel(const Caller& /*caller*/,
     return FieldError("model_id",
                       "must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit");
   }
-  COPPICE_ASSIGN_OR_RETURN(const curator::EstimatorOptions options, EstimatorOf(request));
+  COPPICE_ASSIGN_OR_RETURN(curator::EstimatorOptions options, EstimatorOf(request));
+  const absl::StatusOr<models::ModelSummary> before = models_.Describe(request.model_id());
+  if (!before.ok()) {
+    COPPICE_ASSIGN_OR_RETURN(options.most_bytes, MostBytes(study, request));
+  }
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info,
                            studies_.BuildModel(study, request.model_id(), options, cancel));
+  const bool was_made = before.ok() && before->created_unix_seconds == info.created_unix_seconds;
+  if (was_made) NoteUnchanged();
   *response->mutable_model() = ToProto(info);
   return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> ModelHandlers::MostBytes(const std::string& study,
+                                                  const v1::BuildModelRequest& request) const {
+  if (request.max_model_bytes() > max_model_bytes_) {
+    return FieldError("max_model_bytes", absl::StrCat("must be at most ", max_model_bytes_,
+                                                      ", the curator's --max-model-bytes, is ",
+                                                      request.max_model_bytes()));
+  }
+  const uint64_t most =
+      request.max_model_bytes() == 0 ? max_model_bytes_ : request.max_model_bytes();
+  const std::string owner = studies_.OwnerOf(study).value_or("");
+  const owners::Quota quota = quotas_(owner);
+  COPPICE_RETURN_IF_ERROR(models_.CheckQuota(owner, {.models = 1, .bytes = 1},
+                                             {.models = quota.models, .bytes = quota.model_bytes}));
+  if (quota.model_bytes == 0) return most;
+  return std::min(most, quota.model_bytes - models_.UseOf(owner).bytes);
 }
 
 absl::Status ModelHandlers::GetModel(const Caller& /*caller*/, const v1::GetModelRequest& request,
@@ -71,10 +98,10 @@ absl::Status ModelHandlers::ListModels(const Caller& caller, const v1::ListModel
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
   response->set_next_page_token(AddPage(
       page, [&](const Page& part) { return models_.List(request.study(), part); },
-      [&](const models::ModelInfo& info) {
-        return caller.sees_all || guard_.MaySee(caller, kModels, info.id);
+      [&](const models::ModelSummary& summary) {
+        return caller.sees_all || guard_.MaySee(caller, kModels, summary.id);
       },
-      [&](const models::ModelInfo& info) { *response->add_models() = SummaryOf(info); }));
+      [&](const models::ModelSummary& summary) { *response->add_models() = SummaryOf(summary); }));
   return absl::OkStatus();
 }
 
@@ -90,13 +117,19 @@ absl::StatusOr<Later> ModelHandlers::Predict(const Caller& /*caller*/,
                                              v1::PredictResponse* response) const {
   COPPICE_RETURN_IF_ERROR(
       CheckRowCount(request.rows(), request.explain() ? kMaxRowsPerExplain : kMaxRowsPerPredict));
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const models::ServedModel> served,
-                           FindModel(models_, endpoints_, request.name()));
-  if (!request.explain() && IsQuick(*served->model.model, request.rows())) {
-    COPPICE_RETURN_IF_ERROR(AnswerPredict(*served, request, *response));
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const models::ServedModel> in_memory,
+                           FindModelInMemory(models_, endpoints_, request.name()));
+  if (in_memory != nullptr && !request.explain() &&
+      IsQuick(*in_memory->model.model, request.rows())) {
+    COPPICE_RETURN_IF_ERROR(AnswerPredict(*in_memory, request, *response));
     return Later();
   }
-  return Later([served, &request, response] { return AnswerPredict(*served, request, *response); });
+  return Later([this, in_memory, &request, response]() -> absl::Status {
+    if (in_memory != nullptr) return AnswerPredict(*in_memory, request, *response);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const models::ServedModel> read,
+                             FindModel(models_, endpoints_, request.name()));
+    return AnswerPredict(*read, request, *response);
+  });
 }
 
 absl::StatusOr<StreamHandlerPtr> ModelHandlers::StreamPredictions(const Caller& caller,
@@ -111,7 +144,10 @@ absl::Status ModelHandlers::SetServingModel(const Caller& caller,
   COPPICE_ASSIGN_OR_RETURN(const std::string model, ParseName(kModels, request.model()));
   models::ChangeOptions options = OptionsOf(request);
   options.owner = caller.name;
+  const absl::StatusOr<models::EndpointInfo> before = endpoints_.Get(id);
   COPPICE_ASSIGN_OR_RETURN(const models::EndpointInfo info, endpoints_.Set(id, model, options));
+  const bool was_set = before.ok() && before->versions.back().number == info.versions.back().number;
+  if (was_set) NoteUnchanged();
   *response->mutable_endpoint() = ToProto(info);
   return absl::OkStatus();
 }

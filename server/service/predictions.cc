@@ -1,5 +1,8 @@
 #include "server/service/predictions.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -11,6 +14,17 @@ namespace coppice::service {
 namespace {
 
 constexpr size_t kQuickLookUps = 1024;  // rows times trees, about 0.1 µs each
+
+bool NamesEndpoint(const std::string& name) {
+  return absl::StartsWith(name, absl::StrCat(kEndpoints, "/"));
+}
+
+absl::StatusOr<std::string> ModelIdIn(const std::string& name) {
+  absl::StatusOr<std::string> id = ParseName(kModels, name);
+  if (id.ok()) return id;
+  return InField("name", absl::InvalidArgumentError(
+                             absl::StrCat(id.status().message(), "; or \"", kEndpoints, "/ID\"")));
+}
 
 absl::Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
                         const v1::PredictRequest& request, size_t& bytes,
@@ -27,18 +41,28 @@ absl::Status ExplainRow(const Model& model, Explainer& explainer, RowView row,
 
 absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
     const models::Models& models, const models::Endpoints& endpoints, const std::string& name) {
-  if (absl::StartsWith(name, absl::StrCat(kEndpoints, "/"))) {
+  if (NamesEndpoint(name)) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
     return endpoints.Serving(id);
   }
-  const absl::StatusOr<std::string> id = ParseName(kModels, name);
-  if (!id.ok()) {
-    return InField("name", absl::InvalidArgumentError(absl::StrCat(id.status().message(), "; or \"",
-                                                                   kEndpoints, "/ID\"")));
-  }
-  COPPICE_ASSIGN_OR_RETURN(models::ModelInfo model, models.Get(*id));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ModelIdIn(name));
+  COPPICE_ASSIGN_OR_RETURN(models::ModelInfo model, models.Get(id));
   return std::make_shared<const models::ServedModel>(
       models::ServedModel{.model = std::move(model)});
+}
+
+absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
+    const models::Models& models, const models::Endpoints& endpoints, const std::string& name) {
+  if (NamesEndpoint(name)) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
+    return endpoints.ServingFromMemory(id);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ModelIdIn(name));
+  COPPICE_RETURN_IF_ERROR(models.Describe(id).status());
+  std::optional<models::ModelInfo> model = models.GetFromMemory(id);
+  if (!model.has_value()) return nullptr;
+  return std::make_shared<const models::ServedModel>(
+      models::ServedModel{.model = *std::move(model)});
 }
 
 absl::Status CheckRowCount(const Rows& rows, int most) {
@@ -99,26 +123,31 @@ absl::StatusOr<bool> PredictionStream::Begin() {
   const MutexLock lock(mutex_);
   response_.Clear();
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request_));
-  if (served_ == nullptr) {
+  if (!answered_) {
     name_ = request_.name();
     COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request_));
-    COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
-    SetAnsweringModel(*served_, response_);
+    COPPICE_ASSIGN_OR_RETURN(served_, FindModelInMemory(models_, endpoints_, name_));
   } else if (!request_.name().empty() && request_.name() != name_) {
     return FieldError("name", "must be the same in all of a stream, or set in the first request");
   }
   COPPICE_RETURN_IF_ERROR(CheckRowCount(request_.rows(), kMaxRowsPerPredict));
-  return IsQuick(*served_->model.model, request_.rows());
+  return served_ != nullptr && IsQuick(*served_->model.model, request_.rows());
 }
 
 void PredictionStream::AnswerAndGoOn() {
-  absl::Status status;
-  {
-    const MutexLock lock(mutex_);
-    status = PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions());
-    if (status.ok()) status = call_.Write(response_);
+  const absl::Status answered = Answer();
+  if (!answered.ok()) call_.End(answered);
+}
+
+absl::Status PredictionStream::Answer() {
+  const MutexLock lock(mutex_);
+  if (served_ == nullptr) {
+    COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
   }
-  if (!status.ok()) call_.End(status);
+  if (!std::exchange(answered_, true)) SetAnsweringModel(*served_, response_);
+  COPPICE_RETURN_IF_ERROR(
+      PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions()));
+  return call_.Write(response_);
 }
 
 void PredictionStream::OnWritten(bool sent) {

@@ -31,7 +31,11 @@ inline constexpr size_t kMaxExplanationBytes = 4'000'000;
 
 // The model of "models/ID" (with version 0) or of "endpoints/ID". A holder gets answers from this
 // model even if the endpoint switches meanwhile.
+// Reads it from the store if it is not in memory.
 absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
+    const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
+// The same for threads that must not wait; null if FindModel() would read.
+absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModelInMemory(
     const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
 
 using Rows = google::protobuf::RepeatedPtrField<v1::Row>;
@@ -92,9 +96,10 @@ class PredictionStream final : public StreamHandler {
         caller_(std::move(caller)),
         call_(call) {}
 
-  // Checks the request, and finds the model at the first one. Returns whether it is quick.
+  // Checks the request. Returns whether it is quick: the model is in memory, and the rows are few.
   absl::StatusOr<bool> Begin();
   void AnswerAndGoOn();
+  absl::Status Answer();
 
   const models::Models& models_;
   const models::Endpoints& endpoints_;
@@ -105,7 +110,9 @@ class PredictionStream final : public StreamHandler {
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
   v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
   std::string name_ ABSL_GUARDED_BY(mutex_);  // from the first request
+  // Null until the first request is answered, or its model was found in memory.
   std::shared_ptr<const models::ServedModel> served_ ABSL_GUARDED_BY(mutex_);
+  bool answered_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace coppice::service

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/wire/field_error.h"
 #include "common/wire/manifest.h"
 #include "server/service/calls/retry_after.h"
+#include "server/service/calls/unchanged.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
 
@@ -164,7 +166,9 @@ absl::Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateSt
   COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
   spec.owner = caller.name;
   spec.most_owned = quotas_(caller.name).studies;
+  const bool was_made = studies_.WasCreated(spec);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
+  if (was_made) NoteUnchanged();
   *response->mutable_study() = ToProto(info);
   return absl::OkStatus();
 }
@@ -178,7 +182,10 @@ absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
   for (const v1::JoinRow& row : request.rows()) {
     rows.push_back({.id = row.id(), .row = {row.row().values().begin(), row.row().values().end()}});
   }
+  const std::optional<curator::StudyInfo> before = studies_.Find(id);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t count, studies_.AddJoinRows(id, rows));
+  // Features that are there are never replaced.
+  if (before.has_value() && before->join_rows == count) NoteUnchanged();
   response->set_rows(count);
   return absl::OkStatus();
 }
@@ -216,7 +223,9 @@ absl::Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStud
 absl::Status StudyHandlers::SealStudy(const Caller& /*caller*/, const v1::SealStudyRequest& request,
                                       v1::SealStudyResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  const std::optional<curator::StudyInfo> before = studies_.Find(id);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Seal(id));
+  if (before.has_value() && before->state != curator::StudyState::kOpen) NoteUnchanged();
   *response->mutable_study() = ToProto(info);
   return absl::OkStatus();
 }

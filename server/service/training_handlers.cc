@@ -13,6 +13,7 @@
 #include "server/central/job_record.h"
 #include "server/central/jobs.h"
 #include "server/service/calls/stream_call.h"
+#include "server/service/calls/unchanged.h"
 #include "server/service/central_messages.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
@@ -149,12 +150,17 @@ absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJ
                                          v1::SubmitJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
   parsed.submitter = caller.name;
-  parsed.most_at_once = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or("")).jobs;
+  const owners::Quota quota = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or(""));
+  parsed.most_at_once = quota.jobs;
+  parsed.most_models = quota.models;
+  parsed.most_model_bytes = quota.model_bytes;
   // If the request names no model, the model gets the job's id.
   if (request.model_id().empty() && !request.job_id().empty()) {
     COPPICE_RETURN_IF_ERROR(ResourceGuard::CheckMayMake(caller, kModels, request.job_id()));
   }
+  const bool was_made = jobs_.WasSubmitted(parsed);
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Submit(parsed));
+  if (was_made) NoteUnchanged();
   *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }
@@ -195,7 +201,10 @@ absl::Status TrainingHandlers::CancelJob(const Caller& /*caller*/,
                                          const v1::CancelJobRequest& request,
                                          v1::CancelJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
+  const absl::StatusOr<central::JobInfo> before = jobs_.Get(id);
+  const bool had_ended = before.ok() && central::HasEnded(before->state);
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
+  if (had_ended) NoteUnchanged();
   *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }

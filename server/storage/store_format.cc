@@ -1,5 +1,10 @@
 #include "server/storage/store_format.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <set>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -38,6 +43,44 @@ absl::Status MoveStudySettings(const Store& store, StoreBatch& batch) {
   });
 }
 
+// Reads a model's fields except the large ones, so that a model that would not fit into memory can
+// be listed, served to nobody, and deleted. False if the record does not parse.
+bool ParseWithoutTrees(absl::string_view bytes, v1::Model& model) {
+  using google::protobuf::internal::WireFormatLite;
+  static const auto* const kept = new std::set<int>{
+      v1::Model::kNameFieldNumber, v1::Model::kStudyFieldNumber, v1::Model::kJobFieldNumber,
+      v1::Model::kCreatedUnixSecondsFieldNumber, v1::Model::kCertificateFieldNumber};
+  std::string small;
+  {
+    google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+    google::protobuf::io::CodedInputStream input(&array);
+    google::protobuf::io::StringOutputStream string(&small);
+    google::protobuf::io::CodedOutputStream output(&string);
+    while (const uint32_t tag = input.ReadTag()) {
+      const bool is_kept = kept->contains(WireFormatLite::GetTagFieldNumber(tag));
+      const bool read = is_kept ? WireFormatLite::SkipField(&input, tag, &output)
+                                : WireFormatLite::SkipField(&input, tag);
+      if (!read) return false;
+    }
+    if (!input.ConsumedEntireMessage()) return false;
+  }
+  return Parse(small, model);
+}
+
+// From 6 to 7. A model that does not parse gets no summary: nobody sees it, `coppiced check` names
+// it, and an endpoint that serves it keeps the daemon from starting, as before.
+absl::Status AddModelSummaries(const Store& store, StoreBatch& batch) {
+  const auto add = [&](absl::string_view key, absl::string_view bytes) {
+    v1::ModelSummaryRecord record;
+    if (!ParseWithoutTrees(bytes, *record.mutable_model())) return absl::OkStatus();
+    record.set_bytes(bytes.size());
+    batch.Put(absl::StrCat("summary/", key), record.SerializeAsString());
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan("model/", add));
+  return store.Scan("trained/", add);
+}
+
 }  // namespace
 
 absl::Span<const FormatStep> FormatSteps() {
@@ -47,6 +90,8 @@ absl::Span<const FormatStep> FormatSteps() {
       {.what = "datasets may belong to who made them, and ledgers hold amounts written off"},
       {.what = "the settings of a study are one message", .change = MoveStudySettings},
       {.what = "studies and endpoints may belong to who made them"},
+      {.what = "models have summaries, and the head of the audit log a sum of what waits",
+       .change = AddModelSummaries},
   };
   return *steps;
 }

@@ -140,7 +140,7 @@ Json DescribeDataset(const v1::Dataset& dataset) {
 
 Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
   Json json = DescribeDataset(dataset);
-  json["schema"] = DescribeSchema(dataset.schema());
+  if (dataset.has_schema()) json["schema"] = DescribeSchema(dataset.schema());
   json["ledger_entries"] = dataset.ledger_entries();
   json["ledger"] = Json::array();
   for (const v1::LedgerEntry& entry : dataset.ledger()) {

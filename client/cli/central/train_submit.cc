@@ -32,6 +32,7 @@ struct SpecFlags {
   std::string dataset, algorithm, epsilon;
   std::string delta = "0";
   std::vector<std::string> settings;  // "key=value"
+  uint64_t max_model_bytes = 0;
 };
 
 std::string KeyOf(const std::string& setting) { return setting.substr(0, setting.find('=')); }
@@ -57,6 +58,7 @@ v1::JobSpec SpecOf(const SpecFlags& flags) {
   spec.set_algorithm(flags.algorithm);
   spec.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
   spec.set_delta_atto(DeltaOf(flags.delta));
+  spec.set_max_model_bytes(flags.max_model_bytes);
   for (const std::string& setting : flags.settings) {
     const std::string key = KeyOf(setting);
     (*spec.mutable_settings())[key] = setting.substr(key.size() + 1);
@@ -74,6 +76,10 @@ void AddSpecFlags(const Command& verb, SpecFlags& flags) {
   verb.Add("--set", flags.settings, "KEY=VALUE: a parameter of the algorithm; repeatable")
       .Takes("KEY=VALUE")
       .Check(CheckSetting, "");
+  verb.Add("--max-model-bytes", flags.max_model_bytes,
+           "Refuse the job, uncharged, if its model might take more; 0: what the curator allows")
+      .Takes("N")
+      .ShowDefault();
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
 }

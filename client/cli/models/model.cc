@@ -30,6 +30,7 @@ struct BuildFlags {
   std::string lambda = "1";
   std::string evidence = "both";
   std::string where, where_other;
+  uint64_t max_model_bytes = 0;
 };
 
 const std::map<std::string, v1::Evidence> kEvidence = {{"both", v1::EVIDENCE_UNSPECIFIED},
@@ -86,6 +87,7 @@ absl::Status Build(const BuildFlags& flags) {
     request.mutable_weighted()->set_lambda(lambda);
   }
   SetWhere(flags, request);
+  request.set_max_model_bytes(flags.max_model_bytes);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
   PrintObject(DescribeModel(response.model()), flags.output.json);
   return absl::OkStatus();
@@ -131,6 +133,10 @@ void AddBuild(const Command& noun) {
           .Excludes(where);
   AddIdFlag(verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
+  verb.Add("--max-model-bytes", flags->max_model_bytes,
+           "Do not keep the model if it takes more; 0: what the curator allows")
+      .Takes("N")
+      .ShowDefault();
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {

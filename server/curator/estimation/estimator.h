@@ -93,6 +93,8 @@ struct EstimatorOptions {
   Evidence evidence = Evidence::kBoth;  // for kSmooth
   // For kSmooth: use only the reports with this public value. All reports if unset.
   std::optional<FeatureValue> where = std::nullopt;
+  // A larger model, as a message, is not kept; 0: any is. It changes nothing in the model.
+  uint64_t most_bytes = 0;
 
   std::string ToString() const;  // "weighted lambda=1", "prune", "smooth where plan = gold"
 };

@@ -113,6 +113,11 @@ absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(const StudyOrigin& origin
   return study;
 }
 
+bool Catalog::HasRequest(const StudyOrigin& origin) const {
+  const MutexLock lock(mutex_);
+  return study_of_request_.contains(origin);
+}
+
 absl::Status Catalog::CheckQuota(const std::string& owner, uint64_t most) const {
   if (most == 0) return absl::OkStatus();
   const MutexLock lock(mutex_);

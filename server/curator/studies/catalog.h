@@ -49,6 +49,8 @@ class Catalog {
   // another hash than `request_hash` or the study was deleted.
   absl::StatusOr<std::shared_ptr<Study>> MadeBy(const StudyOrigin& origin,
                                                 absl::string_view request_hash) const;
+  // Whether this request made a study, deleted or not.
+  bool HasRequest(const StudyOrigin& origin) const;
   // ResourceExhausted if `owner` has `most` studies or more; 0 means no limit.
   absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
   // AlreadyExists if a study has or had this id.

@@ -25,13 +25,13 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
   std::vector<ModelReports> all;
   Page page{.size = 1000, .after = ""};
   for (;;) {
-    const std::vector<models::ModelInfo> some = models.List("", page);
-    for (const models::ModelInfo& info : some) {
-      absl::StatusOr<std::string> study = ParseName(kStudies, info.source);
+    const std::vector<models::ModelSummary> some = models.List("", page);
+    for (const models::ModelSummary& summary : some) {
+      absl::StatusOr<std::string> study = ParseName(kStudies, summary.source);
       if (!study.ok()) continue;  // it is a job's model
       all.push_back({.study = *std::move(study),
-                     .model = info.id,
-                     .reports = info.model->certificate().reports});
+                     .model = summary.id,
+                     .reports = summary.certificate->reports});
     }
     if (some.size() < page.size) return all;
     page.after = some.back().id;

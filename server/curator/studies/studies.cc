@@ -89,6 +89,16 @@ class StoredStudies final : public Studies {
     return study->Info();
   }
 
+  bool WasCreated(const StudySpec& spec) const override {
+    return catalog_.HasRequest({.owner = spec.owner, .request_id = spec.request_id});
+  }
+
+  std::optional<StudyInfo> Find(absl::string_view id) const override {
+    const std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) return std::nullopt;
+    return study->Info();
+  }
+
   absl::StatusOr<StudyInfo> Get(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -223,8 +233,11 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", model_id));
     const MutexLock lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());
-    const absl::StatusOr<models::ModelInfo> existing = models_.Get(model_id);
-    if (existing.ok()) return SameModel(*existing, study_id, options);
+    const absl::StatusOr<models::ModelSummary> existing = models_.Describe(model_id);
+    if (existing.ok()) {
+      COPPICE_RETURN_IF_ERROR(CheckSameModel(*existing, study_id, options));
+      return models_.Get(model_id);
+    }
     // The study may have been deleted while this call waited for the lock.
     if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study_id).status();
@@ -355,7 +368,7 @@ class StoredStudies final : public Studies {
     const std::string& id = study.id();
     storage::StoreBatch batch;
     for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
-    batch.DeletePrefix(models::StudyModelsPrefix(id));
+    models::DeleteStudyModels(id, batch);
     batch.DeletePrefix(OutlivedPrefix(id));
     if (MustBePurged(study)) NoteErased(id, batch);
     batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
@@ -395,15 +408,16 @@ class StoredStudies final : public Studies {
                            .created_unix_seconds = clock_(),
                            .model = std::make_shared<const Model>(std::move(model))};
     COPPICE_RETURN_IF_ERROR(models_.Sign(info));
+    COPPICE_RETURN_IF_ERROR(CheckModelBytes(info, options.most_bytes));
     if (life.state == StudyState::kOpen || options.where) {
       COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
       return info;
     }
     storage::StoreBatch batch;
-    models::Models::Put(info, batch);
+    models::ModelSummary summary = models::Models::Put(info, batch);
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
-    models_.Publish(info);
+    models_.Publish(std::move(summary), info);
     return info;
   }
 

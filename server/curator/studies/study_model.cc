@@ -20,6 +20,7 @@
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
+#include "server/models/model_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -293,12 +294,21 @@ absl::Status CheckGivesCounts(const Study& study) {
   return CheckEnoughReports(study.Info(), "counts");
 }
 
-absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
-                                            absl::string_view study,
-                                            const EstimatorOptions& options) {
-  const std::string& estimator = existing.model->certificate().estimator;
+absl::Status CheckModelBytes(const models::ModelInfo& info, uint64_t most) {
+  if (most == 0) return absl::OkStatus();
+  const uint64_t bytes = models::ToProto(info).ByteSizeLong();
+  if (bytes <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("max_model_bytes: the model has ", bytes, " bytes, and ", most,
+                   " are allowed: raise max_model_bytes, delete other models if their owner has a "
+                   "quota, or make a study of fewer leaves"));
+}
+
+absl::Status CheckSameModel(const models::ModelSummary& existing, absl::string_view study,
+                            const EstimatorOptions& options) {
+  const std::string& estimator = existing.certificate->estimator;
   if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
-    return existing;
+    return absl::OkStatus();
   }
   return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
                                                " already, of ", existing.source, " by estimator ",

@@ -30,11 +30,12 @@ absl::Status CheckGivesModel(const Study& study);
 // The same check for counts.
 absl::Status CheckGivesCounts(const Study& study);
 
-// Returns `existing`, the model with the requested id, if the same request made it; else
-// AlreadyExists.
-absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
-                                            absl::string_view study,
-                                            const EstimatorOptions& options);
+// InvalidArgument if the model's message has more than `most` bytes; 0 is no limit.
+absl::Status CheckModelBytes(const models::ModelInfo& info, uint64_t most);
+
+// OK if the same request made `existing`, the model with the requested id; else AlreadyExists.
+absl::Status CheckSameModel(const models::ModelSummary& existing, absl::string_view study,
+                            const EstimatorOptions& options);
 
 // The certificate of a model that rests on `reports` of the study, in `state`, and on its relay's
 // `batches` if there are any. The estimator's diagnosis, and SetPromises(), are left out.

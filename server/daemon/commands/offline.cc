@@ -42,6 +42,7 @@ struct OfflineFlags {
   std::string folder;  // --backup, --to, --from
   std::string to;      // for copy
   std::string owner;
+  std::string drop_model;
   std::vector<std::string> resources = {"*"};
   std::string key_file;
   uint32_t backup_id = 0;
@@ -163,7 +164,31 @@ absl::StatusOr<int> Check(const OfflineFlags& flags) {
   return findings->problems.empty() ? kExitDone : kExitFailed;
 }
 
+// Opens the store without the summary of a model that does not parse, and reads no model.
+absl::StatusOr<int> DropModel(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const storage::StoreLocation location,
+                           LocationOf(flags.store, flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(CheckHoldsStore(location));
+  if (!flags.folder.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
+                             DataDirOf(flags, "leave --backup out, and back the database up"));
+    COPPICE_RETURN_IF_ERROR(storage::CopyFiles(storage::StoreFolder(data_dir), flags.folder));
+  }
+  vault::KeyOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.keys, LoadKeyFile(flags.key_file));
+  COPPICE_ASSIGN_OR_RETURN(const vault::KeyedStore store, vault::OpenKeyedStore(location, options));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<maintenance::RepairStep> done,
+                           maintenance::DropModel(*store, flags.drop_model, Now()));
+  PrintSteps(flags, "done", done);
+  return kExitDone;
+}
+
 absl::StatusOr<int> Repair(const OfflineFlags& flags) {
+  if (!flags.drop_model.empty()) {
+    if (!flags.dry_run) return DropModel(flags);
+    return absl::InvalidArgumentError("--drop-model deletes one model: it has no --dry-run");
+  }
   COPPICE_ASSIGN_OR_RETURN(const std::string data_dir,
                            DataDirOf(flags, "restore a base backup of the database instead"));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<vault::KeyFile> keys, LoadKeyFile(flags.key_file));
@@ -348,6 +373,10 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
                    "Copy the files here first; a folder that is not there")
         ->type_name("DIR");
     app.add_flag("--dry-run", flags.dry_run, "Say what would be done, and change nothing");
+    app.add_option("--drop-model", flags.drop_model,
+                   "Only delete this model, unread: for one that is damaged or larger than memory. "
+                   "Endpoints that serve it go into quarantine; the copy of the files is optional")
+        ->type_name("ID");
     return Repair;
   }
   if (name == "backup") {

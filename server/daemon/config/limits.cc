@@ -68,6 +68,11 @@ void AddLimitFlags(CLI::App& app, DaemonLimits& limits) {
   AddBytes(app, "--max-answer-bytes", limits.max_answer_bytes, kMebibyte, kMost,
            "Large answers (whole forests, models) that wait to be read; more are refused, with a "
            "hint when to come again");
+  AddBytes(app, "--max-model-bytes", limits.max_model_bytes, kMebibyte, 2047 * kMebibyte,
+           "Largest model, as a message; a job whose model might be larger is refused before it is "
+           "charged. More than 63 MiB is not exported by the daemon");
+  AddBytes(app, "--model-cache-bytes", limits.model_cache_bytes, kMebibyte, kMost,
+           "Memory for models in use, some six times their message; the others stay in the store");
   AddSeconds(app, "--max-connection-age", limits.max_connection_age,
              "Age at which a connection takes no further calls; clients make a new one");
   AddSeconds(app, "--connection-grace", limits.connection_grace,

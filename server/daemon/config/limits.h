@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "server/curator/studies/studies.h"
+#include "server/models/models.h"
 #include "server/service/reports/load_limits.h"
 
 namespace CLI {
@@ -27,6 +28,8 @@ struct DaemonLimits {
   uint64_t max_connection_age = 3600;  // seconds
   uint64_t connection_grace = 3600;    // seconds; as long as the longest call of one request
   uint64_t max_report_rate = 0;        // per study and second; 0: no limit
+  uint64_t max_model_bytes = models::kMaxModelBytes;  // of one model's message
+  uint64_t model_cache_bytes = models::Models::kDefaultCacheBytes;
   curator::SpoolLimits spool{};
 
   curator::StudiesLimits OfStudies() const {

@@ -1,6 +1,7 @@
 #include "server/daemon/operation/loaded_curator.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "common/wire/convert.h"
 #include "server/maintenance/restore.h"
 #include "server/metrics/all_pages.h"
 #include "server/storage/store_format.h"
@@ -107,6 +109,8 @@ absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
   COPPICE_RETURN_IF_ERROR(audit::CheckLog(store));
   COPPICE_ASSIGN_OR_RETURN(studies_, curator::Studies::Open(store, models_, Clock, signing_keys,
                                                             flags.limits.OfStudies()));
+  models_.SetCacheBytes(flags.limits.model_cache_bytes);
+  models_.FindOwnersBy([this](const std::string& source) { return OwnerOf(source); });
   COPPICE_RETURN_IF_ERROR(models_.Load(store));
   // Comes after the studies, whose Open() carries out a change of keys.
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<curator::ManifestAuthority> authority,
@@ -114,6 +118,16 @@ absl::Status LoadedCurator::OpenStudies(const DaemonFlags& flags,
   audit_->SignWith(authority->SignerOfAuditHeads());
   COPPICE_ASSIGN_OR_RETURN(endpoints_, models::Endpoints::Open(store, models_, Clock));
   return absl::OkStatus();
+}
+
+std::string LoadedCurator::OwnerOf(const std::string& source) const {
+  if (const absl::StatusOr<std::string> study = ParseName(kStudies, source); study.ok()) {
+    return studies_->OwnerOf(*study).value_or("");
+  }
+  const absl::StatusOr<std::string> job = ParseName(kJobs, source);
+  if (!job.ok()) return "";
+  const std::optional<std::string> dataset = jobs_->DatasetOf(*job);
+  return dataset.has_value() ? datasets_->OwnerOf(*dataset).value_or("") : "";
 }
 
 absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Store& store,
@@ -127,8 +141,10 @@ absl::Status LoadedCurator::OpenDatasets(const DaemonFlags& flags, storage::Stor
   if (journal_ != nullptr && journal_->lines().empty()) WarnOfNewJournal(*datasets_, log);
   WarnOfLostCharges(*ledger_, *datasets_, log);
   COPPICE_ASSIGN_OR_RETURN(
-      jobs_, central::Jobs::Open(store, *ledger_, *datasets_, models_, trainers::AllTrainers(),
-                                 Clock, {.threads = flags.training_jobs}));
+      jobs_,
+      central::Jobs::Open(
+          store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
+          {.threads = flags.training_jobs, .max_model_bytes = flags.limits.max_model_bytes}));
   return absl::OkStatus();
 }
 

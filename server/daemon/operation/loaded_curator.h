@@ -48,6 +48,9 @@ class LoadedCurator {
                            storage::Store& store, const Log& log);
   absl::Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
 
+  // Of a study or job, for its models.
+  std::string OwnerOf(const std::string& source) const;
+
   // Each member uses those above it.
   std::unique_ptr<ledger::SpendingJournal> journal_;
   std::unique_ptr<audit::AuditLog> audit_;

@@ -169,17 +169,15 @@ class CuratorServer final : public DaemonServer {
     return [this] { return token_use_.Describe(*access_->policy()); };
   }
 
-  // Runs on the pool, because it writes to disk. A full pool drops entries, which is safe for calls
-  // that changed nothing. Callers without a name are left out, as they could fill the log.
+  // The pool writes, because this is a transport's own thread. If it is full, the log's next write
+  // enters the refusal. Callers without a name are left out, as they could fill the log.
   calls::RefusalObserver EnterRefusals() {
     if (auditor_ == nullptr) return {};
     return [this](const std::string& name, absl::string_view path) {
       const access::Method* const method = access::FindMethod(path);
       if (method == nullptr || !method->changes || name == access::kAnonymousName) return;
-      const auto enter = [this, name, method] {
-        auditor_->EnterRefusal(name, *method, absl::PermissionDeniedError(""));
-      };
-      pool_.Run(enter).IgnoreError();
+      auditor_->EnterRefusalLater(name, *method, absl::PermissionDeniedError(""));
+      pool_.Run([this] { auditor_->WriteLate(); }).IgnoreError();
     };
   }
 
@@ -210,8 +208,9 @@ class CuratorServer final : public DaemonServer {
   service::StudyHandlers studies_{curator_.studies, limiter_, quotas_};
   service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
   service::BatchHandlers batches_{curator_.studies};
-  service::ModelHandlers models_{curator_.store, curator_.studies, curator_.models,
-                                 curator_.endpoints, guard_};
+  service::ModelHandlers models_{curator_.store,         curator_.studies, curator_.models,
+                                 curator_.endpoints,     guard_,           quotas_,
+                                 limits_.max_model_bytes};
   service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};
   service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens(),

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
+#include "server/service/calls/unchanged.h"
 
 namespace coppice::service {
 namespace {
@@ -97,6 +98,7 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   void Enter(const absl::Status& status) {
     // However it ended, messages before the last may have changed something.
     if (begun_.has_value()) {
+      if (status.ok() && unchanged_) return auditor_.log_.Forget(*begun_);
       return auditor_.log_.End(*begun_, audit::CodeName(status.code()));
     }
     auditor_.Enter(event_, status);
@@ -119,6 +121,7 @@ class AuditedStream final : public StreamCall, public StreamHandler {
     Enter(absl::OkStatus());
     call_.EndWith(response);
   }
+  void NoteUnchanged() override { unchanged_ = true; }
   absl::Status RunOnLane(std::function<void()> work) override {
     return call_.RunOnLane(std::move(work));
   }
@@ -143,6 +146,7 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   audit::AuditEvent event_;
   StreamCall& call_;
   std::optional<uint64_t> begun_;
+  bool unchanged_ = false;
   StreamHandlerPtr handler_;
 };
 
@@ -161,7 +165,12 @@ AnyHandler CallAuditor::Wrap(const access::Method& method, AnyHandler handler) {
       }
       COPPICE_ASSIGN_OR_RETURN(const uint64_t call, log_.Begin(event));
       const audit::ActorScope scope(event.entry.actor());
+      const UnchangedScope unchanged;
       const absl::Status status = handler(caller, request, response, cancel);
+      if (status.ok() && unchanged.noted()) {
+        log_.Forget(call);
+        return status;
+      }
       End(call, event, status, status.ok() ? NamesMade(method, *response) : Names());
       if (has_private_number && status.ok()) StandsForToday(event);
       return status;
@@ -191,9 +200,12 @@ void CallAuditor::EnterRefusal(const Caller& caller, const access::Method& metho
   Enter(EventOf(caller, method, NamesIn(method, request)), refusal);
 }
 
-void CallAuditor::EnterRefusal(absl::string_view name, const access::Method& method,
-                               const absl::Status& refusal) {
-  Enter(EventOf({.name = std::string(name)}, method, {}), refusal);
+void CallAuditor::EnterRefusalLater(absl::string_view name, const access::Method& method,
+                                    const absl::Status& refusal) {
+  audit::AuditEvent event = EventOf({.name = std::string(name)}, method, {});
+  if (!CountFailure(event.entry.actor())) return;
+  event.entry.set_outcome(audit::CodeName(refusal.code()));
+  log_.AddLater(std::move(event));
 }
 
 CallAuditor::Names CallAuditor::NamesIn(const access::Method& method, const AnyMessage& request) {
@@ -235,7 +247,8 @@ void CallAuditor::End(uint64_t call, const audit::AuditEvent& event, const absl:
 void CallAuditor::Enter(audit::AuditEvent event, const absl::Status& status) {
   if (!status.ok() && !CountFailure(event.entry.actor())) return;
   event.entry.set_outcome(audit::CodeName(status.code()));
-  log_.Add(std::move(event)).IgnoreError();  // the call changed nothing
+  log_.AddLater(std::move(event));
+  log_.WriteLate().IgnoreError();  // the call changed nothing; the next write enters it
 }
 
 bool CallAuditor::IsStoodFor(const audit::AuditEvent& event) {
@@ -270,7 +283,7 @@ bool CallAuditor::CountFailure(const std::string& name) {
   if (failures == kMaxFailures + 1) {
     audit::AuditEvent event = audit::NewAuditEvent(name, "log/leave-out-failures");
     event.entry.set_outcome("RESOURCE_EXHAUSTED");
-    log_.Add(std::move(event)).IgnoreError();
+    log_.AddLater(std::move(event));
   }
   return failures <= kMaxFailures;
 }

@@ -24,7 +24,8 @@ namespace coppice::service {
 
 // A call that changes something, according to the method table, is noted before its handler runs
 // and recorded when the handler has ended, with its status code. Not recorded are calls of devices,
-// which change only counts, and reads. A call whose duration is private is recorded when its day is
+// which change only counts, reads, and calls that found all as they asked and whose handler says so
+// (unchanged.h). A call whose duration is private is recorded when its day is
 // over. Where the number of successful calls is private (one per block of rows), a name's first
 // call of a day on a resource stands for the others.
 //
@@ -48,9 +49,12 @@ class CallAuditor {
   // Records a call that was not let through to its handler.
   void EnterRefusal(const Caller& caller, const access::Method& method, const AnyMessage& request,
                     const absl::Status& refusal);
-  // The same if nothing of the call was read. `name` is the policy entry's.
-  void EnterRefusal(absl::string_view name, const access::Method& method,
-                    const absl::Status& refusal);
+  // The same if nothing of the call was read. `name` is the policy entry's. Writes nothing itself,
+  // so that it may be called on a transport's own thread: WriteLate() does, or the log's next
+  // write.
+  void EnterRefusalLater(absl::string_view name, const access::Method& method,
+                         const absl::Status& refusal);
+  void WriteLate() { log_.WriteLate().IgnoreError(); }  // the next write enters it instead
 
  private:
   friend class AuditedStream;
@@ -72,8 +76,8 @@ class CallAuditor {
   void StandsForToday(const audit::AuditEvent& event);
   // Starts a new day if the date has changed.
   void TurnDay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts a failure of this name, and returns whether today records it. Records when the limit is
-  // reached.
+  // Counts a failure of this name, and returns whether today records it. When the limit is reached,
+  // the log's next write enters that.
   bool CountFailure(const std::string& name);
 
   audit::AuditLog& log_;

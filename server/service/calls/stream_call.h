@@ -36,6 +36,9 @@ class StreamCall {
   // Ends a call of one response successfully.
   virtual void EndWith(const google::protobuf::Message& response) = 0;
 
+  // As NoteUnchanged() (unchanged.h), for the whole call. Call it before EndWith().
+  virtual void NoteUnchanged() {}
+
   // Runs `work` on the method's lane. ResourceExhausted, with the time to wait, if too much waits
   // there.
   virtual absl::Status RunOnLane(std::function<void()> work) = 0;

@@ -300,6 +300,13 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                      "accuracy of always giving the most frequent answer. More epsilon helps")};
   }
 
+  ModelShape ShapeOf(const AutoBudgets&, const Schema& schema) const override {
+    const absl::StatusOr<BoostColumns> columns = Columns(schema, kAllInformation);
+    if (!columns.ok()) return {};  // Configure() has refused it
+    const uint64_t classes = schema.target() ? 1 : schema.num_classes();
+    return MostOfChoices(columns->bins, classes == 2 ? 1 : classes);
+  }
+
   std::vector<Release> PlanOf(const AutoBudgets& budgets) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);

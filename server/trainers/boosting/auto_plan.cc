@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
@@ -389,6 +390,24 @@ absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoB
   if (schema.num_classes() == 2) choice.detail = DetailOf(start, choice);
   COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(choice, schema, columns, lines));
   return choice;
+}
+
+ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs) {
+  const auto levels = static_cast<uint64_t>(kMaxRounds);
+  const uint64_t ends = uint64_t{1} << static_cast<uint64_t>(kMaxTreeDepth);  // of a tree
+  uint64_t widest = 0;
+  for (const FeatureBins& column : bins) widest = std::max<uint64_t>(widest, column.size());
+  // Parts are measured apart for one output and few rounds: in each child of a level runs of a
+  // numeric column, or the other categories one by one.
+  const uint64_t parts = outputs == 1 ? std::max<uint64_t>(2 * kRunsOfChild, widest + 2) : 0;
+  const auto levels_with_parts =
+      static_cast<uint64_t>(std::max(kMaxPartRounds, kMaxPartRoundsInRho));
+  // Lines and passes each go over every column once.
+  return {
+      .trees = levels + 2 * MostColumnTrees(bins) + 2,
+      .leaves = levels * ends + levels_with_parts * ends * parts + 2 * MostColumnLeaves(bins) + 2,
+      .scores = true,
+      .advice = "leave features, categories or classes out"};
 }
 
 absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,

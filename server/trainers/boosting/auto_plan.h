@@ -28,6 +28,7 @@
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/core/model_size.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/trainer.h"
 
@@ -110,6 +111,10 @@ AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const Budge
 absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
                                             const Schema& schema, const BoostColumns& columns,
                                             absl::Span<const Line> lines);
+
+// The most that the trees of any AutoChoice have, on columns of these bins: one tree for each level
+// of each round, and those of lines and of passes over the columns.
+ModelShape MostOfChoices(absl::Span<const FeatureBins> bins, uint64_t outputs);
 
 absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
                                                         const AutoChoice& choice);

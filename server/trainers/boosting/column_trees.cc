@@ -127,6 +127,18 @@ LeafPrediction Unpack(absl::Span<const double> numbers, const BoostTask& task, u
 
 }  // namespace
 
+uint64_t MostColumnTrees(absl::Span<const FeatureBins> bins) {
+  uint64_t trees = 0;
+  for (const FeatureBins& column : bins) trees += column.known / kCategoriesOfATree + 1;
+  return trees;
+}
+
+uint64_t MostColumnLeaves(absl::Span<const FeatureBins> bins) {
+  uint64_t leaves = 2 * MostColumnTrees(bins);
+  for (const FeatureBins& column : bins) leaves += column.size();
+  return leaves;
+}
+
 void ColumnScores::Add(const ColumnScores& more) {
   for (size_t bin = 0; bin < weights.size(); ++bin) {
     for (size_t output = 0; output < weights[bin].size(); ++output) {

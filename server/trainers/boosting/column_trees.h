@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
 #include "server/trainers/boosting/boost_task.h"
@@ -22,6 +23,12 @@
 namespace coppice::trainers {
 
 inline constexpr uint32_t kCategoriesOfATree = 256;
+
+// The most leaves that AddColumnTrees() makes of such columns: one for each bin, and two that every
+// tree has.
+uint64_t MostColumnLeaves(absl::Span<const FeatureBins> bins);
+// The most trees.
+uint64_t MostColumnTrees(absl::Span<const FeatureBins> bins);
 
 struct ColumnTree {
   Tree tree;

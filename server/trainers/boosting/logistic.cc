@@ -217,6 +217,13 @@ class LogisticTrainer final : public TrainerFrame<Config> {
                                 const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override;
 
+  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+    return {.trees = MostColumnTrees(config.bins) + 1,
+            .leaves = MostColumnLeaves(config.bins) + 1,
+            .scores = true,
+            .advice = "leave features, categories or classes out"};
+  }
+
   std::vector<Release> PlanOf(const Config& config) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     if (config.count) releases.Add("the number of rows", kDiscreteLaplace, *config.count);

@@ -79,6 +79,19 @@ class Trainer {
   virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                             const TrainOptions& options) const = 0;
 
+  // Returns the most bytes that the model takes as a message; 0: not known. Like the plan, it
+  // follows from the schema and the options alone.
+  virtual absl::StatusOr<uint64_t> MostModelBytes(const Schema& /*schema*/,
+                                                  const TrainOptions& /*options*/) const {
+    return 0;
+  }
+
+  // What makes the model smaller, in words: "take fewer trees". Empty where MostModelBytes() is 0.
+  virtual absl::StatusOr<std::string> AdviceOnSize(const Schema& /*schema*/,
+                                                   const TrainOptions& /*options*/) const {
+    return "";
+  }
+
   // `rows` may be empty. Rows that are kUnlabelled count wherever no label is needed.
   virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
                                       PrivateRandom& random,

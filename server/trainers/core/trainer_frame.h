@@ -4,11 +4,14 @@
 #ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
 #define COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/model_size.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::trainers {
@@ -28,7 +31,23 @@ class TrainerFrame : public Trainer {
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                     const TrainOptions& options) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
-    return WarningsOf(config);
+    COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> warnings, WarningsOf(config));
+    for (std::string& warning : WarnOfSize(ShapeOf(config, schema), schema)) {
+      warnings.push_back(std::move(warning));
+    }
+    return warnings;
+  }
+
+  absl::StatusOr<uint64_t> MostModelBytes(const Schema& schema,
+                                          const TrainOptions& options) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
+    return trainers::MostModelBytes(ShapeOf(config, schema), schema);
+  }
+
+  absl::StatusOr<std::string> AdviceOnSize(const Schema& schema,
+                                           const TrainOptions& options) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
+    return ShapeOf(config, schema).advice;
   }
 
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
@@ -50,6 +69,10 @@ class TrainerFrame : public Trainer {
                                            const TrainOptions& options) const = 0;
   virtual std::vector<Release> PlanOf(const Config& config) const = 0;
   virtual absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
+  // The most that a model of this configuration may have.
+  virtual ModelShape ShapeOf(const Config& /*config*/, const Schema& /*schema*/) const {
+    return {};
+  }
   virtual absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                         const TrainOptions& options, PrivateReleaser& releaser,
                                         const TrainProgress& progress) const = 0;

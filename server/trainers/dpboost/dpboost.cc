@@ -318,6 +318,12 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     return WarnOfNoise(ViewOf(config), config.tree.depth, config.leaf.share);
   }
+  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+    return {.trees = config.trees,
+            .leaves = uint64_t{config.trees} << config.tree.depth,
+            .scores = true,
+            .advice = "take fewer trees or a smaller depth"};
+  }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateReleaser& releaser,

@@ -36,6 +36,11 @@ class ForestTrainer : public TrainerFrame<Config> {
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const final {
     return WarnOfNoise(config.ensemble, config.depth, config.leaves);
   }
+  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const final {
+    return {.trees = config.ensemble.trees,
+            .leaves = uint64_t{config.ensemble.trees} << config.depth,
+            .advice = "take fewer trees or a smaller depth"};
+  }
 };
 
 // `make_chooser` makes a tree's SplitChooser from a PrivateReleaser.

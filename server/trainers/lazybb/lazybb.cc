@@ -252,6 +252,17 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
         "giving the most frequent answer. More epsilon, or fewer rounds, help")};
   }
 
+  // A literal about a run of bins has three cuts or questions at most, and so four leaves.
+  ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const override {
+    constexpr uint64_t kLeavesOfLiteral = 4;
+    const uint64_t trees = uint64_t{config.rounds.value_or(kMaxRounds)} * config.problems;
+    const uint64_t leaves = std::max<uint64_t>(kLeavesOfLiteral, config.selections);
+    return {.trees = trees,
+            .leaves = trees * leaves,
+            .scores = true,
+            .advice = "take fewer rounds or splits, or give the data fewer classes"};
+  }
+
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override;

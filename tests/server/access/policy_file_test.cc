@@ -154,13 +154,16 @@ TEST(PolicyFileTest, QuotasAreOfNamesThatEntriesHave) {
     return ParsePolicy(
         absl::StrCat(R"({"tokens":[{)", Good(), R"(,"role":"admin"}],"quotas":)", quotas, "}"));
   };
-  ASSERT_OK_AND_ASSIGN(
-      const AccessPolicy policy,
-      with_quotas(R"({"n":{"studies":1,"bytes":2,"jobs":3,"tickets_per_second":4},"*":{}})"));
+  ASSERT_OK_AND_ASSIGN(const AccessPolicy policy,
+                       with_quotas(R"({"n":{"studies":1,"bytes":2,"jobs":3,"tickets_per_second":4,)"
+                                   R"("datasets":5,"models":6,"model_bytes":7},"*":{}})"));
   EXPECT_EQ(policy.QuotaOf("n").studies, 1u);
   EXPECT_EQ(policy.QuotaOf("n").bytes, 2u);
   EXPECT_EQ(policy.QuotaOf("n").jobs, 3u);
   EXPECT_EQ(policy.QuotaOf("n").tickets_per_second, 4u);
+  EXPECT_EQ(policy.QuotaOf("n").datasets, 5u);
+  EXPECT_EQ(policy.QuotaOf("n").models, 6u);
+  EXPECT_EQ(policy.QuotaOf("n").model_bytes, 7u);
   EXPECT_THAT(with_quotas(R"({"m":{}})"), IsWrong("quotas[\"m\"] is of no entry"));
   EXPECT_THAT(with_quotas(R"({"n":{"study":1}})"), IsWrong("has the member \"study\""));
   EXPECT_THAT(with_quotas("[]"), IsWrong("quotas must be a JSON object"));

@@ -1,5 +1,6 @@
 // What the log says, about whom, in which order, and what it leaves out.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,55 @@ TEST_F(AuditLogTest, ACallByDayWaitsForItsDayToBeOver) {
   now_ += kDay;
   EXPECT_THAT(Log(), ElementsAre(HasSubstr("log/begin"),
                                  "2023-11-14 lab TrainingService/CancelJob jobs/a  OK"));
+}
+
+// What a transport's own thread found must not wait for the disk.
+TEST_F(AuditLogTest, ALateEventIsEnteredWithTheNextWrite) {
+  const size_t writes = store_.writes();
+  log().AddLater(NewAuditEvent("thief", "StudyService/SealStudy"));
+  log().AddLater(NewAuditEvent("thief", "StudyService/DeleteStudy"));
+  EXPECT_EQ(store_.writes(), writes);
+  ASSERT_OK(ledger().OpenAccount("d", BasicCap(kEpsilon), {}));
+  EXPECT_EQ(store_.writes(), writes + 1);
+  EXPECT_THAT(Log(), ElementsAre("2023-11-14 coppiced log/begin   OK",
+                                 "2023-11-14 coppiced ledger/open datasets/d  OK",
+                                 "2023-11-14 thief StudyService/SealStudy   OK",
+                                 "2023-11-14 thief StudyService/DeleteStudy   OK"));
+}
+
+TEST_F(AuditLogTest, ALateEventOutlivesAWriteThatFails) {
+  log().AddLater(NewAuditEvent("thief", "StudyService/SealStudy"));
+  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_FALSE(log().WriteLate().ok());
+  store_.FailWrites(absl::OkStatus());
+  ASSERT_OK(log().WriteLate());
+  ASSERT_OK(log().WriteLate());
+  EXPECT_THAT(Log(), ElementsAre("2023-11-14 coppiced log/begin   OK",
+                                 "2023-11-14 thief StudyService/SealStudy   OK"));
+}
+
+// A store of format 6 has a hash over all that waits instead of a sum.
+TEST_F(AuditLogTest, ALogOfFormat6IsReadAndGoesOn) {
+  AuditEvent waits = NewAuditEvent("lab", "TrainingService/CancelJob", "jobs/a");
+  waits.by_day = true;
+  ASSERT_OK(log().Add(waits));
+  std::map<std::string, std::string> pairs = store_.pairs();
+  v1::AuditHeadRecord head;
+  ASSERT_TRUE(head.ParseFromString(pairs[std::string(kHeadKey)]));
+  const std::string& record = pairs[OpenKey(0)];
+  const Sha256Digest hash = Sha256(
+      {pairs[std::string(kSaltKey)], OpenKey(0), "\n", absl::StrCat(record.size()), "\n", record});
+  head.clear_open_sum();
+  head.set_open_hash(std::string(hash.begin(), hash.end()));
+  pairs[std::string(kHeadKey)] = head.SerializeAsString();
+  storage::MemoryStore old(pairs);
+  ASSERT_OK(CheckLog(old));
+  ASSERT_OK_AND_ASSIGN(const AuditedLedger opened, OpenAudited(old, now_));
+  ASSERT_OK(opened.log->Add(NewAuditEvent("ops", "StudyService/SealStudy", "studies/s")));
+  ASSERT_OK(CheckLog(old));
+  ASSERT_TRUE(head.ParseFromString(old.pairs()[std::string(kHeadKey)]));
+  EXPECT_EQ(head.open_sum().size(), 32u);
+  EXPECT_EQ(head.open_hash(), "");
 }
 
 TEST_F(AuditLogTest, TellsOfHoldsAndOfTheirEnds) {

@@ -2,7 +2,10 @@
 
 #include <limits>
 
+#include "common/wire/convert.h"
+#include "coppice/v1/storage.pb.h"
 #include "server/central/central_keys.h"
+#include "server/central/dataset_record.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -13,6 +16,7 @@ namespace coppice::central {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixture's.
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -233,6 +237,59 @@ TEST_F(DatasetsTest, AllDatasetsOfAnOwnerShareItsQuotaOfBytes) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota is 100")));
   EXPECT_EQ(datasets().Get("second")->rows, 0u);
   EXPECT_OK(upload(100'000));
+}
+
+TEST_F(DatasetsTest, SchemasCountForTheQuotaOfBytesAndDatasetsForTheirs) {
+  const auto create = [&](const std::string& id, uint64_t datasets, uint64_t bytes) {
+    DatasetSpec spec = SpecOf(id);
+    spec.owner = "lab";
+    spec.most_datasets = datasets;
+    spec.most_bytes = bytes;
+    return this->datasets().Create(spec).status();
+  };
+  EXPECT_THAT(create("a", 0, 1), StatusIs(absl::StatusCode::kResourceExhausted,
+                                          HasSubstr("rows and schemas of the datasets of lab")));
+  const uint64_t schema = BytesOf(*SpecOf("a").schema);
+  ASSERT_OK(create("a", 1, schema));
+  ASSERT_OK(create("a", 1, schema)) << "the same request again";
+  EXPECT_THAT(create("b", 1, 0), StatusIs(absl::StatusCode::kResourceExhausted,
+                                          HasSubstr("lab may have 1 dataset, and has")));
+  EXPECT_THAT(create("b", 2, 2 * schema - 1), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  ASSERT_OK(datasets().Delete("a"));
+  EXPECT_OK(create("b", 1, schema)) << "what was deleted does not count";
+}
+
+// Otherwise whoever makes and deletes datasets of large schemas takes memory for good.
+TEST_F(DatasetsTest, TheSchemaGoesWithTheDataset) {
+  DatasetSpec spec = SpecOf("d");
+  ASSERT_OK(MakeDataset(datasets(), spec));
+  ASSERT_OK(datasets().Delete("d"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(datasets().Get("d")->schema, nullptr);
+    v1::DatasetRecord record;
+    ASSERT_TRUE(record.ParseFromString(**store_.Get(DatasetKey("d"))));
+    EXPECT_FALSE(record.has_schema());
+    EXPECT_THAT(datasets().GetSchema("d").status(),
+                StatusIs(kPrecondition, HasSubstr("was deleted")));
+    EXPECT_THAT(datasets().Create(spec).status(),
+                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+    Reopen();
+  }
+}
+
+TEST_F(DatasetsTest, TheSchemaOfADatasetThatAnOlderVersionDeletedGoesAtTheStart) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  ASSERT_OK(datasets().Delete("d"));
+  v1::DatasetRecord record;
+  ASSERT_TRUE(record.ParseFromString(**store_.Get(DatasetKey("d"))));
+  *record.mutable_schema() = ToProto(*SpecOf("d").schema);
+  storage::StoreBatch batch;
+  batch.Put(DatasetKey("d"), record.SerializeAsString());
+  ASSERT_OK(store_.Apply(batch));
+  Reopen();
+  EXPECT_EQ(datasets().Get("d")->schema, nullptr);
+  ASSERT_TRUE(record.ParseFromString(**store_.Get(DatasetKey("d"))));
+  EXPECT_FALSE(record.has_schema());
 }
 
 TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {

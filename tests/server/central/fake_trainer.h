@@ -62,6 +62,11 @@ class FakeTrainer final : public trainers::Trainer {
     const std::lock_guard lock(mutex_);
     parts_ = parts;
   }
+  // Says that models may take so many bytes, from now on.
+  void PlanModelBytes(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    model_bytes_ = bytes;
+  }
   trainers::AlgorithmInfo& info() { return info_; }
 
   const trainers::AlgorithmInfo& info() const override { return info_; }
@@ -82,6 +87,16 @@ class FakeTrainer final : public trainers::Trainer {
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
                                                     const trainers::TrainOptions&) const override {
     return std::vector<std::string>{"the fake is of no use"};
+  }
+
+  absl::StatusOr<uint64_t> MostModelBytes(const Schema&,
+                                          const trainers::TrainOptions&) const override {
+    const std::lock_guard lock(mutex_);
+    return model_bytes_;
+  }
+  absl::StatusOr<std::string> AdviceOnSize(const Schema&,
+                                           const trainers::TrainOptions&) const override {
+    return "take fewer fakes";
   }
 
   absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
@@ -125,6 +140,7 @@ class FakeTrainer final : public trainers::Trainer {
   absl::Status status_;
   uint64_t times_ = 1;
   uint64_t parts_ = 1;
+  uint64_t model_bytes_ = 0;
 };
 
 }  // namespace coppice::testing

@@ -37,11 +37,11 @@ void CheckBooks(MemoryStore& disk, const std::string& context) {
   }
   EXPECT_EQ(account.spent, charged);
   // Every model has its releases in the ledger.
-  for (const models::ModelInfo& model : central.models->List("", {})) {
+  for (const models::ModelSummary& model : central.models->List("", {})) {
     bool settled = false;
     for (const ledger::LedgerEntry& entry : account.entries) {
       settled |= entry.kind == ledger::EntryKind::kSettle && "jobs/" + entry.job == model.source &&
-                 entry.releases == model.model->certificate().releases;
+                 entry.releases == model.certificate->releases;
     }
     EXPECT_TRUE(settled) << model.id;
   }

@@ -90,6 +90,57 @@ TEST_F(JobsTest, PreviewSaysWhatItWouldCostAndSpendsNothing) {
   EXPECT_THAT(early.fits, StatusIs(kPrecondition, HasSubstr("still takes rows")));
 }
 
+// A model that nobody can fetch is refused while it has cost nothing.
+TEST_F(JobsTest, APlanOfTooLargeAModelIsRefusedBeforeItIsCharged) {
+  trainer_.PlanModelBytes(models::kMaxModelBytes + 1);
+  const auto too_large = StatusIs(absl::StatusCode::kInvalidArgument,
+                                  AllOf(HasSubstr("spec.settings"), HasSubstr("take fewer fakes")));
+  EXPECT_THAT(jobs().Preview(RequestOf("j").spec).status(), too_large);
+  EXPECT_THAT(jobs().Submit(RequestOf("j")), too_large);
+  trainer_.PlanModelBytes(1000);
+  JobRequest request = RequestOf("j");
+  request.spec.max_model_bytes = 999;
+  EXPECT_THAT(jobs().Submit(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("or raise max_model_bytes")));
+  request.spec.max_model_bytes = models::kMaxModelBytes + 1;
+  EXPECT_THAT(jobs().Submit(request), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               HasSubstr("spec.max_model_bytes: must be at most")));
+  EXPECT_EQ(Ledger().spent, ledger::Cost());
+  request.spec.max_model_bytes = 1000;
+  EXPECT_EQ(jobs().Preview(request.spec)->model_bytes, 1000u);
+  ASSERT_OK_AND_ASSIGN(const JobInfo job, jobs().Submit(request));
+  EXPECT_EQ(job.model_bytes, 1000u);
+  AwaitEnd(jobs(), "j");
+  Reopen();
+  EXPECT_EQ(jobs().Get("j")->model_bytes, 1000u);
+  EXPECT_EQ(jobs().Get("j")->spec.max_model_bytes, 1000u);
+  EXPECT_EQ(jobs().Submit(request)->id, "j") << "the same request again";
+}
+
+TEST_F(JobsTest, ModelsThatAreThereAndToComeCountForTheOwnersQuota) {
+  trainer_.PlanModelBytes(1000);
+  trainer_.Hold();
+  const auto submit = [&](const std::string& id, uint64_t models, uint64_t bytes) {
+    JobRequest request = RequestOf(id);
+    request.most_models = models;
+    request.most_model_bytes = bytes;
+    return jobs().Submit(request).status();
+  };
+  ASSERT_OK(submit("a", 1, 1000));
+  EXPECT_THAT(submit("b", 1, 0),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("jobs under way included")));
+  EXPECT_THAT(submit("b", 0, 1999),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is 1999")));
+  trainer_.Let();
+  AwaitEnd(jobs(), "a");
+  EXPECT_THAT(submit("b", 1, 0), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("model")))
+      << "the model is there now";
+  EXPECT_OK(submit("b", 2, 1999)) << "and is smaller than it might have been";
+  AwaitEnd(jobs(), "b");
+  ASSERT_OK(central_.models->Delete(store_, "a"));
+  EXPECT_OK(submit("c", 2, 0));
+}
+
 TEST_F(JobsTest, WhatAnAlgorithmWarnsOfIsToldBeforeAndAfterItIsAskedFor) {
   constexpr char kOwn[] = "the fake is of no use";
   EXPECT_THAT(jobs().Preview(RequestOf("j").spec)->warnings, ElementsAre(kOwn));

@@ -230,7 +230,7 @@ TEST_P(ByValueStudyTest, OneIdIsOfOneValue) {
   Send(kSilver, 50);
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo gold, Build("m", kWhereGold));
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo again, Build("m", kWhereGold));
-  EXPECT_EQ(again.model, gold.model);
+  EXPECT_EQ(*again.model, *gold.model);
   for (const auto& where : {std::optional(kWhereSilver), std::optional<FeatureValue>()}) {
     EXPECT_THAT(Build("m", where),
                 StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("smooth where plan = gold")));

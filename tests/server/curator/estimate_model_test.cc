@@ -33,7 +33,7 @@ class EstimateModelTest : public ::testing::Test {
 
   std::vector<std::string> Ids(absl::string_view study, const Page& page) const {
     std::vector<std::string> ids;
-    for (const models::ModelInfo& info : models_->List(study, page)) ids.push_back(info.id);
+    for (const models::ModelSummary& info : models_->List(study, page)) ids.push_back(info.id);
     return ids;
   }
 

@@ -87,7 +87,10 @@ TEST(StudyModelTest, NoModelWithoutSums) {
 
 class SameModelTest : public ::testing::Test {
  protected:
-  models::ModelInfo existing_{.id = "m", .source = "studies/one", .model = MadeBy({.lambda = 2})};
+  models::ModelSummary existing_{
+      .id = "m",
+      .source = "studies/one",
+      .certificate = std::make_shared<const Certificate>(MadeBy({.lambda = 2})->certificate())};
 
  private:
   static std::shared_ptr<const Model> MadeBy(const EstimatorOptions& options) {
@@ -101,13 +104,13 @@ class SameModelTest : public ::testing::Test {
 };
 
 TEST_F(SameModelTest, ARequestThatCameAgainGetsTheModelThatItMade) {
-  ASSERT_OK_AND_ASSIGN(const models::ModelInfo same, SameModel(existing_, "one", {.lambda = 2}));
-  EXPECT_EQ(same.model, existing_.model);
+  EXPECT_OK(CheckSameModel(existing_, "one", {.lambda = 2}));
 }
 
 TEST_F(SameModelTest, AnotherStudyOrEstimatorDoesNot) {
   for (const auto& answer :
-       {SameModel(existing_, "two", {.lambda = 2}), SameModel(existing_, "one", {.lambda = 1})}) {
+       {CheckSameModel(existing_, "two", {.lambda = 2}),
+        CheckSameModel(existing_, "one", {.lambda = 1})}) {
     EXPECT_THAT(answer, StatusIs(absl::StatusCode::kAlreadyExists,
                                  AllOf(HasSubstr("a model m"), HasSubstr("studies/one"),
                                        HasSubstr("lambda=2"))));

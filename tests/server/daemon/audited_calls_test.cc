@@ -5,8 +5,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -14,9 +20,11 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/wire/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
+#include "coppice/v1/training.pb.h"
 #include "server/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -86,6 +94,55 @@ class AuditedCallsTest : public TlsServerTest {
     }
     return Log();
   }
+};
+
+// Calls of one method that have not been answered yet.
+class CallsUnderWay {
+ public:
+  CallsUnderWay(const std::shared_ptr<grpc::Channel>& channel, std::string path,
+                std::string authorization)
+      : stub_(channel), path_(std::move(path)), authorization_(std::move(authorization)) {}
+  ~CallsUnderWay() { AwaitAll(); }
+
+  void StartUntilOneIsTurnedAway() {
+    while (!turned_away_) Start();
+  }
+  void AwaitAll() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return under_way_ == 0; });
+  }
+
+ private:
+  struct OneCall {
+    grpc::ClientContext context;
+    grpc::ByteBuffer response;
+  };
+
+  void Start() {
+    const auto call = std::make_shared<OneCall>();
+    call->context.AddMetadata("authorization", authorization_);
+    const grpc::Slice nothing("");
+    const grpc::ByteBuffer request(&nothing, 1);
+    {
+      const std::lock_guard lock(mutex_);
+      ++under_way_;
+    }
+    stub_.UnaryCall(&call->context, path_, {}, &request, &call->response,
+                    [this, call](const grpc::Status& status) {
+                      if (status.error_code() == grpc::RESOURCE_EXHAUSTED) turned_away_ = true;
+                      const std::lock_guard lock(mutex_);
+                      --under_way_;
+                      changed_.notify_all();
+                    });
+  }
+
+  grpc::GenericStub stub_;
+  const std::string path_;
+  const std::string authorization_;
+  std::atomic<bool> turned_away_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int under_way_ = 0;
 };
 
 // Why a method is not entered. For a method that this list lacks, decide: if it changes something,
@@ -189,6 +246,25 @@ TEST_F(AuditedCallsTest, ANameThatIsRefusedARoleIsEnteredAndNobodyIsNot) {
   EXPECT_THAT(AwaitLog(1), ElementsAre("the-analyst StudyService/SealStudy   PERMISSION_DENIED"));
 }
 
+// Calls that wait for the disk fill the pool that writes refusals. Whoever can fill it must not be
+// able to hide others' attempts.
+TEST_F(AuditedCallsTest, EveryRefusalIsEnteredEvenIfItCameWhileThePoolWasFull) {
+  constexpr char kSeal[] = "/coppice.v1.StudyService/SealStudy";
+  constexpr int kRefusals = 21;
+  store_.HoldWrites();
+  CallsUnderWay busy(channel_, kSeal, "Bearer admin");
+  busy.StartUntilOneIsTurnedAway();
+  for (int i = 0; i < kRefusals; ++i) {
+    EXPECT_EQ(As("analyst", kSeal).error_code(), grpc::PERMISSION_DENIED);
+  }
+  store_.LetWrites();
+  busy.AwaitAll();
+  const std::vector<std::string> log = Log();
+  EXPECT_EQ(
+      std::count(log.begin(), log.end(), "the-analyst StudyService/SealStudy   PERMISSION_DENIED"),
+      kRefusals);
+}
+
 TEST_F(AuditedCallsTest, WhatTheGuardRefusesIsEnteredWithItsNames) {
   v1::DeleteDatasetRequest request;
   request.set_name("datasets/d");
@@ -232,6 +308,56 @@ TEST_F(AuditedCallsTest, ANameThatTheCuratorChoseIsEntered) {
   EXPECT_THAT(Log(), ElementsAre("the-admin StudyService/IssueSubmissionTokens   OK",
                                  absl::StrCat("the-trainer DatasetService/CreateDataset ",
                                               response.dataset().name(), "  OK")));
+}
+
+// Otherwise whoever repeats such a call fills the log, for nothing.
+TEST_F(AuditedCallsTest, ACallThatFindsAllAsItAskedIsNotEntered) {
+  v1::CreateDatasetRequest create;
+  create.set_request_id("a request");
+  create.set_dataset_id("d");
+  create.mutable_cap()->set_epsilon_nanos(1'000'000'000);
+  create.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
+  create.mutable_cap()->set_neighbours(v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+  *create.mutable_schema() = ToProto(*SpecOf("d").schema);
+  v1::AppendRowsRequest append;
+  append.set_dataset("datasets/d");
+  *append.mutable_rows() = Block(3);
+  append.set_complete(true);
+  v1::AppendRowsRequest complete;
+  complete.set_dataset("datasets/d");
+  complete.set_first_row(3);
+  complete.set_complete(true);
+  v1::SubmitJobRequest submit;
+  submit.set_request_id("a request");
+  submit.set_job_id("j");
+  submit.mutable_spec()->set_dataset("datasets/d");
+  submit.mutable_spec()->set_algorithm(trainer_.info().name);
+  submit.mutable_spec()->set_epsilon_nanos(1000);
+  v1::CancelJobRequest cancel;
+  cancel.set_name("jobs/j");
+  v1::DeleteDatasetRequest remove;
+  remove.set_name("datasets/d");
+  const auto call = [this](const std::string& name, const google::protobuf::Message& message) {
+    const grpc::Status status =
+        As("trainer", absl::StrCat("/coppice.v1.", name), message.SerializeAsString());
+    EXPECT_TRUE(status.ok()) << name << ": " << status.error_message();
+  };
+  call("DatasetService/CreateDataset", create);
+  call("DatasetService/AppendRows", append);
+  call("TrainingService/SubmitJob", submit);
+  coppice::testing::AwaitEnd(*jobs_, "j");
+  const std::vector<std::string> before = Log();
+  EXPECT_EQ(before.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    call("DatasetService/CreateDataset", create);
+    call("DatasetService/AppendRows", complete);
+    call("DatasetService/UploadRows", complete);
+    call("TrainingService/SubmitJob", submit);
+    call("TrainingService/CancelJob", cancel);
+  }
+  EXPECT_EQ(Log(), before);
+  for (int i = 0; i < 3; ++i) call("DatasetService/DeleteDataset", remove);
+  EXPECT_EQ(Log().size(), before.size() + 1);
 }
 
 TEST_F(AuditedCallsTest, WhatIsNoNameIsNotRepeated) {

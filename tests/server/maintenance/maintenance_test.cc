@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/audit/audit_log.h"
 #include "server/central/central_keys.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/ledger/ledger_record.h"
@@ -208,6 +209,42 @@ TEST(RepairTest, AfterAnyDamageTheDaemonStartsAndNoBudgetIsGained) {
   }
 }
 
+// For a model that is damaged, or larger than the memory that there is.
+TEST(DropModelTest, AModelIsDeletedUnreadWithTheEndpointsThatServeIt) {
+  MemoryStore store;
+  Fill(store);
+  const std::string key = models::ModelKey("studies/one", "model");
+  Put(store, key, "\xff\xff");
+  EXPECT_THAT(DropModel(store, "none", kNow),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model none")));
+  ASSERT_OK_AND_ASSIGN(const std::vector<RepairStep> done, DropModel(store, "model", kNow));
+  ASSERT_THAT(done, SizeIs(2));
+  EXPECT_EQ(done[0].key, key);
+  EXPECT_EQ(done[1].key, "endpoint/live/");
+  EXPECT_FALSE(store.Get(key)->has_value());
+  EXPECT_FALSE(store.Get(models::SummaryKey(key))->has_value());
+  EXPECT_TRUE(store.Get("quarantine/endpoint/live/")->has_value());
+  EXPECT_OK(Start(store));
+  for (const Problem& problem : Checked(store).problems) {
+    ADD_FAILURE() << problem.key << " " << problem.what;
+  }
+  ASSERT_OK_AND_ASSIGN(const auto log, audit::AuditLog::Open(
+                                           store, [] { return kNow; }, audit::kDaemonActor));
+  ASSERT_OK_AND_ASSIGN(const auto page, log->Read(0, 0));
+  EXPECT_EQ(page.entries().rbegin()->action(), "store/drop-model");
+  EXPECT_EQ(page.entries().rbegin()->resource(), "models/model");
+  EXPECT_EQ(page.entries().rbegin()->actor(), audit::kOfflineActor);
+}
+
+TEST(DropModelTest, AJobsModelIsDroppedAndOthersStay) {
+  MemoryStore store;
+  Fill(store);
+  ASSERT_OK(DropModel(store, "j", kNow));
+  EXPECT_FALSE(store.Get(models::ModelKey("jobs/j", "j"))->has_value());
+  EXPECT_TRUE(store.Get("endpoint/live/")->has_value());
+  EXPECT_OK(Start(store));
+}
+
 TEST(RepairTest, AStudyThatDoesNotAddUpIsPutAsideAndItsIdStaysTaken) {
   MemoryStore store;
   Fill(store);
@@ -238,7 +275,11 @@ void SayThatTheModelRestsOn(storage::Store& store, uint64_t reports) {
   v1::Model model;
   ASSERT_TRUE(model.ParseFromString(**store.Get(key)));
   model.mutable_certificate()->set_reports(reports);
-  Put(store, key, model.SerializeAsString());
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info,
+                       models::DecodeModel(key, model.SerializeAsString()));
+  storage::StoreBatch batch;
+  models::PutModel(info, batch);
+  ASSERT_OK(store.Apply(batch));
 }
 
 absl::Status Reconciled(storage::Store& store) {

@@ -16,6 +16,7 @@ using ::coppice::testing::MemoryStore;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -34,7 +35,7 @@ class ModelsTest : public ::testing::Test {
  protected:
   std::vector<std::string> Ids(absl::string_view source, const Page& page) const {
     std::vector<std::string> ids;
-    for (const ModelInfo& info : models_.List(source, page)) ids.push_back(info.id);
+    for (const ModelSummary& model : models_.List(source, page)) ids.push_back(model.id);
     return ids;
   }
 
@@ -47,6 +48,7 @@ TEST_F(ModelsTest, ModelsOfStudiesAndJobsSurviveUnderKeysOfTheirOwn) {
   ASSERT_OK(models_.Save(store_, Info("b", "jobs/j")));
   EXPECT_TRUE(store_.Get("model/s/a")->has_value());
   EXPECT_TRUE(store_.Get("trained/j/b")->has_value());
+  EXPECT_TRUE(store_.Get("summary/model/s/a")->has_value());
   Models again;
   ASSERT_OK(again.Load(store_));
   for (const char* id : {"a", "b"}) {
@@ -127,14 +129,106 @@ TEST_F(ModelsTest, AModelThatCannotBeSignedIsNotMade) {
   EXPECT_THAT(models_.Sign(info), StatusIs(absl::StatusCode::kInternal, "no signature"));
 }
 
-TEST_F(ModelsTest, ASignatureOfAWrongLengthIsACorruptRecord) {
+// A start must not fail because of one model that nobody asks for.
+TEST_F(ModelsTest, ADamagedModelIsAnErrorForThatModelAlone) {
+  for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "jobs/j")));
   v1::Model record = ToProto(Info("a", "jobs/j"));
   record.mutable_signature()->set_signature("short");
   storage::StoreBatch batch;
   batch.Put("trained/j/a", record.SerializeAsString());
   ASSERT_OK(store_.Apply(batch));
-  EXPECT_THAT(models_.Load(store_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("must have 64 bytes")));
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  EXPECT_THAT(again.Get("a"),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("trained/j/a"), HasSubstr("must have 64 bytes"))));
+  EXPECT_OK(again.Get("b"));
+  EXPECT_OK(again.Delete(store_, "a"));
+}
+
+TEST_F(ModelsTest, AStartReadsNoModel) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  const std::string model = **store_.Get("model/s/a");
+  storage::StoreBatch batch;
+  batch.Put("model/s/a", "nothing that parses");
+  ASSERT_OK(store_.Apply(batch));
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  ASSERT_OK_AND_ASSIGN(const ModelSummary summary, again.Describe("a"));
+  EXPECT_EQ(summary.source, "studies/s");
+  EXPECT_EQ(summary.bytes, model.size());
+  EXPECT_EQ(*summary.certificate, Info("a", "").model->certificate());
+  EXPECT_EQ(again.GetFromMemory("a"), std::nullopt);
+}
+
+TEST_F(ModelsTest, AModelThatWasReadStaysInMemoryWhileThereIsRoom) {
+  for (const char* id : {"a", "b", "c"}) ASSERT_OK(models_.Save(store_, Info(id, "jobs/j")));
+  const uint64_t one = MemoryOf(*Info("a", "").model);
+  Models two_fit(2 * one);
+  ASSERT_OK(two_fit.Load(store_));
+  const auto in_memory = [&] {
+    std::vector<std::string> ids;
+    for (const char* id : {"a", "b", "c"}) {
+      if (two_fit.GetFromMemory(id).has_value()) ids.push_back(id);
+    }
+    return ids;
+  };
+  ASSERT_OK(two_fit.Get("a"));
+  ASSERT_OK(two_fit.Get("b"));
+  EXPECT_THAT(in_memory(), ElementsAre("a", "b"));
+  ASSERT_OK(two_fit.Get("a"));
+  ASSERT_OK(two_fit.Get("c"));
+  EXPECT_THAT(in_memory(), ElementsAre("a", "c")) << "b was used longest ago";
+  ASSERT_OK(two_fit.Delete(store_, "a"));
+  ASSERT_OK(two_fit.Get("b"));
+  EXPECT_THAT(in_memory(), ElementsAre("b", "c"));
+}
+
+// Otherwise calls that hold a model each take memory without end.
+TEST_F(ModelsTest, AModelThatIsHeldCountsUntilItIsLetGo) {
+  for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "jobs/j")));
+  Models one_fits(MemoryOf(*Info("a", "").model));
+  ASSERT_OK(one_fits.Load(store_));
+  {
+    ASSERT_OK_AND_ASSIGN(const ModelInfo held, one_fits.Get("a"));
+    EXPECT_THAT(one_fits.Get("b"), StatusIs(absl::StatusCode::kResourceExhausted,
+                                            HasSubstr("no room for the model b")));
+    EXPECT_OK(one_fits.Get("a")) << "which is there";
+    ASSERT_OK(one_fits.Delete(store_, "a"));
+    EXPECT_THAT(one_fits.Get("b"), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  }
+  EXPECT_OK(one_fits.Get("b"));
+}
+
+TEST_F(ModelsTest, AModelLargerThanAllMemoryForModelsIsRefusedUnread) {
+  ASSERT_OK(models_.Save(store_, Info("a", "jobs/j")));
+  Models none_fits(MemoryOf(*Info("a", "").model) - 1);
+  ASSERT_OK(none_fits.Load(store_));
+  EXPECT_THAT(none_fits.Get("a"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--model-cache-bytes")));
+  EXPECT_OK(none_fits.Delete(store_, "a"));
+}
+
+TEST_F(ModelsTest, ModelsCountForTheOwnerOfWhatTheyAreMadeFrom) {
+  models_.FindOwnersBy(
+      [](const std::string& source) { return source == "jobs/j" ? "lab" : "clinic"; });
+  for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "jobs/j")));
+  ASSERT_OK(models_.Save(store_, Info("c", "studies/s")));
+  const uint64_t bytes = models_.Describe("a")->bytes;
+  EXPECT_EQ(models_.UseOf("lab").models, 2u);
+  EXPECT_EQ(models_.UseOf("lab").bytes, 2 * bytes);
+  EXPECT_EQ(models_.UseOf("nobody").models, 0u);
+  ASSERT_OK(models_.Delete(store_, "a"));
+  EXPECT_EQ(models_.UseOf("lab").models, 1u);
+  models_.RemoveOf("studies/s");
+  EXPECT_EQ(models_.UseOf("clinic").bytes, 0u);
+  EXPECT_OK(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {}));
+  EXPECT_OK(
+      models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 2, .bytes = 2 * bytes}));
+  EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.models = 1}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("lab may have 1 model")));
+  EXPECT_THAT(models_.CheckQuota("lab", {.models = 1, .bytes = bytes}, {.bytes = 2 * bytes - 1}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("its quota is")));
 }
 
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
@@ -145,6 +239,17 @@ TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
   EXPECT_THAT(models_.Get("a"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model a")));
   models_.Publish(Info("a", "jobs/j"));
   EXPECT_OK(models_.Get("a"));
+}
+
+TEST_F(ModelsTest, ARecordUnderTheKeyOfAnotherModelIsDataLoss) {
+  for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "jobs/j")));
+  storage::StoreBatch batch;
+  batch.Put("trained/j/a", **store_.Get("trained/j/b"));
+  ASSERT_OK(store_.Apply(batch));
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  EXPECT_THAT(again.Get("a"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has the model of another key")));
 }
 
 TEST_F(ModelsTest, AnIdIsClaimedByOneAndFreeAgainIfNothingCameOfIt) {
@@ -192,6 +297,7 @@ TEST_F(ModelsTest, ADeletedModelIsGoneFromMemoryAndStoreAndItsIdIsFree) {
   EXPECT_FALSE(again.Get("a").ok());
   EXPECT_FALSE(again.Get("b").ok());
   EXPECT_OK(again.Get("ab").status());
+  EXPECT_FALSE(store_.Get("summary/trained/j/b")->has_value());
 }
 
 TEST_F(ModelsTest, AModelThatIsHeldIsNotDeleted) {
@@ -233,9 +339,10 @@ TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
 
 TEST_F(ModelsTest, ARecordOfAnotherKeyIsDataLoss) {
   ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
-  for (const char* key : {"model/t/a", "model/s/b", "trained/s/a", "trained/j/x"}) {
+  for (const char* key :
+       {"summary/model/t/a", "summary/model/s/b", "summary/trained/s/a", "summary/trained/j/x"}) {
     storage::StoreBatch batch;
-    batch.Put(key, store_.Get("model/s/a")->value());
+    batch.Put(key, store_.Get("summary/model/s/a")->value());
     ASSERT_OK(store_.Apply(batch));
     Models again;
     EXPECT_THAT(again.Load(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(key)));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "coppice/v1/storage.pb.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -157,6 +158,33 @@ TEST(StoreFormatTest, AStudyThatDoesNotParseStaysAsItIs) {
   ASSERT_OK(OpenFormat(store));
   EXPECT_THAT(*store.Get("study/one/"), Optional(Eq("\xff\xff")));
   EXPECT_EQ(absl::BytesToHexString(store.Get("study/two/")->value()), kStudyRecords[0].format_5);
+}
+
+// A model of an older store may be larger than memory: its trees are not read.
+TEST(StoreFormatTest, ModelsGetSummariesWithoutTheirTrees) {
+  v1::Model model;
+  model.set_name("models/m");
+  model.set_job("jobs/j");
+  model.set_created_unix_seconds(86'400);
+  model.mutable_certificate()->set_epsilon_nanos(5);
+  model.set_version(1);
+  v1::ModelSummaryRecord expected;
+  *expected.mutable_model() = model;
+  expected.mutable_model()->clear_version();
+  model.mutable_schema()->set_label("y");
+  model.mutable_forest()->add_trees()->add_kinds(v1::SPLIT_KIND_LEAF);
+  model.add_predictions()->add_leaves()->add_probabilities(1);
+  model.mutable_signature()->set_signature("by somebody");
+  const std::string bytes = model.SerializeAsString();
+  expected.set_bytes(bytes.size());
+  MemoryStore store;
+  MustPut(store, "meta/format", "6");
+  MustPut(store, "trained/j/m", bytes);
+  MustPut(store, "model/s/damaged", "\xff\xff");
+  ASSERT_OK(OpenFormat(store));
+  EXPECT_THAT(*store.Get("summary/trained/j/m"), Optional(Eq(expected.SerializeAsString())));
+  EXPECT_THAT(*store.Get("trained/j/m"), Optional(Eq(bytes)));
+  EXPECT_EQ(*store.Get("summary/model/s/damaged"), std::nullopt) << "the check names it";
 }
 
 TEST(StoreFormatTest, AStoreOfTheFirstVersionIsTaken) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/wire/convert.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
@@ -195,6 +196,41 @@ TEST_P(TrainerTest, DefaultsTrain) {
   if (info().regression) {
     ExpectAModel(RandomTable(MixedRegression(), {.rows = 150}, 6), Options("1"));
   }
+}
+
+// A curator refuses plans by this number, so no model may be larger than it says.
+TEST_P(TrainerTest, NoModelIsLargerThanItsPlanSays) {
+  if (!info().is_private) GTEST_SKIP() << "is not offered by a curator";
+  const auto expect_held = [&](const Table& table, const TrainOptions& options) {
+    ASSERT_OK_AND_ASSIGN(const uint64_t most, trainer().MostModelBytes(table.schema(), options));
+    ASSERT_OK_AND_ASSIGN(const std::string advice, trainer().AdviceOnSize(table.schema(), options));
+    EXPECT_FALSE(advice.empty());
+    ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
+    EXPECT_LE(ToProto(model).ByteSizeLong(), most);
+  };
+  for (const char* epsilon : {"0.1", "1", "1000"}) {
+    for (const char* depth : {"0", "3", "6"}) {
+      const Settings settings = {{"trees", "4"}, {"depth", depth}, {"rounds", "9"}};
+      expect_held(RandomTable(MixedClasses(), {.rows = 300}, 1), Options(epsilon, settings));
+      expect_held(RandomTable(MixedClasses(2), {.rows = 300}, 1), Options(epsilon, settings));
+      if (!info().regression) continue;
+      expect_held(RandomTable(MixedRegression(), {.rows = 300}, 1), Options(epsilon, settings));
+    }
+    expect_held(RandomTable(MixedClasses(), {.rows = 300}, 2), Options(epsilon));
+  }
+}
+
+TEST_P(TrainerTest, ALargeModelIsWarnedOf) {
+  const auto warns = [&](const Settings& settings) {
+    const auto warnings = trainer().Warnings(*MixedClasses(), Options("1", settings));
+    EXPECT_OK(warnings);
+    return std::any_of(warnings->begin(), warnings->end(), [](const std::string& warning) {
+      return absl::StrContains(warning, "MiB as a file of text");
+    });
+  };
+  if (!info().is_private || !Takes("depth")) GTEST_SKIP() << "has no depth";
+  EXPECT_FALSE(warns({{"trees", "4"}, {"depth", "6"}}));
+  EXPECT_TRUE(warns({{"trees", "64"}, {"depth", "16"}}));
 }
 
 TEST_P(TrainerTest, FeaturesWithoutAnySplitMakeALeaf) {

@@ -395,7 +395,7 @@ TEST(PrivateRecordsTest, PrefixesAreInOrderAndCoverWhatIsPrivate) {
 TEST(PrivateRecordsTest, EveryKindOfRecordIsPrivateOrSaidNotToBe) {
   const std::set<std::string> plain = {
       "batch", "count", "endpoint", "erased", "gone", "hold", "labels", "ledger", "model",
-      "outlived", "probe", "rows", "spent", "spool", "study", "sums", "trained", "vault",
+      "outlived", "probe", "rows", "spent", "spool", "study", "summary", "sums", "trained", "vault",
       // Some of these kinds are private, and others not.
       "audit/entry/N", "audit/head", "audit/seal", "audit/ledger/DATASET/", "meta/format",
       "meta/failover", "meta/restored", "meta/token_use", "meta/vault"};

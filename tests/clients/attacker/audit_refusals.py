@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""Whoever keeps the daemon's threads busy must not be able to hide what is refused meanwhile.
+
+A trainer asks for more previews than the daemon has threads and room for, and a device tries what it may not. Every
+attempt must be in the audit log.
+"""
+
+import concurrent.futures
+import time
+
+from curator import ADMIN, DATASETS, MODELS, TRAINING, Curator, cap, make_token, outcome_of, schema
+
+PREVIEWS = 400  # more than the daemon's threads and what may wait for them
+REFUSALS = 40
+WAIT_SECONDS = 240
+
+
+def refused_entries(client):
+    entries, first = 0, 0
+    while True:
+        page = client.call(ADMIN, "ReadAuditLog", first=first)
+        entries += sum(entry.actor == "thief" and entry.action == "ModelService/BuildModel" and
+                       entry.outcome == "PERMISSION_DENIED" for entry in page.entries)
+        if not page.entries or page.entries[-1].sequence + 1 >= page.head.entries:
+            return entries
+        first = page.entries[-1].sequence + 1
+
+
+def main():
+    noisy_token, noisy = make_token("noisy", ["trainer"])
+    thief_token, thief = make_token("thief", ["device"])
+    ops_token, ops = make_token("ops", ["admin"])
+    with Curator(policy={"tokens": [noisy, thief, ops]}) as curator:
+        owner, attacker, admin = curator.client(noisy_token), curator.client(thief_token), curator.client(ops_token)
+        owner.call(DATASETS, "CreateDataset", request_id="make", dataset_id="many",
+                   schema=schema(classes=[f"class{i}" for i in range(64)]), cap=cap())
+        spec = {"dataset": "datasets/many", "algorithm": "lazybb", "epsilon_nanos": 10**9, "settings": {"rounds": "99"}}
+
+        def preview():
+            return outcome_of(lambda: owner.call(TRAINING, "PreviewJob", spec=spec))
+
+        assert preview().releases  # the client now knows the method, and may be shared
+        with concurrent.futures.ThreadPoolExecutor(PREVIEWS) as threads:
+            previews = [threads.submit(preview) for _ in range(PREVIEWS)]
+            for _ in range(REFUSALS):
+                assert outcome_of(lambda: attacker.call(MODELS, "BuildModel", study="studies/x")) == "PERMISSION_DENIED"
+            busy = sum(not one.done() for one in previews)
+            print(f"{REFUSALS} calls were refused, and {busy} of {PREVIEWS} others are still under way")
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            found = outcome_of(lambda: refused_entries(admin))
+            if found == REFUSALS or time.monotonic() > end:
+                break
+            time.sleep(0.5)
+        assert found == REFUSALS, f"{found} of {REFUSALS} refusals are in the audit log"
+
+
+if __name__ == "__main__":
+    main()
