@@ -110,11 +110,13 @@ absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view s
                            store.Get(curator::RowsKey(study)));
   books.has_rows = rows.has_value();
   if (books.has_rows) ++books.keys;
-  COPPICE_RETURN_IF_ERROR(
-      store.Scan(absl::StrCat("model/", study, "/"), [&](absl::string_view, absl::string_view) {
-        ++books.keys;
-        return absl::OkStatus();
-      }));
+  for (const char* kind : {"model/", "summary/model/"}) {
+    COPPICE_RETURN_IF_ERROR(
+        store.Scan(absl::StrCat(kind, study, "/"), [&](absl::string_view, absl::string_view) {
+          ++books.keys;
+          return absl::OkStatus();
+        }));
+  }
   return books;
 }
 

@@ -287,7 +287,7 @@ class CentralWorld {
     if (!up()) return;
     for (uint32_t job = 0; job < kJobs; ++job) {
       const auto info = central_.jobs->Get(IdOf(job));
-      const bool model = central_.models->Get(IdOf(job)).ok();
+      const bool model = central_.models->Describe(IdOf(job)).ok();
       if (disk_.stopped()) return;
       if (info.ok() && info->state == central::JobState::kDone) told_[job].done = true;
       if (model) told_[job].done = true;  // a model that was seen may have been used
@@ -343,7 +343,7 @@ class CentralWorld {
     }
     const bool given_back =
         info->state == central::JobState::kCancelled && absl::StrContains(info->reason, "refunded");
-    const bool model = central_.models->Get(IdOf(job)).ok();
+    const bool model = central_.models->Describe(IdOf(job)).ok();
     if (told.done && info->state != central::JobState::kDone) {
       Violation(absl::StrCat(IdOf(job), " was done, and is not"));
     }
