@@ -232,7 +232,9 @@ absl::Status DatasetHandlers::ConfirmLedger(const Caller& caller,
     return FieldError("head", "must have 32 bytes: the hash of the ledger's last entry");
   }
   std::copy(request.head().begin(), request.head().end(), head.begin());
+  const absl::StatusOr<central::DatasetInfo> before = datasets_.Get(id, ledger::kNoEntries);
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.ConfirmLedger(id, head));
+  if (before.ok() && before->account.hold.reason == ledger::HoldReason::kNone) NoteUnchanged();
   *response->mutable_dataset() = ShownTo(caller, ToProto(info));
   return absl::OkStatus();
 }

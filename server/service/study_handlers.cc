@@ -182,7 +182,7 @@ absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
   for (const v1::JoinRow& row : request.rows()) {
     rows.push_back({.id = row.id(), .row = {row.row().values().begin(), row.row().values().end()}});
   }
-  const std::optional<curator::StudyInfo> before = studies_.Find(id);
+  const std::optional<curator::StudyInfo> before = studies_.FindInfo(id);
   COPPICE_ASSIGN_OR_RETURN(const uint64_t count, studies_.AddJoinRows(id, rows));
   // Features that are there are never replaced.
   if (before.has_value() && before->join_rows == count) NoteUnchanged();
@@ -223,7 +223,7 @@ absl::Status StudyHandlers::ListStudies(const Caller& caller, const v1::ListStud
 absl::Status StudyHandlers::SealStudy(const Caller& /*caller*/, const v1::SealStudyRequest& request,
                                       v1::SealStudyResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  const std::optional<curator::StudyInfo> before = studies_.Find(id);
+  const std::optional<curator::StudyInfo> before = studies_.FindInfo(id);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Seal(id));
   if (before.has_value() && before->state != curator::StudyState::kOpen) NoteUnchanged();
   *response->mutable_study() = ToProto(info);

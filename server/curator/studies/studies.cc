@@ -93,7 +93,7 @@ class StoredStudies final : public Studies {
     return catalog_.HasRequest({.owner = spec.owner, .request_id = spec.request_id});
   }
 
-  std::optional<StudyInfo> Find(absl::string_view id) const override {
+  std::optional<StudyInfo> FindInfo(absl::string_view id) const override {
     const std::shared_ptr<Study> study = catalog_.Find(id);
     if (study == nullptr) return std::nullopt;
     return study->Info();

@@ -112,7 +112,7 @@ class Studies {
   // Whether the request made a study before, so that Create() would make none.
   virtual bool WasCreated(const StudySpec& /*spec*/) const { return false; }
   // The study as List() shows it; none if there is no such study.
-  virtual std::optional<StudyInfo> Find(absl::string_view /*id*/) const { return std::nullopt; }
+  virtual std::optional<StudyInfo> FindInfo(absl::string_view /*id*/) const { return std::nullopt; }
   // Includes the alarms, and so costs as much as an estimate. Leaves them out below the study's
   // minimum of reports, since they tell of the mean label as a model would, and while sealed
   // reports of a sealed study wait. Seals a study whose time is over.

@@ -11,8 +11,8 @@ LEFT_MIB = 12  # of all eight after their deletion; their schemas are some 20 Mi
 
 
 def huge_schema(number):
-    features = [{"name": f"f{f}", "categorical": {"values": [f"{number}-{v}-".ljust(NAME_BYTES, "x") for v in range(VALUES)]}}
-                for f in range(FEATURES)]
+    values = [f"{number}-{value}-".ljust(NAME_BYTES, "x") for value in range(VALUES)]
+    features = [{"name": f"f{feature}", "categorical": {"values": values}} for feature in range(FEATURES)]
     return {"features": features, "label": "y", "classes": ["no", "yes"]}
 
 
