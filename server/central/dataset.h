@@ -30,6 +30,10 @@ struct DatasetSpec {
 struct DatasetInfo {
   std::string id;
   DatasetState state = DatasetState::kUploading;
+  // The state when today (UTC) began, or kUploading if the dataset is of today: who does not own it
+  // may know no more, since the time from its creation until it is complete tells how many rows
+  // were uploaded.
+  DatasetState state_at_midnight = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: the dataset was deleted
   uint64_t rows = 0;

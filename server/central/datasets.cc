@@ -64,15 +64,18 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
   const std::string hash = HashRequest(spec);
-  const MutexLock change(change_mutex_);
+  COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> made, FindByRequest(spec, hash));
+  if (made.has_value()) return Get(*made);
+  const MutexLock creating(creating_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made, FindByRequest(spec, hash));
+  COPPICE_ASSIGN_OR_RETURN(made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
   COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
   const uint64_t schema_bytes = BytesOf(*spec.schema);
   COPPICE_RETURN_IF_ERROR(CheckNumber(spec.owner, spec.most_datasets));
-  COPPICE_RETURN_IF_ERROR(CheckQuota(spec.owner, schema_bytes, spec.most_bytes));
+  Reservation reservation(*this);
+  COPPICE_RETURN_IF_ERROR(Reserve(spec.owner, schema_bytes, spec.most_bytes, reservation));
   DatasetEntry entry{.created_unix_seconds = clock_(),
                      .schema = spec.schema,
                      .schema_bytes = schema_bytes,
@@ -84,7 +87,7 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
   if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
   COPPICE_RETURN_IF_ERROR(opened);
-  Show(id, std::move(entry));
+  Show(id, std::move(entry), &reservation);
   return Get(id);
 }
 
@@ -109,24 +112,32 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
   if (rows.num_rows() == 0 && !complete) {
     return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
   }
-  const MutexLock change(change_mutex_);
+  if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
+  Chunk chunk{.rows = rows.num_rows()};
+  if (chunk.rows > 0) chunk.bytes = EncodeChunk(rows);
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
   COPPICE_RETURN_IF_ERROR(CheckTakesRowsAt(id, entry, first_row));
   if (entry.state == DatasetState::kReady) {
-    if (rows.num_rows() == 0) return Get(id);
+    if (chunk.rows == 0) return Get(id);
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
   }
   storage::StoreBatch batch;
-  if (rows.num_rows() > 0) {
-    const uint64_t before = entry.bytes;
-    COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, entry, batch));
-    COPPICE_RETURN_IF_ERROR(CheckQuota(entry.owner, entry.bytes - before, most_bytes));
+  Reservation reservation(*this);
+  if (chunk.rows > 0) {
+    const uint64_t added = chunk.bytes.size();
+    COPPICE_RETURN_IF_ERROR(AddChunk(id, std::move(chunk), entry, batch));
+    COPPICE_RETURN_IF_ERROR(Reserve(entry.owner, added, most_bytes, reservation));
   }
-  if (complete) entry.state = DatasetState::kReady;
+  if (complete) {
+    entry.state = DatasetState::kReady;
+    entry.completed_unix_seconds = clock_();
+  }
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-  Show(std::string(id), std::move(entry));
+  Show(std::string(id), std::move(entry), &reservation);
   return Get(id);
 }
 
@@ -136,6 +147,7 @@ absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
   COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id, entries));
   return DatasetInfo{.id = std::string(id),
                      .state = entry.state,
+                     .state_at_midnight = StateAtMidnight(entry, clock_()),
                      .created_unix_seconds = entry.created_unix_seconds,
                      .schema = entry.schema,
                      .rows = entry.rows,
@@ -258,10 +270,18 @@ absl::StatusOr<DatasetEntry> Datasets::EntryOf(absl::string_view id) const {
   return it->second.entry;
 }
 
-void Datasets::Show(const std::string& id, DatasetEntry entry) {
+absl::StatusOr<std::shared_ptr<Mutex>> Datasets::MutexOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  return it->second.changing;
+}
+
+void Datasets::Show(const std::string& id, DatasetEntry entry, Reservation* written) {
   const MutexLock lock(mutex_);
   ids_by_request_[{entry.owner, entry.request_id}] = id;
   datasets_[id].entry = std::move(entry);
+  if (written != nullptr) Release(*written);
 }
 
 absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const DatasetSpec& spec,
@@ -283,13 +303,11 @@ absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const Dataset
 
 absl::Status Datasets::CheckIdUnused(const std::string& id) const {
   const MutexLock lock(mutex_);
-  const auto it = datasets_.find(id);
-  if (it == datasets_.end()) return absl::OkStatus();
+  if (!datasets_.contains(id)) return absl::OkStatus();
+  // It may be somebody else's, who alone may know whether it is deleted.
   return absl::AlreadyExistsError(
-      it->second.entry.state == DatasetState::kDeleted
-          ? absl::StrCat("dataset_id: the dataset ", id,
-                         " was deleted, and ids are never used again")
-          : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
+      absl::StrCat("dataset_id: there is a dataset ", id,
+                   " already, or there was one: ids are never used again; choose another"));
 }
 
 absl::Status Datasets::ResolveUnresolvedCreations() {
@@ -309,6 +327,14 @@ absl::Status Datasets::ResolveUnresolvedCreations() {
   return absl::OkStatus();
 }
 
+bool Datasets::IsComplete(absl::string_view id, uint64_t rows) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end() || it->second.deleting) return false;
+  const DatasetEntry& entry = it->second.entry;
+  return entry.state == DatasetState::kReady && entry.rows == rows;
+}
+
 absl::Status Datasets::CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
                                         uint64_t first_row) const {
   {
@@ -321,30 +347,43 @@ absl::Status Datasets::CheckTakesRowsAt(absl::string_view id, const DatasetEntry
                                                     "; go on from there"));
 }
 
-absl::Status Datasets::AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
+absl::Status Datasets::AddChunk(absl::string_view id, Chunk chunk, DatasetEntry& entry,
                                 storage::StoreBatch& batch) const {
-  std::string bytes = EncodeChunk(rows);
-  if (entry.rows + rows.num_rows() > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
+  if (entry.rows + chunk.rows > limits_.rows || entry.bytes + chunk.bytes.size() > limits_.bytes) {
     return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
                                               " rows and ", limits_.bytes, " bytes"));
   }
-  entry.rows += rows.num_rows();
-  entry.bytes += bytes.size();
-  batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
+  entry.rows += chunk.rows;
+  entry.bytes += chunk.bytes.size();
+  batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk.bytes));
   return absl::OkStatus();
 }
 
-absl::Status Datasets::CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const {
-  if (most == 0) return absl::OkStatus();
-  uint64_t bytes = added;
+absl::Status Datasets::Reserve(const std::string& owner, uint64_t added, uint64_t most,
+                               Reservation& reservation) {
   const MutexLock lock(mutex_);
+  const auto reserved = reserved_bytes_.find(owner);
+  uint64_t bytes = added + (reserved == reserved_bytes_.end() ? 0 : reserved->second);
   for (const auto& [id, dataset] : datasets_) {
     if (dataset.entry.owner == owner) bytes += dataset.entry.bytes + dataset.entry.schema_bytes;
   }
-  if (bytes <= most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("rows: the rows and schemas of the datasets of ", owner, " would have ", bytes,
-                   " bytes, and its quota is ", most, ": delete one first"));
+  if (most != 0 && bytes > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("rows: the rows and schemas of the datasets of ", owner, " would have ", bytes,
+                     " bytes, and its quota is ", most, ": delete one first"));
+  }
+  reserved_bytes_[owner] += added;
+  reservation.owner_ = owner;
+  reservation.bytes_ = added;
+  return absl::OkStatus();
+}
+
+void Datasets::Release(Reservation& reservation) {
+  if (reservation.bytes_ == 0) return;
+  const auto reserved = reserved_bytes_.find(reservation.owner_);
+  reserved->second -= reservation.bytes_;
+  if (reserved->second == 0) reserved_bytes_.erase(reserved);
+  reservation.bytes_ = 0;
 }
 
 absl::Status Datasets::CheckNumber(const std::string& owner, uint64_t most) const {
@@ -361,7 +400,8 @@ absl::Status Datasets::CheckNumber(const std::string& owner, uint64_t most) cons
 }
 
 absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
-  const MutexLock change(change_mutex_);
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
   if (entry.state == DatasetState::kDeleted) return entry;
   {
@@ -376,6 +416,7 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
     dataset.deleting = true;
   }
   entry.state = DatasetState::kDeleted;
+  entry.deleted_unix_seconds = clock_();
   entry.rows = entry.chunks = entry.bytes = 0;
   ForgetSchema(entry);
   storage::StoreBatch batch;
@@ -388,7 +429,7 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
 
 absl::Status Datasets::RemoveOrphans(absl::string_view id) {
   {
-    const MutexLock change(change_mutex_);
+    const MutexLock creating(creating_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     if (EntryOf(id).ok()) {
       return absl::UnavailableError(
@@ -404,7 +445,8 @@ absl::Status Datasets::RemoveOrphans(absl::string_view id) {
 absl::Status Datasets::EndDeletion(absl::string_view id, DatasetEntry entry) {
   COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
   entry.purged = true;
-  const MutexLock change(change_mutex_);
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
   storage::StoreBatch batch;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));

@@ -44,6 +44,10 @@ struct DatasetLimits {
 // A dataset belongs to its creator, by name. Access is decided before these calls
 // (server/service/calls/resource_guard.h). Request ids are per owner.
 //
+// Each dataset has a mutex of its own, and a block is encoded before it is taken: how long a call
+// about one dataset takes does not tell of another's upload, but for what all share, which are the
+// store and the processors (docs/threat-model.md#central-training).
+//
 // Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
 //            all; every stored row fits the schema. Rows and their number are private: no error
 //            reveals them or what follows from them, except the count, to the owner.
@@ -69,8 +73,9 @@ class Datasets {
 
   // Appends `rows`: at most kMaxRowsPerBlock, of the dataset's schema. They may be empty if
   // `complete` says that the upload ends here. FailedPrecondition if `first_row` is not the current
-  // number of rows, or if the dataset takes no more. Completing again is not an error.
-  // ResourceExhausted if the owner's datasets would pass `most_bytes` together; 0 means no limit.
+  // number of rows, or if the dataset takes no more. Completing again is not an error, and waits
+  // for nobody. ResourceExhausted if the owner's datasets would pass `most_bytes` together, blocks
+  // that are being written included; 0 means no limit.
   absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row, const Table& rows,
                                      bool complete, uint64_t most_bytes = 0);
 
@@ -118,6 +123,25 @@ class Datasets {
     std::shared_ptr<const int> pin = std::make_shared<const int>(0);
     std::weak_ptr<const Table> rows{};
     std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
+    // Held through every write of the dataset, once it is made.
+    std::shared_ptr<Mutex> changing = std::make_shared<Mutex>();
+  };
+  // Bytes that count against the quota of their owner while they are being written.
+  class Reservation {
+   public:
+    explicit Reservation(Datasets& datasets) : datasets_(datasets) {}
+    ~Reservation() {
+      const MutexLock lock(datasets_.mutex_);
+      datasets_.Release(*this);
+    }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+
+   private:
+    friend class Datasets;
+    Datasets& datasets_;
+    std::string owner_;
+    uint64_t bytes_ = 0;
   };
   // A dataset whose creation failed and may have reached the disk.
   struct UnresolvedCreation {
@@ -133,20 +157,33 @@ class Datasets {
 
   static absl::Status CheckNotDeleted(absl::string_view id, const Dataset& dataset);
   absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
-  void Show(const std::string& id, DatasetEntry entry);
+  // The dataset's `changing`. It is taken before mutex_, and after creating_mutex_.
+  absl::StatusOr<std::shared_ptr<Mutex>> MutexOf(absl::string_view id) const;
+  // Shows what is stored. From then on its bytes count as the dataset's, and `written` holds none.
+  void Show(const std::string& id, DatasetEntry entry, Reservation* written = nullptr);
   // Returns the id of the dataset that this request of its owner made; none if it made none.
   absl::StatusOr<std::optional<std::string>> FindByRequest(const DatasetSpec& spec,
                                                            const std::string& hash) const;
   absl::Status CheckIdUnused(const std::string& id) const;
   // A failed creation may turn up in the store once the store works again; it then counts.
-  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(creating_mutex_);
 
+  // A block of rows, as it is stored.
+  struct Chunk {
+    uint64_t rows = 0;
+    std::string bytes{};
+  };
+  // Whether the dataset is ready and has as many rows: there is nothing left to complete.
+  bool IsComplete(absl::string_view id, uint64_t rows) const;
   absl::Status CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
                                 uint64_t first_row) const;
-  absl::Status AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
+  absl::Status AddChunk(absl::string_view id, Chunk chunk, DatasetEntry& entry,
                         storage::StoreBatch& batch) const;
-  // Checks the quota with `added` bytes on top of what the owner's datasets have.
-  absl::Status CheckQuota(const std::string& owner, uint64_t added, uint64_t most) const;
+  // Reserves `added` bytes. ResourceExhausted unless the quota has room for them on top of what the
+  // owner's datasets have and of what is reserved already.
+  absl::Status Reserve(const std::string& owner, uint64_t added, uint64_t most,
+                       Reservation& reservation);
+  void Release(Reservation& reservation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckNumber(const std::string& owner, uint64_t most) const;
 
   // Deletes the rows from the store, but not yet from its files.
@@ -163,11 +200,13 @@ class Datasets {
   const std::function<int64_t()> clock_;
   const DatasetLimits limits_;
 
-  Mutex change_mutex_;  // held through every write; taken before mutex_
-  std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(change_mutex_);
+  // Held through the write that makes a dataset, and while no dataset of an id may be made.
+  Mutex creating_mutex_;
+  std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(creating_mutex_);
   // Never held while waiting for the disk.
   mutable Mutex mutex_;
   absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
+  absl::flat_hash_map<std::string, uint64_t> reserved_bytes_ ABSL_GUARDED_BY(mutex_);  // by owner
   // By owner and request id.
   absl::flat_hash_map<std::pair<std::string, std::string>, std::string> ids_by_request_
       ABSL_GUARDED_BY(mutex_);

@@ -19,10 +19,13 @@
 namespace coppice::service {
 namespace {
 
-// Hides what only the owner may see: the number of rows, and the ledger, whose entries show when
-// jobs ended.
-v1::Dataset ShownTo(const Caller& caller, v1::Dataset dataset) {
-  if (caller.Owns(dataset.owner())) return dataset;
+// Hides what only the owner may see: the number of rows, which also follows from the time between
+// creation and completion, and the ledger, whose entries show when jobs ended.
+v1::Dataset ShownTo(const Caller& caller, const central::DatasetInfo& info, v1::Dataset dataset) {
+  if (caller.Owns(info.owner)) return dataset;
+  constexpr int64_t kDay = 24 * 60 * 60;
+  dataset.set_state(static_cast<v1::DatasetState>(info.state_at_midnight));
+  dataset.set_created_unix_seconds(info.created_unix_seconds - info.created_unix_seconds % kDay);
   dataset.clear_rows();
   dataset.clear_ledger();
   dataset.clear_ledger_entries();
@@ -193,7 +196,7 @@ absl::Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetData
     const absl::StatusOr<central::JobInfo> found = jobs_.Get(job);
     return found.ok() ? found->submitter : "";
   };
-  *response->mutable_dataset() = ShownTo(caller, WithLedger(info, submitter_of));
+  *response->mutable_dataset() = ShownTo(caller, info, WithLedger(info, submitter_of));
   return absl::OkStatus();
 }
 
@@ -208,7 +211,7 @@ absl::Status DatasetHandlers::ListDatasets(const Caller& caller,
       page, [&](const Page& part) { return datasets_.List(part, shows); },
       [](const central::DatasetInfo&) { return true; },
       [&](const central::DatasetInfo& info) {
-        *response->add_datasets() = ShownTo(caller, SummaryOf(info));
+        *response->add_datasets() = ShownTo(caller, info, SummaryOf(info));
       }));
   return absl::OkStatus();
 }
@@ -235,7 +238,7 @@ absl::Status DatasetHandlers::ConfirmLedger(const Caller& caller,
   const absl::StatusOr<central::DatasetInfo> before = datasets_.Get(id, ledger::kNoEntries);
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.ConfirmLedger(id, head));
   if (before.ok() && before->account.hold.reason == ledger::HoldReason::kNone) NoteUnchanged();
-  *response->mutable_dataset() = ShownTo(caller, ToProto(info));
+  *response->mutable_dataset() = ShownTo(caller, info, ToProto(info));
   return absl::OkStatus();
 }
 
@@ -246,7 +249,7 @@ absl::Status DatasetHandlers::WriteOffLedger(const Caller& caller,
   COPPICE_ASSIGN_OR_RETURN(
       const central::DatasetInfo info,
       datasets_.WriteOffLedger(id, request.epsilon_nanos(), request.delta_atto()));
-  *response->mutable_dataset() = ShownTo(caller, ToProto(info));
+  *response->mutable_dataset() = ShownTo(caller, info, ToProto(info));
   return absl::OkStatus();
 }
 

@@ -3,14 +3,20 @@
 #ifndef COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
 #define COPPICE_TESTS_SUPPORT_MEMORY_STORE_H_
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "server/storage/memory_store.h"
 
@@ -24,10 +30,11 @@ class MemoryStore final : public storage::MemoryStore {
     write_status_ = status;
   }
 
-  // Makes Apply() wait until LetWrites(), so that a test decides what is queued meanwhile.
-  void HoldWrites() {
+  // Makes Apply() wait until LetWrites(), so that a test decides what is queued meanwhile: all
+  // batches, or those that put a key with this prefix.
+  void HoldWrites(std::string prefix = "") {
     const std::lock_guard lock(mutex_);
-    held_ = true;
+    held_prefix_ = std::move(prefix);
   }
   void AwaitHeldWrite() {
     std::unique_lock lock(mutex_);
@@ -40,7 +47,7 @@ class MemoryStore final : public storage::MemoryStore {
   }
   void LetWrites() {
     const std::lock_guard lock(mutex_);
-    held_ = false;
+    held_prefix_.reset();
     changed_.notify_all();
   }
 
@@ -50,11 +57,19 @@ class MemoryStore final : public storage::MemoryStore {
     return writes_;
   }
 
+  // The number of keys looked up so far.
+  size_t reads() const { return reads_.load(); }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    ++reads_;
+    return storage::MemoryStore::Get(key);
+  }
+
   absl::Status Apply(const storage::StoreBatch& batch) override {
     std::unique_lock lock(mutex_);
     ++waiting_;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !held_; });
+    changed_.wait(lock, [&] { return !IsHeld(batch); });
     --waiting_;
     if (!write_status_.ok()) return write_status_;
     ++writes_;
@@ -74,13 +89,22 @@ class MemoryStore final : public storage::MemoryStore {
   }
 
  private:
+  bool IsHeld(const storage::StoreBatch& batch) const {
+    if (!held_prefix_.has_value() || held_prefix_->empty()) return held_prefix_.has_value();
+    const auto& puts = batch.puts();
+    return std::any_of(puts.begin(), puts.end(), [this](const auto& put) {
+      return absl::StartsWith(put.first, *held_prefix_);
+    });
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> purged_;
   absl::Status write_status_;
-  bool held_ = false;
+  std::optional<std::string> held_prefix_;  // empty: all are held
   int waiting_ = 0;
   size_t writes_ = 0;
+  mutable std::atomic<size_t> reads_ = 0;
 };
 
 }  // namespace coppice::testing

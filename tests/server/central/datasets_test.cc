@@ -1,5 +1,7 @@
 #include "server/central/datasets.h"
 
+#include <chrono>
+#include <future>
 #include <limits>
 
 #include "common/wire/convert.h"
@@ -327,6 +329,117 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
   }
   EXPECT_THAT(store_.purged(), SizeIs(1)) << "once is enough";
   EXPECT_OK(datasets().Load("d-more"));
+}
+
+// Else whoever completes a dataset again and again, which writes nothing, would learn how long the
+// blocks of other owners take, and so how many rows they have.
+TEST_F(DatasetsTest, NobodyWaitsForAnUploadToAnotherDataset) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("done"), 3));
+  ASSERT_OK(datasets().Create(SpecOf("mine")));
+  ASSERT_OK(datasets().Create(SpecOf("other")));
+  store_.HoldWrites(ChunkPrefix("other"));
+  auto upload = std::async(std::launch::async,
+                           [&] { return UploadBlock(datasets(), "other", 0, Block(5), true); });
+  store_.AwaitHeldWrite();
+  auto rest = std::async(std::launch::async, [&] {
+    EXPECT_OK(UploadBlock(datasets(), "done", 3, {}, true));
+    EXPECT_OK(UploadBlock(datasets(), "mine", 0, Block(2), false));
+    EXPECT_OK(datasets().Create(SpecOf("new")));
+    EXPECT_OK(datasets().Create(SpecOf("mine"))) << "a request that is repeated";
+    EXPECT_OK(datasets().Delete("done"));
+  });
+  EXPECT_EQ(rest.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  EXPECT_NE(upload.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  store_.LetWrites();
+  rest.wait();
+  EXPECT_EQ(upload.get()->rows, 5u);
+}
+
+TEST_F(DatasetsTest, CompletingAgainWaitsForNoWriteAtAll) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("done"), 3));
+  ASSERT_OK(datasets().Create(SpecOf("other")));
+  store_.HoldWrites();
+  auto upload = std::async(std::launch::async,
+                           [&] { return UploadBlock(datasets(), "other", 0, Block(5), false); });
+  auto creation = std::async(std::launch::async, [&] { return datasets().Create(SpecOf("new")); });
+  EXPECT_TRUE(store_.AwaitHeldWrites(2));
+  auto again =
+      std::async(std::launch::async, [&] { return UploadBlock(datasets(), "done", 3, {}, true); });
+  EXPECT_EQ(again.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  store_.LetWrites();
+  EXPECT_OK(again.get());
+  EXPECT_OK(upload.get());
+  EXPECT_OK(creation.get());
+}
+
+TEST_F(DatasetsTest, BlocksThatAreBeingWrittenCountAgainstTheQuotaOfTheirOwner) {
+  for (const char* id : {"a", "b"}) {
+    DatasetSpec spec = SpecOf(id);
+    spec.owner = "owner";
+    ASSERT_OK(datasets().Create(spec));
+  }
+  DatasetSpec spec = SpecOf("c");
+  spec.owner = "somebody else";
+  ASSERT_OK(datasets().Create(spec));
+  Table rows(CentralSchema());
+  for (int i = 0; i < 10; ++i) rows.Append(Row{1, 1}, 0);
+  const uint64_t quota = EncodeChunk(rows).size() * 3 / 2;  // room for one block
+  const auto upload = [&](const char* id) {
+    return datasets().Upload(id, 0, rows, /*complete=*/false, quota);
+  };
+  store_.HoldWrites(ChunkPrefix("a"));
+  auto first = std::async(std::launch::async, [&] { return upload("a"); });
+  store_.AwaitHeldWrite();
+  EXPECT_THAT(upload("b"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota")));
+  EXPECT_OK(upload("c"));
+  // A block that is not stored leaves its room to others.
+  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  store_.LetWrites();
+  EXPECT_THAT(first.get(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_OK(upload("b"));
+  EXPECT_THAT(upload("a"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota")));
+}
+
+constexpr int64_t kDay = 24 * 60 * 60;
+
+TEST(DatasetStateTest, OthersThanTheOwnerSeeWhatItWasWhenTheDayBegan) {
+  DatasetEntry entry;
+  entry.created_unix_seconds = 10 * kDay + 5;
+  EXPECT_EQ(StateAtMidnight(entry, 10 * kDay + 6), DatasetState::kUploading);
+  EXPECT_EQ(StateAtMidnight(entry, 12 * kDay), DatasetState::kUploading);
+  entry.state = DatasetState::kReady;
+  entry.completed_unix_seconds = 10 * kDay + 7;
+  EXPECT_EQ(StateAtMidnight(entry, 11 * kDay - 1), DatasetState::kUploading);
+  EXPECT_EQ(StateAtMidnight(entry, 11 * kDay), DatasetState::kReady);
+  entry.state = DatasetState::kDeleted;
+  entry.deleted_unix_seconds = 12 * kDay;
+  EXPECT_EQ(StateAtMidnight(entry, 13 * kDay - 1), DatasetState::kReady);
+  EXPECT_EQ(StateAtMidnight(entry, 13 * kDay), DatasetState::kDeleted);
+}
+
+TEST(DatasetStateTest, RecordsWithoutTimesAreOfTheirCreation) {
+  DatasetEntry entry;
+  entry.state = DatasetState::kReady;
+  entry.created_unix_seconds = 10 * kDay + 5;
+  entry.schema = CentralSchema();
+  ASSERT_OK_AND_ASSIGN(const DatasetEntry ready, DecodeDataset("key", EncodeDataset(entry)));
+  EXPECT_EQ(StateAtMidnight(ready, 11 * kDay - 1), DatasetState::kUploading);
+  EXPECT_EQ(StateAtMidnight(ready, 11 * kDay), DatasetState::kReady);
+  entry.state = DatasetState::kDeleted;
+  ASSERT_OK_AND_ASSIGN(const DatasetEntry deleted, DecodeDataset("key", EncodeDataset(entry)));
+  EXPECT_EQ(StateAtMidnight(deleted, 11 * kDay), DatasetState::kDeleted);
+}
+
+TEST_F(DatasetsTest, WhenADatasetWasCompletedAndDeletedIsStored) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  const auto stored = [&] { return *DecodeDataset("key", **store_.Get(DatasetKey("d"))); };
+  EXPECT_EQ(stored().completed_unix_seconds, 1000);
+  EXPECT_EQ(stored().deleted_unix_seconds, 0);
+  EXPECT_EQ(datasets().Get("d")->state_at_midnight, DatasetState::kUploading) << "it is of today";
+  ASSERT_OK(datasets().Delete("d"));
+  EXPECT_EQ(stored().completed_unix_seconds, 1000);
+  EXPECT_EQ(stored().deleted_unix_seconds, 1000);
 }
 
 // A repair leaves a dataset like this if its record was damaged.

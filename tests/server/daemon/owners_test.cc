@@ -159,6 +159,10 @@ TEST_F(OwnersTest, RowsAndTheTimesOfJobsAreTheOwnersAlone) {
   const auto granted =
       Ask<v1::GetDatasetResponse>(kGet, Token("granted", access::Role::kTrainer), request);
   EXPECT_EQ(granted.dataset().rows(), 0u);
+  EXPECT_EQ(owner.dataset().state(), v1::DATASET_STATE_READY);
+  EXPECT_EQ(granted.dataset().state(), v1::DATASET_STATE_UPLOADING) << "it is of today";
+  EXPECT_EQ(owner.dataset().created_unix_seconds(), 1000);
+  EXPECT_EQ(granted.dataset().created_unix_seconds(), 0) << "the day";
   EXPECT_EQ(granted.dataset().ledger_size(), 0);
   EXPECT_EQ(granted.dataset().ledger_entries(), 0u);
   request.set_max_entries(2);

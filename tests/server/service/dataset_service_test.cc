@@ -216,6 +216,49 @@ TEST_F(DatasetServiceTest, ToOtherTrainersADatasetIsNotThereInTheSameWords) {
   EXPECT_THAT(remove("datasets/mine"), IsGrpcOk());
 }
 
+// The time from the creation until a dataset is ready, or how long a deletion takes, tells how many
+// rows there are.
+TEST_F(DatasetServiceTest, ToAGranteeADatasetIsTheSameAllDay) {
+  const std::vector<std::string> names = {"datasets/mine"};
+  const owners::Caller owner{.name = "lab"};
+  const owners::Caller granted{.name = "granted", .resources = *owners::Patterns::Parse(names)};
+  const auto seen = [&] {
+    CallAs(granted);
+    EXPECT_THAT(Get("datasets/mine"), IsGrpcOk());
+    std::string all = dataset_.SerializeAsString();
+    grpc::ClientContext list_context;
+    v1::ListDatasetsResponse listed;
+    EXPECT_THAT(datasets_->ListDatasets(&list_context, {}, &listed), IsGrpcOk());
+    all += listed.SerializeAsString();
+    v1::CreateDatasetRequest taken = CreateRequest("mine");
+    taken.set_request_id("of another");
+    all += Create(taken).error_message();
+    CallAs(owner);
+    return all;
+  };
+  CallAs(owner);
+  ASSERT_THAT(Create(CreateRequest("mine")), IsGrpcOk());
+  const std::string at_first = seen();
+  ASSERT_THAT(Upload({Rows("datasets/mine", 0, 3)}), IsGrpcOk());
+  EXPECT_EQ(seen(), at_first);
+  ASSERT_THAT(Upload({Rows("datasets/mine", 3, 0, true)}), IsGrpcOk());
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
+  EXPECT_EQ(dataset_.created_unix_seconds(), 1000);
+  EXPECT_EQ(seen(), at_first);
+  grpc::ClientContext context;
+  v1::DeleteDatasetRequest request;
+  request.set_name("datasets/mine");
+  v1::DeleteDatasetResponse nothing;
+  ASSERT_THAT(datasets_->DeleteDataset(&context, request, &nothing), IsGrpcOk());
+  EXPECT_EQ(seen(), at_first);
+  ASSERT_THAT(Get("datasets/mine"), IsGrpcOk());
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_DELETED);
+  CallAs(granted);
+  ASSERT_THAT(Get("datasets/mine"), IsGrpcOk());
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
+  EXPECT_EQ(dataset_.created_unix_seconds(), 0);
+}
+
 TEST_F(DatasetServiceTest, ADatasetWithoutAnOwnerIsForAdminsAlone) {
   ASSERT_THAT(Create(CreateRequest("old")), IsGrpcOk());
   EXPECT_EQ(dataset_.owner(), "");
