@@ -117,7 +117,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNothing},
     {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kListOfDataset},
     {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kReads,   kPrivate,    kNothing},
-    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPool,     kMinute,  kReads,   kPrivate,    kNamed, kPlannedJob},
+    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPreviews, kPreview, kReads,   kPrivate,    kNamed, kPlannedJob},
     {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewJob},
     {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kReads,   kPrivateEnd, kNamed, kOwnJob},
     {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kReads,   kPublic,     kNothing, {}, /*open=*/true},

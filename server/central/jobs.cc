@@ -137,15 +137,19 @@ absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("job_id", request.id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", request.model));
   const std::string hash = HashRequest(request);
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> submitted, MadeBy(request, hash));
+  if (submitted != nullptr) return book_.InfoOf(*submitted);
+  COPPICE_RETURN_IF_ERROR(CheckMaySubmit(request));
+  // Other owners' jobs do not wait for the plan, which may be long.
+  COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(request.spec.dataset));
+  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(request.spec, *use.schema, use.cap, trainers_));
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Job> made,
-      book_.FindByRequest(OwnerOf(request.spec.dataset), request.request_id, hash));
-  if (made != nullptr) return book_.InfoOf(*made);
-  COPPICE_RETURN_IF_ERROR(CheckAccepting());
-  COPPICE_RETURN_IF_ERROR(CheckQuota(OwnerOf(request.spec.dataset), request.most_at_once));
-  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> meanwhile, MadeBy(request, hash));
+  if (meanwhile != nullptr) return book_.InfoOf(*meanwhile);
+  COPPICE_RETURN_IF_ERROR(CheckMaySubmit(request));
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
+                           MakeJob(request, hash, std::move(use), std::move(plan)));
   storage::StoreBatch batch;
   batch.Put(JobKey(job->id), EncodeJob(job->entry));
   const absl::Status charged =
@@ -179,6 +183,9 @@ std::vector<JobInfo> Jobs::List(absl::string_view dataset, const Page& page,
 }
 
 absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
+  // Who cancels an ended job again and again must not learn when other owners' jobs are written.
+  absl::StatusOr<JobInfo> ended = Get(id);
+  if (ended.ok() && HasEnded(ended->state)) return ended;
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
@@ -194,6 +201,16 @@ absl::StatusOr<JobInfo> Jobs::Cancel(absl::string_view id) {
 
 absl::Status Jobs::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
   return book_.Watch(id, std::move(watcher));
+}
+
+absl::StatusOr<std::shared_ptr<Job>> Jobs::MadeBy(const JobRequest& request,
+                                                  const std::string& hash) const {
+  return book_.FindByRequest(OwnerOf(request.spec.dataset), request.request_id, hash);
+}
+
+absl::Status Jobs::CheckMaySubmit(const JobRequest& request) const {
+  COPPICE_RETURN_IF_ERROR(CheckAccepting());
+  return CheckQuota(OwnerOf(request.spec.dataset), request.most_at_once);
 }
 
 absl::Status Jobs::CheckQuota(const std::string& owner, uint64_t most) const {
@@ -226,10 +243,9 @@ absl::Status Jobs::CheckAccepting() const {
 }
 
 absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
-                                                   const std::string& hash) {
+                                                   const std::string& hash, DatasetUse use,
+                                                   JobPlan plan) const {
   const JobSpec& spec = request.spec;
-  COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(spec.dataset));
-  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.cap, trainers_));
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *use.schema, plan, options_.max_model_bytes));
   COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id));

@@ -23,6 +23,7 @@
 #include "server/central/job.h"
 #include "server/central/job_book.h"
 #include "server/central/job_finalizer.h"
+#include "server/central/job_plan.h"
 #include "server/central/job_runner.h"
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
@@ -122,7 +123,13 @@ class Jobs {
   absl::Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
   // Empty if the dataset's record is lost.
   std::string OwnerOf(const std::string& dataset) const;
-  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash);
+  // Returns the job that the request made, null if it made none. AlreadyExists if another request
+  // with its id made one.
+  absl::StatusOr<std::shared_ptr<Job>> MadeBy(const JobRequest& request,
+                                              const std::string& hash) const;
+  absl::Status CheckMaySubmit(const JobRequest& request) const;
+  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash,
+                                               DatasetUse use, JobPlan plan) const;
   // A failed submission may turn up in the store once the store works again: the job is then
   // charged and runs.
   absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -135,7 +142,8 @@ class Jobs {
   const std::function<int64_t()> clock_;
   const JobOptions options_;
 
-  // Held through every change of a job's state and its write; taken before the others.
+  // Held through every change of a job's state and its write, but not while a job is planned; taken
+  // before the others.
   Mutex change_mutex_;
   // The job whose submission failed and may have reached the disk.
   std::shared_ptr<Job> unresolved_submission_ ABSL_GUARDED_BY(change_mutex_);

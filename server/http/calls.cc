@@ -241,7 +241,9 @@ class StreamHttpCall final : public CallBase,
   }
   void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
   absl::Status RunOnLane(std::function<void()> work) override {
-    if (lane() != nullptr) return service::AskToWaitForLoad(lane()->Run(std::move(work)));
+    if (lane() != nullptr) {
+      return service::AskToWaitForLoad(lane()->Run(std::move(work), owner_));
+    }
     work();
     return absl::OkStatus();
   }
@@ -257,11 +259,14 @@ class StreamHttpCall final : public CallBase,
       return absl::OkStatus();
     }
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
-    COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
+    const service::Caller caller = FindCaller();
+    owner_ = caller.name;
+    COPPICE_ASSIGN_OR_RETURN(handler_, start(caller, request.get(), *this));
     return absl::OkStatus();
   }
 
   std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(), because the handler holds no share
+  std::string owner_;                     // of its work on the lane
   service::StreamHandlerPtr handler_;     // null if the handler did not start
   std::atomic<bool> is_late_{false};
 };

@@ -24,6 +24,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
       : route_(route), context_(context) {}
 
   void Start(const service::Caller& caller, const Message* request) {
+    owner_ = caller.name;
     const auto& start = std::get<service::StreamStarter>(route_.method.handler);
     absl::StatusOr<service::StreamHandlerPtr> handler = start(caller, request, *this);
     if (!handler.ok()) return End(handler.status());
@@ -45,7 +46,9 @@ class StreamReactor : public Reactor, public service::StreamCall {
     this->Finish(EndStatus(context_, allowed.ok() ? status : allowed));
   }
   absl::Status RunOnLane(std::function<void()> work) override {
-    if (route_.lane != nullptr) return service::AskToWaitForLoad(route_.lane->Run(std::move(work)));
+    if (route_.lane != nullptr) {
+      return service::AskToWaitForLoad(route_.lane->Run(std::move(work), owner_));
+    }
     work();
     return absl::OkStatus();
   }
@@ -65,6 +68,7 @@ class StreamReactor : public Reactor, public service::StreamCall {
  private:
   const Route route_;
   grpc::CallbackServerContext& context_;
+  std::string owner_;                  // of its work on the lane
   service::StreamHandlerPtr handler_;  // null if the handler did not start
 };
 

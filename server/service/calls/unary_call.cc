@@ -72,7 +72,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
       if (status.ok()) status = work(cancel);
       call->End(status);
     };
-    const absl::Status queued = lane_->Run(run);
+    const absl::Status queued = lane_->Run(run, caller_.name);
     if (!queued.ok()) End(AskToWaitForLoad(queued));
   }
 

@@ -20,14 +20,18 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-absl::Status WorkerPool::Run(std::function<void()> work) {
+absl::Status WorkerPool::Run(std::function<void()> work, const std::string& owner) {
   {
     const MutexLock lock(mutex_);
-    if (waiting_.size() >= max_waiting_) {
+    const auto found = queues_.find(owner);
+    const size_t of_owner = found == queues_.end() ? 0 : found->second.size();
+    if (of_owner >= max_waiting_ - waiting_) {
       return absl::ResourceExhaustedError(
           "the curator is busy with other requests; try again later");
     }
-    waiting_.push_back(std::move(work));
+    if (of_owner == 0) turns_.push_back(owner);
+    queues_[owner].push_back(std::move(work));
+    ++waiting_;
   }
   changed_.NotifyOne();
   return absl::OkStatus();
@@ -36,15 +40,29 @@ absl::Status WorkerPool::Run(std::function<void()> work) {
 void WorkerPool::Loop() {
   const MutexLock lock(mutex_);
   while (true) {
-    while (!closing_ && waiting_.empty()) changed_.Wait(mutex_);
-    if (waiting_.empty()) return;
-    std::function<void()> work = std::move(waiting_.front());
-    waiting_.pop_front();
+    while (!closing_ && waiting_ == 0) changed_.Wait(mutex_);
+    if (waiting_ == 0) return;
+    std::function<void()> work = TakeNext();
     mutex_.Unlock();
     work();
     work = nullptr;  // what it holds may be slow to destroy, or use the pool
     mutex_.Lock();
   }
+}
+
+std::function<void()> WorkerPool::TakeNext() {
+  std::string owner = std::move(turns_.front());
+  turns_.pop_front();
+  const auto queue = queues_.find(owner);
+  std::function<void()> work = std::move(queue->second.front());
+  queue->second.pop_front();
+  --waiting_;
+  if (queue->second.empty()) {
+    queues_.erase(queue);
+  } else {
+    turns_.push_back(std::move(owner));
+  }
+  return work;
 }
 
 WorkerPool* Lanes::Of(absl::string_view path) const {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,7 +19,13 @@
 
 namespace coppice::service {
 
-// Guarantee  Work starts in the order it was given. The destructor finishes all of it first.
+// Owners share the threads: each has a queue, and a free thread takes the first piece of the queue
+// whose turn it is, one queue after another. So an owner waits for at most one piece of every other
+// owner, however many pieces those have queued.
+//
+// Guarantee  An owner's work starts in the order it was given. The destructor finishes all work
+//            first. No owner can take all the room: its queue may grow to as much as is then free,
+//            which is half of the room for one owner alone, and a third each for two.
 // Errors     Run(): ResourceExhausted if too much already waits; the work is then dropped.
 // Threads    safe to share.
 class WorkerPool {
@@ -28,20 +36,28 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  absl::Status Run(std::function<void()> work);
+  // `owner` is the name of the caller; the daemon's own work, and everybody's without a policy, has
+  // none.
+  absl::Status Run(std::function<void()> work, const std::string& owner = "");
 
   // Work that checks IsDraining() should stop; all other work goes on.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
   bool IsDraining() const { return draining_.load(std::memory_order_relaxed); }
 
  private:
+  using Queue = std::deque<std::function<void()>>;
+
   void Loop();
+  // Takes the next piece of work; some must wait.
+  std::function<void()> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_waiting_;
   std::atomic<bool> draining_{false};
   Mutex mutex_;
   CondVar changed_;
-  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Queue> queues_ ABSL_GUARDED_BY(mutex_);  // none is empty
+  std::deque<std::string> turns_ ABSL_GUARDED_BY(mutex_);        // their owners, next first
+  size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;                   // in all queues
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };

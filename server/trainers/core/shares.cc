@@ -22,13 +22,14 @@ absl::StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
   return absl::Uint128Low64(power);
 }
 
-absl::StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights) {
+absl::StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights, uint64_t times) {
   absl::uint128 all = 0;
   for (const uint64_t weight : weights) all += weight;  // fewer than 2^64 of them
+  if (absl::Uint128High64(all) == 0) all *= times;
   if (absl::Uint128High64(all) == 0) return absl::Uint128Low64(all);
-  return absl::InvalidArgumentError(
-      absl::StrCat("the weights of ", weights.size(),
-                   " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the weights of ", weights.size(), times == 1 ? "" : absl::StrCat(" times ", times),
+      " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
 }
 
 absl::StatusOr<BudgetShare> PartOf(const BudgetShare& whole, absl::uint128 amount) {
@@ -64,10 +65,11 @@ absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts)
 }
 
 absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
-                                                            absl::Span<const uint64_t> weights) {
+                                                            absl::Span<const uint64_t> weights,
+                                                            uint64_t times) {
   if (!whole.is_private())
     return std::vector<BudgetShare>(weights.size(), BudgetShare::WithoutPrivacy());
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t all, SumOfWeights(weights));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t all, SumOfWeights(weights, times));
   std::vector<BudgetShare> shares;
   for (const uint64_t weight : weights) {
     COPPICE_ASSIGN_OR_RETURN(const BudgetShare share,

@@ -29,10 +29,12 @@ absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whol
 // Returns one of `parts` shares of the same size.
 absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts);
 
-// Returns a share per weight, in proportion to it; weights must be above 0. InvalidArgument if they
-// add up to 2^64 or more.
+// Returns a share per weight, in proportion to it; weights must be above 0. Each share is had
+// `times` times, and all of these together are the whole. InvalidArgument if they add up to 2^64 or
+// more.
 absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
-                                                            absl::Span<const uint64_t> weights);
+                                                            absl::Span<const uint64_t> weights,
+                                                            uint64_t times = 1);
 
 // The part `share` of `whole`, in millionths, and the rest. InvalidArgument unless 0 < share < 1.
 struct TwoShares {

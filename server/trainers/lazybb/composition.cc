@@ -28,6 +28,12 @@ std::vector<uint64_t> PartsOf(absl::Span<const uint64_t> weights, uint64_t finen
   return parts;
 }
 
+std::vector<uint64_t> Repeated(absl::Span<const uint64_t> parts, uint64_t times) {
+  std::vector<uint64_t> all;
+  for (; times > 0; --times) all.insert(all.end(), parts.begin(), parts.end());
+  return all;
+}
+
 absl::uint128 Sum(absl::Span<const uint64_t> parts) {
   return std::accumulate(parts.begin(), parts.end(), absl::uint128(0));
 }
@@ -71,10 +77,12 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
   // lies[l]: the probability that those who lie have l parts in all.
   std::vector<double> lies((all - epsilon.nanos() / step - 1) / 2 + 1);
   lies[0] = 1;
+  size_t reached = 1;  // beyond it all are 0
   for (const uint64_t part : parts) {
     const double truth = 1 / (1 + std::exp(-in_nats(part * step)));
     const double lie = 1 / (1 + std::exp(in_nats(part * step)));
-    for (size_t l = lies.size(); l-- > 0;) {
+    reached = std::min<uint64_t>(lies.size(), reached + part);
+    for (size_t l = reached; l-- > 0;) {
       lies[l] = truth * lies[l] + (l >= part ? lie * lies[l - part] : 0);
     }
   }
@@ -91,12 +99,15 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
 }
 
 absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
-                                                    absl::Span<const uint64_t> weights) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> basic, ProportionalShares(whole, weights));
-  if (!whole.is_private() || delta_atto == 0 || weights.size() > kMaxComposed) return basic;
-  const uint64_t fineness = std::min(kFinest, kMaxParts / weights.size());
-  const uint64_t largest =
-      fineness * LargestStep(PartsOf(weights, fineness), whole.budget(), Delta(delta_atto));
+                                                    absl::Span<const uint64_t> weights,
+                                                    uint64_t times) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> basic,
+                           ProportionalShares(whole, weights, times));
+  const absl::uint128 releases = absl::uint128(weights.size()) * times;
+  if (!whole.is_private() || delta_atto == 0 || releases > kMaxComposed) return basic;
+  const uint64_t fineness = std::min(kFinest, kMaxParts / absl::Uint128Low64(releases));
+  const std::vector<uint64_t> parts = Repeated(PartsOf(weights, fineness), times);
+  const uint64_t largest = fineness * LargestStep(parts, whole.budget(), Delta(delta_atto));
   if (largest <= Largest(basic)) return basic;
   std::vector<BudgetShare> advanced;
   const absl::uint128 most = *std::max_element(weights.begin(), weights.end());
@@ -111,21 +122,23 @@ absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, ui
 
 absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
                                                             uint64_t delta_atto,
-                                                            absl::Span<const uint64_t> weights) {
+                                                            absl::Span<const uint64_t> weights,
+                                                            uint64_t times) {
   COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::Implying(whole.budget(), delta_atto));
   std::vector<uint64_t> squares = PartsOf(weights, kConcentratedParts);
   for (uint64_t& square : squares) square *= square;
-  return ProportionalShares(BudgetShare(rho), squares);
+  return ProportionalShares(BudgetShare(rho), squares, times);
 }
 
 absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
                                                          uint64_t delta_atto,
                                                          absl::Span<const uint64_t> weights,
-                                                         uint32_t selections) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> pure, PureShares(whole, delta_atto, weights));
+                                                         uint32_t selections, uint64_t times) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> pure,
+                           PureShares(whole, delta_atto, weights, times));
   if (!whole.is_private() || delta_atto == 0) return pure;
   absl::StatusOr<std::vector<BudgetShare>> concentrated =
-      ConcentratedShares(whole, delta_atto, weights);
+      ConcentratedShares(whole, delta_atto, weights, times);
   if (!concentrated.ok()) return pure;
   const absl::StatusOr<BudgetShare> of_one =
       EqualShare(BudgetShare(*Rho::FromPicos(Largest(*concentrated))), selections);

@@ -11,6 +11,9 @@
 //   zcdp      rhos add up (concentrated.h). A selection then uses the exponential mechanism, with
 //             a quarter of the rho that its epsilon would otherwise cost.
 //
+// Many selections may have the same weights, such as the rounds of each of several classes. Then
+// `weights` has those of one class, `times` is the number of classes, and the work is that of one.
+//
 // Guarantee  what was chosen before the shares were (a number of rounds) must be paid for
 //            separately. Shares are rounded down, and a delta is bounded from above, so no more is
 //            spent than was given.
@@ -44,20 +47,22 @@ inline constexpr size_t kMaxComposed = 1024;
 // Returns shares of epsilon in proportion to `weights` (shares.h): what basic or advanced
 // composition allows, whichever is more. Without a delta, or privacy, it is ProportionalShares().
 absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
-                                                    absl::Span<const uint64_t> weights);
+                                                    absl::Span<const uint64_t> weights,
+                                                    uint64_t times = 1);
 
 // Returns shares of rho in proportion to the squares of `weights`. InvalidArgument if epsilon and
 // delta allow none.
 absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
                                                             uint64_t delta_atto,
-                                                            absl::Span<const uint64_t> weights);
+                                                            absl::Span<const uint64_t> weights,
+                                                            uint64_t times = 1);
 
 // Returns those of the two under which selections find the better candidate, if a share is divided
 // among `selections`.
 absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
                                                          uint64_t delta_atto,
                                                          absl::Span<const uint64_t> weights,
-                                                         uint32_t selections);
+                                                         uint32_t selections, uint64_t times = 1);
 
 // Permute and flip, which shares of epsilon pay for, errs as little as the exponential mechanism,
 // which shares of rho pay for, with this many times its epsilon: really 1 to 2 times, and nearer to

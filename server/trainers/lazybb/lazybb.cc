@@ -57,9 +57,13 @@ struct Config {
   BudgetShare votes = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the votes
   uint32_t selections = 1;  // of a round
-  std::vector<FeatureBins> bins;
-  std::unique_ptr<WeakLearner> learner;
-  std::string rule;  // in words
+  // Of the largest possible number of rounds: those that were set, or else kMaxRounds.
+  std::vector<BudgetShare> least_shares;
+  uint32_t cuts = 0;
+  NumericLiterals literals = NumericLiterals::kCuts;
+  std::optional<TopDownOptions> tree;    // for top_down
+  std::unique_ptr<WeakLearner> divider;  // without bins, only to divide shares
+  std::string rule;                      // in words
 };
 
 struct Size {
@@ -81,6 +85,12 @@ double RoundsFor(double rows, double information, const Config& config) {
   return std::max(pure, concentrated);
 }
 
+std::unique_ptr<WeakLearner> MakeLearner(const Schema& schema, const Config& config,
+                                         std::vector<FeatureBins> bins) {
+  return config.tree ? MakeTopDown(schema, std::move(bins), *config.tree)
+                     : MakeOneRule(schema, std::move(bins), config.literals);
+}
+
 // Returns what was set, or follows from the released row count. Odd rounds avoid ties.
 Size SizeFor(double rows, const Config& config) {
   const BudgetShare& votes = config.votes;
@@ -95,12 +105,11 @@ Size SizeFor(double rows, const Config& config) {
           .density = config.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
-// Returns how far a row can move the measure of each round of every class, which noise must cover.
-std::vector<uint64_t> MassChanges(const Config& config, const SmoothMeasure& measure) {
+// Returns how far a row can move the measure of each round, which noise must cover. It is the same
+// for every class.
+std::vector<uint64_t> MassChanges(const SmoothMeasure& measure) {
   std::vector<uint64_t> changes;
-  for (uint32_t p = 0; p < config.problems; ++p) {
-    for (uint32_t t = 0; t < measure.rounds(); ++t) changes.push_back(measure.MassChange(t));
-  }
+  for (uint32_t t = 0; t < measure.rounds(); ++t) changes.push_back(measure.MassChange(t));
   return changes;
 }
 
@@ -108,21 +117,20 @@ std::vector<uint64_t> MassChanges(const Config& config, const SmoothMeasure& mea
 // measure, the less the round gets, so that all have the same noise.
 absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
                                                         const SmoothMeasure& measure) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares,
-                           SelectionShares(config.votes, config.delta_atto,
-                                           MassChanges(config, measure), config.selections));
-  shares.erase(shares.begin() + measure.rounds(), shares.end());
-  return shares;
+  return SelectionShares(config.votes, config.delta_atto, MassChanges(measure), config.selections,
+                         /*times=*/config.problems);
 }
 
-// Checks that rounds can pay, however shares are made of epsilon and delta.
-absl::Status CheckShares(const Config& config, const SmoothMeasure& measure) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> pure,
-                           ProportionalShares(config.votes, MassChanges(config, measure)));
+// Checks that rounds can pay, however shares are made of epsilon and delta. `shares` are those of
+// SharesOfRounds().
+absl::Status CheckShares(const Config& config, const SmoothMeasure& measure,
+                         std::vector<BudgetShare> shares) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::vector<BudgetShare> pure,
+      ProportionalShares(config.votes, MassChanges(measure), /*times=*/config.problems));
   shares.insert(shares.end(), pure.begin(), pure.end());
   for (const BudgetShare& share : shares)
-    COPPICE_RETURN_IF_ERROR(config.learner->CheckShare(share));
+    COPPICE_RETURN_IF_ERROR(config.divider->CheckShare(share));
   return absl::OkStatus();
 }
 
@@ -189,7 +197,7 @@ absl::StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config,
                                                         const WeakRule& rule) {
   if (!share.is_private()) return 0.0;
   if (!rows) return std::nullopt;
-  COPPICE_ASSIGN_OR_RETURN(const BudgetShare votes, config.learner->ShareOfVotes(share));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare votes, config.divider->ShareOfVotes(share));
   const double mass = std::max(*rows, 0.0) * size.density / kDensityUnit * kMassUnit;
   const double of_vote = config.selections > 1 ? mass / rule.tree.num_leaves() : mass;
   const double most = 2 * kEdge * of_vote;
@@ -240,8 +248,10 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
     if (!config.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = config.density.value_or(kDensity);
     const SmoothMeasure measure(config.rate, density, config.rounds.value_or(kMinRounds));
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares,
-                             SharesOfRounds(config, measure));
+    std::vector<BudgetShare> shares = config.least_shares;
+    if (!config.rounds) {
+      COPPICE_ASSIGN_OR_RETURN(shares, SharesOfRounds(config, measure));
+    }
     const double noise =
         static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
@@ -329,27 +339,28 @@ absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
     config.count = shares.part;
     config.votes = shares.rest;
   }
-  COPPICE_ASSIGN_OR_RETURN(config.bins,
-                           PublicBins(schema, static_cast<uint32_t>(settings.Integer("cuts"))));
+  // Checks vocabularies. A plan needs no cuts, of which there may be a hundred million.
+  COPPICE_RETURN_IF_ERROR(PublicBins(schema, /*cuts=*/0).status());
+  config.cuts = static_cast<uint32_t>(settings.Integer("cuts"));
   if (settings.Choice("learner") == kOneRule) {
     config.rule = "a literal";
     config.information = kInformation;
-    config.learner = MakeOneRule(
-        schema, config.bins,
-        settings.Choice("literals") == kBins ? NumericLiterals::kBins : NumericLiterals::kCuts);
+    if (settings.Choice("literals") == kBins) config.literals = NumericLiterals::kBins;
   } else {
     const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),
                               .structure = settings.Real("structure")};
     config.information = kTreeInformation;
     config.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
     config.selections = tree.splits + 1;
-    config.learner = MakeTopDown(schema, config.bins, tree);
+    config.tree = tree;
   }
+  config.divider = MakeLearner(schema, config, {});
   // The largest possible number of rounds must be able to pay. The first round has the least, and
   // less of it for a smaller kappa.
   const SmoothMeasure most(config.rate, config.density.value_or(kDensity),
                            config.rounds.value_or(kMaxRounds));
-  COPPICE_RETURN_IF_ERROR(CheckShares(config, most));
+  COPPICE_ASSIGN_OR_RETURN(config.least_shares, SharesOfRounds(config, most));
+  COPPICE_RETURN_IF_ERROR(CheckShares(config, most, config.least_shares));
   return config;
 }
 
@@ -371,7 +382,9 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& 
   }
   const SmoothMeasure measure(config.rate, size.density, size.rounds);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
-  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, config.bins));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<FeatureBins> bins, PublicBins(schema, config.cuts));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, bins));
+  const std::unique_ptr<WeakLearner> learner = MakeLearner(schema, config, bins);
   std::vector<Problem> problems;
   const uint32_t first = config.problems == 1 ? 1 : 0;  // for two classes the second
   for (uint32_t p = 0; p < config.problems; ++p) {
@@ -379,10 +392,12 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& 
   }
   std::vector<TrainedTree> trees;
   for (uint32_t round = 0; round < size.rounds; ++round) {
-    COPPICE_RETURN_IF_ERROR(progress(round / static_cast<double>(size.rounds)));
     for (uint32_t p = 0; p < config.problems; ++p) {
-      COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *config.learner, round,
-                                                                shares[round], releaser));
+      // A round trains a rule for each of up to thousands of classes.
+      const double rounds = round + p / static_cast<double>(config.problems);
+      COPPICE_RETURN_IF_ERROR(progress(rounds / size.rounds));
+      COPPICE_ASSIGN_OR_RETURN(WeakRule rule,
+                               problems[p].Boost(binned, *learner, round, shares[round], releaser));
       COPPICE_ASSIGN_OR_RETURN(const std::optional<double> wrong,
                                ChanceOfWrongVote(config, shares[round], counted_rows, size,
                                                  measure.MassChange(round), rule));

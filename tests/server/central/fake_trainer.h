@@ -35,6 +35,20 @@ class FakeTrainer final : public trainers::Trainer {
     held_ = false;
     changed_.notify_all();
   }
+  // Makes Plan() wait until LetPlans().
+  void HoldPlans() {
+    const std::lock_guard lock(mutex_);
+    plans_held_ = true;
+  }
+  void AwaitHeldPlan() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return plans_waiting_ > 0; });
+  }
+  void LetPlans() {
+    const std::lock_guard lock(mutex_);
+    plans_held_ = false;
+    changed_.notify_all();
+  }
   // Waits until Train() was called this many times in all.
   void AwaitRuns(int runs) {
     std::unique_lock lock(mutex_);
@@ -76,7 +90,11 @@ class FakeTrainer final : public trainers::Trainer {
     const auto settings = trainers::CheckedSettings::Create(info_.parameters, options.settings);
     if (!settings.ok()) return settings.status();
     if (!options.epsilon) return std::vector<Release>();
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    ++plans_waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !plans_held_; });
+    --plans_waiting_;
     return std::vector<Release>(parts_, {.what = "a count",
                                          .mechanism = "fake",
                                          .epsilon_nanos = options.epsilon->nanos() / parts_,
@@ -135,6 +153,8 @@ class FakeTrainer final : public trainers::Trainer {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool held_ = false;
+  bool plans_held_ = false;
+  mutable int plans_waiting_ = 0;
   mutable int runs_ = 0;
   mutable size_t rows_seen_ = 0;
   absl::Status status_;

@@ -1,7 +1,9 @@
 #include "server/central/jobs.h"
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <future>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +33,10 @@ class JobsTest : public ::testing::Test {
     Reopen();
     ASSERT_OK(MakeDataset(*central_.datasets, SpecOf("d")));
   }
-  void TearDown() override { trainer_.Let(); }
+  void TearDown() override {
+    trainer_.LetPlans();
+    trainer_.Let();
+  }
   void Reopen(size_t threads = 1) {
     central_ = Central();
     ASSERT_OK_AND_ASSIGN(
@@ -319,6 +324,56 @@ TEST_F(JobsTest, OwnersDoNotWaitForEachOthersJobs) {
   EXPECT_EQ(jobs().Get("b1")->state, JobState::kRunning);
   trainer_.Let();
   EXPECT_EQ(AwaitEnd(jobs(), "a2").state, JobState::kDone);
+}
+
+TEST_F(JobsTest, JobsGoOnWhileAnotherIsPlanned) {
+  trainer_.Hold();
+  for (const char* id : {"running", "waiting"}) ASSERT_OK(jobs().Submit(RequestOf(id)));
+  trainer_.AwaitRuns(1);
+  trainer_.HoldPlans();
+  auto planned = std::async(std::launch::async, [&] { return jobs().Submit(RequestOf("slow")); });
+  trainer_.AwaitHeldPlan();
+  auto others = std::async(std::launch::async, [&] {
+    EXPECT_EQ(jobs().Cancel("waiting")->state, JobState::kCancelled);
+    EXPECT_EQ(jobs().Submit(RequestOf("running"))->id, "running") << "a request that is repeated";
+  });
+  EXPECT_EQ(others.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  trainer_.LetPlans();
+  others.wait();
+  EXPECT_OK(planned.get());
+}
+
+// Only what is true once the plan is made counts.
+TEST_F(JobsTest, TwoJobsThatArePlannedAtOnceAreChargedOneAfterTheOther) {
+  ASSERT_OK(MakeDataset(*central_.datasets, SpecOf("tight", kEpsilon + kEpsilon / 2)));
+  trainer_.Hold();
+  trainer_.HoldPlans();
+  std::vector<std::future<absl::StatusOr<JobInfo>>> submitted;
+  for (int i = 0; i < 2; ++i) {
+    submitted.push_back(std::async(std::launch::async, [&] {
+      JobRequest request = RequestOf("same", kEpsilon, "tight");
+      request.most_at_once = 1;
+      return jobs().Submit(request);
+    }));
+  }
+  trainer_.AwaitHeldPlan();
+  EXPECT_THAT(central_.datasets->Delete("tight"), StatusIs(kPrecondition, HasSubstr("queued")));
+  trainer_.LetPlans();
+  for (auto& job : submitted) EXPECT_EQ(job.get()->id, "same");
+  EXPECT_EQ(central_.ledger->Get("tight")->spent.epsilon_nanos, kEpsilon);
+}
+
+TEST_F(JobsTest, CancellingAJobThatHasEndedWaitsForNoWrite) {
+  ASSERT_OK(jobs().Submit(RequestOf("j")));
+  AwaitEnd(jobs(), "j");
+  store_.HoldWrites();
+  auto other = std::async(std::launch::async, [&] { return jobs().Submit(RequestOf("other")); });
+  store_.AwaitHeldWrite();
+  auto again = std::async(std::launch::async, [&] { return jobs().Cancel("j"); });
+  EXPECT_EQ(again.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  store_.LetWrites();
+  EXPECT_EQ(again.get()->state, JobState::kDone);
+  EXPECT_OK(other.get());
 }
 
 TEST_F(JobsTest, AnOwnerHasNoMoreOpenJobsThanItsQuota) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "server/trainers/core/shares.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::trainers {
@@ -177,6 +178,45 @@ TEST(ConcentratedSharesTest, AddUpToTheRhoOfEpsilonAndDelta) {
               1e-4);
   EXPECT_THAT(ConcentratedShares(kOne, 0, {1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("delta")));
+}
+
+std::vector<uint64_t> AmountsOf(const absl::StatusOr<std::vector<BudgetShare>>& shares) {
+  EXPECT_OK(shares);
+  std::vector<uint64_t> amounts;
+  for (const BudgetShare& share : *shares) amounts.push_back(share.amount());
+  return amounts;
+}
+
+// Rounds of several classes: the same weights again and again.
+TEST(SelectionSharesTest, RepeatedWeightsHaveTheSharesOfAllOfThemWrittenOut) {
+  const std::vector<uint64_t> once = {700, 900, 1000, 1000};
+  for (const uint64_t times : {1, 2, 7, 256, 257, 1000}) {
+    std::vector<uint64_t> all;
+    for (uint64_t i = 0; i < times; ++i) all.insert(all.end(), once.begin(), once.end());
+    const auto expect_same = [&](absl::StatusOr<std::vector<BudgetShare>> repeated,
+                                 absl::StatusOr<std::vector<BudgetShare>> written_out) {
+      std::vector<uint64_t> expected = AmountsOf(written_out);
+      expected.resize(once.size());
+      EXPECT_EQ(AmountsOf(repeated), expected) << times;
+    };
+    expect_same(ProportionalShares(kOne, once, times), ProportionalShares(kOne, all));
+    expect_same(PureShares(kOne, kMillionth, once, times), PureShares(kOne, kMillionth, all));
+    expect_same(ConcentratedShares(kOne, kMillionth, once, times),
+                ConcentratedShares(kOne, kMillionth, all));
+    for (const uint32_t selections : {1, 4}) {
+      expect_same(SelectionShares(kOne, kMillionth, once, selections, times),
+                  SelectionShares(kOne, kMillionth, all, selections));
+    }
+  }
+}
+
+TEST(SelectionSharesTest, RepeatedWeightsThatDoNotFit64BitsAreRefused) {
+  const std::vector<uint64_t> half = {uint64_t{1} << 62};
+  EXPECT_OK(ProportionalShares(kOne, half, 3));
+  for (const uint64_t times : {uint64_t{4}, uint64_t{1} << 40, ~uint64_t{0}}) {
+    EXPECT_THAT(ProportionalShares(kOne, half, times).status(),
+                testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^64")));
+  }
 }
 
 TEST(SelectionSharesTest, AFewRoundsAreOfEpsilonAndManyOfRho) {
