@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
@@ -37,12 +39,29 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
   return same ? ReportOutcome::kAccepted : ReportOutcome::kStaleFingerprint;
 }
 
-// The tickets of all reports. A ticket of a wrong length stays all zeros, which a curator issues
+// Takes the reports aside whose ticket came before, and returns the positions of the others that
+// are not rejected yet.
+std::vector<uint32_t> DropRepeats(Submission& batch) {
+  std::vector<uint32_t> firsts;
+  absl::flat_hash_map<absl::string_view, uint32_t> seen;  // by ticket
+  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
+    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
+    const auto [first, is_new] = seen.try_emplace(batch.reports.ticket(i), i);
+    if (is_new) {
+      firsts.push_back(i);
+    } else {
+      batch.repeats.push_back({.report = i, .first = first->second});
+    }
+  }
+  return firsts;
+}
+
+// The tickets of these reports. A ticket of a wrong length stays all zeros, which a curator issues
 // with probability 2^-256.
-std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
+std::vector<Ticket> TicketsOf(const ReportBatch& reports, absl::Span<const uint32_t> positions) {
   std::vector<Ticket> tickets;
-  tickets.reserve(reports.size());
-  for (size_t i = 0; i < reports.size(); ++i) {
+  tickets.reserve(positions.size());
+  for (const uint32_t i : positions) {
     const absl::string_view bytes = reports.ticket(i);
     Ticket& ticket = tickets.emplace_back();
     if (bytes.size() != kTicketIdBytes + kTicketMacBytes) continue;
@@ -120,23 +139,24 @@ absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
 absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
                        const storage::Store& store) {
   const StudyDefinition& definition = batch.study->definition();
-  const std::vector<Ticket> tickets = TicketsOf(batch.reports);
+  const std::vector<uint32_t> firsts = DropRepeats(batch);
+  const std::vector<Ticket> tickets = TicketsOf(batch.reports, firsts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
                            authority.Recognize(tickets, definition.fingerprint));
   const bool drawn = DrawsMatter(definition);
-  batch.candidates.reserve(batch.reports.size());
-  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
-    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
-    if (!issued[i].has_value()) {
+  batch.candidates.reserve(firsts.size());
+  for (size_t t = 0; t < firsts.size(); ++t) {
+    const uint32_t i = firsts[t];
+    if (!issued[t].has_value()) {
       batch.outcomes[i] = ReportOutcome::kBadTicket;
       continue;
     }
-    const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
+    const TicketDraw draw = drawn ? DrawOf(tickets[t]) : TicketDraw();
     Submission::Candidate candidate;
     COPPICE_ASSIGN_OR_RETURN(batch.outcomes[i],
                              JudgeReport(definition, store, batch.reports, i, draw, candidate));
     if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
-    candidate.ticket = *issued[i];
+    candidate.ticket = *issued[t];
     batch.candidates.push_back(std::move(candidate));
   }
   return absl::OkStatus();
@@ -154,7 +174,8 @@ size_t Submission::Bytes() const {
   size_t leaves = 0;
   for (const Candidate& candidate : candidates) leaves += candidate.leaves.size();
   return sizeof(Submission) + reports.MemoryBytes() + outcomes.size() * sizeof(ReportOutcome) +
-         candidates.size() * sizeof(Candidate) + leaves * sizeof(uint32_t);
+         candidates.size() * sizeof(Candidate) + leaves * sizeof(uint32_t) +
+         repeats.size() * sizeof(Repeat);
 }
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
@@ -230,6 +251,11 @@ class Group {
     for (const Submission::Candidate& candidate : batch.candidates) {
       batch.outcomes[candidate.report] =
           admission == ReportOutcome::kAccepted ? Count(batch, candidate, tally) : admission;
+    }
+    for (const Submission::Repeat& repeat : batch.repeats) {
+      const ReportOutcome first = batch.outcomes[repeat.first];
+      batch.outcomes[repeat.report] =
+          first == ReportOutcome::kAccepted ? ReportOutcome::kDuplicate : first;
     }
     for (const ReportOutcome outcome : batch.outcomes) {
       ++tally.counts.outcomes[static_cast<size_t>(outcome)];

@@ -298,6 +298,40 @@ TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   EXPECT_EQ(Received(study_->Info()), 20u);
 }
 
+TEST_F(IntakeTest, ARepeatedTicketTakesTheMemoryOfOneReport) {
+  const auto judge = [&](const std::vector<SubmittedReport>& reports) {
+    return JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
+                        *TicketAuthority::Open(store_), store_, /*now_unix_seconds=*/1000);
+  };
+  const Submission repeated = judge(std::vector<SubmittedReport>(1000, reports_[0]));
+  EXPECT_EQ(repeated.candidates.size(), 1u);
+  EXPECT_EQ(repeated.repeats.size(), 999u);
+  EXPECT_EQ(judge(reports_).candidates.size(), 20u);
+}
+
+// Those who repeat a ticket learn no more than of the first report: it may have come too late.
+TEST_F(IntakeTest, ARepeatedTicketHasTheOutcomeOfItsFirstReport) {
+  Intake intake(store_, {});
+  std::vector<SubmittedReport> reports = {reports_[0], reports_[0], reports_[1], reports_[1]};
+  reports[2].payload = "bad";
+  EXPECT_THAT(
+      *Submit(intake, reports).get(),
+      ElementsAre(kAccepted, kDuplicate, ReportOutcome::kBadPayload, ReportOutcome::kBadPayload));
+  EXPECT_THAT(*Submit(intake, {reports_[0], reports_[0], reports_[1]}).get(),
+              ElementsAre(kDuplicate, kDuplicate, kAccepted));
+  Submission judged =
+      JudgeReports(study_, Bytes(info_.fingerprint), BatchOf({reports_[2], reports_[2]}),
+                   *TicketAuthority::Open(store_), store_, /*now_unix_seconds=*/1000);
+  std::promise<Answer> promise;
+  judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
+  ASSERT_OK(intake.RunOnCommitter([&] {
+    study_->Advance(Sealed(study_->Life(), 1000));
+    return absl::OkStatus();
+  }));
+  intake.Submit(std::move(judged));
+  EXPECT_THAT(*promise.get_future().get(), Each(ReportOutcome::kStudySealed));
+}
+
 TEST_F(IntakeTest, DestructorAnswersWhatIsQueued) {
   std::vector<std::future<Answer>> answers;
   {

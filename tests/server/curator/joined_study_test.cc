@@ -296,6 +296,27 @@ TEST_F(JoinedStudyTest, ReportsOfUnknownIdsAreCountedAsSuch) {
   EXPECT_OK(studies_->Reconcile());
 }
 
+// Each look takes a list of leaves, and a read of the store.
+TEST_F(JoinedStudyTest, ATicketIsLookedAtOnceHoweverOftenACallRepeatsIt) {
+  ASSERT_OK(studies_->AddJoinRows("one", Customers(0, 2)));
+  const auto offer = *studies_->MakeOffer("one", 3);
+  ReportBatch reports;
+  for (int i = 0; i < 400; ++i) Add(offer.tickets[0], IdOf(0), 1, reports);
+  for (int i = 0; i < 300; ++i) Add(offer.tickets[1], "somebody", 1, reports);
+  for (int i = 0; i < 200; ++i) Add(Ticket(), IdOf(1), 1, reports);
+  for (int i = 0; i < 100; ++i) reports.Add("too short", "", IdOf(1));
+  const size_t reads = store_.reads();
+  ASSERT_OK_AND_ASSIGN(const std::vector<ReportOutcome> outcomes, Submit(std::move(reports)));
+  EXPECT_EQ(store_.reads(), reads + 2) << "one for each good ticket";
+  EXPECT_EQ(outcomes[0], kAccepted);
+  const absl::Span<const ReportOutcome> all = outcomes;
+  EXPECT_THAT(all.subspan(1, 399), Each(kDuplicate));
+  EXPECT_THAT(all.subspan(400, 300), Each(ReportOutcome::kUnknownId));
+  EXPECT_THAT(all.subspan(700), Each(ReportOutcome::kBadTicket));
+  EXPECT_EQ(CountOf(*studies_->Get("one"), kDuplicate), 399u);
+  EXPECT_OK(studies_->Reconcile());
+}
+
 TEST_F(JoinedStudyTest, NoDeviceIsAskedBeforeThereIsAnyId) {
   EXPECT_THAT(studies_->MakeOffer("one", 1),
               StatusIs(absl::StatusCode::kFailedPrecondition,
