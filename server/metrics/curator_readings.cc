@@ -69,6 +69,7 @@ std::vector<Reading> WaitingReports(const curator::Studies& studies) {
   return lines;
 }
 
+// Alarms follow from the sums, which no reader of models may see anything of before they are final.
 std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   std::vector<Reading> lines;
   std::map<std::string, double> others;
@@ -76,7 +77,7 @@ std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   ForEachOf([&](const Page& page) { return studies.List(page); },
             [&](const curator::StudyInfo& info) {
               const bool is_named = named++ < kMaxNamed;
-              if (info.alarms_at_last_look == nullptr) return;
+              if (info.alarms_at_last_look == nullptr || !info.last_look_was_final) return;
               for (const curator::Alarm& alarm : *info.alarms_at_last_look) {
                 const double raised = alarm.raised ? 1 : 0;
                 if (is_named) {
@@ -144,7 +145,7 @@ void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
   readings.AddCounters("coppice_reports_total", "Reports received, by study and outcome.",
                        [&studies] { return Reports(studies); });
   readings.AddGauges("coppice_study_alarms",
-                     "Whether a study raised an alarm at the last look: 1 or 0, by alarm.",
+                     "Whether a sealed study raised an alarm: 1 or 0, by alarm.",
                      [&studies] { return RaisedAlarms(studies); });
   readings.AddGauges("coppice_sealed_reports_waiting",
                      "Reports that a relay has handed over and that are not opened yet, by study.",

@@ -95,11 +95,12 @@ std::string MethodOf(const curator::StudyCounts& counts) {
 
 }  // namespace
 
-absl::Status StudyHandlers::GetCounts(const Caller& /*caller*/, const v1::GetCountsRequest& request,
+absl::Status StudyHandlers::GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
                                       v1::GetCountsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const curator::CountsRequest asked = CountsRequestOf(request);
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCounts counts, studies_.GetCounts(id, asked));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyCounts counts,
+                           studies_.GetCounts(id, asked, ViewerOf(caller)));
   const Schema& schema = *counts.terms->schema;
   COPPICE_ASSIGN_OR_RETURN(const Model model, QuestionsOf(schema, (*counts.forest)[asked.tree]));
   const ReadableCuts cuts(model);

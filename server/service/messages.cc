@@ -218,6 +218,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   proto.set_sealed_unix_seconds(info.sealed_unix_seconds);
   proto.set_expired(info.expired);
   proto.set_retired(info.retired);
+  proto.set_seen_early(info.seen_early);
   if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
   AddCounts(info.outcomes, proto);
   proto.set_received(info.received);

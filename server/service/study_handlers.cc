@@ -190,10 +190,10 @@ absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
   return absl::OkStatus();
 }
 
-absl::Status StudyHandlers::GetStudy(const Caller& /*caller*/, const v1::GetStudyRequest& request,
+absl::Status StudyHandlers::GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
                                      v1::GetStudyResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Get(id, ViewerOf(caller)));
   *response->mutable_study() = ToProto(info);
   return absl::OkStatus();
 }

@@ -115,6 +115,7 @@ void AddLife(const v1::Study& study, Json& json) {
   if (study.sealed_unix_seconds() != 0) json["sealed"] = TimeText(study.sealed_unix_seconds());
   if (study.expired()) json["expired"] = true;
   if (study.retired()) json["retired"] = true;
+  if (study.seen_early()) json["seen_early"] = true;
   if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
   if (study.has_relay()) AddRelay(study.relay(), json);
   if (!study.owner().empty()) json["owner"] = study.owner();
@@ -179,6 +180,11 @@ Json DescribeStudyForPeople(const v1::Study& study) {
   if (json.contains("joined_by")) {
     json["joined_by"] = absl::StrCat(study.terms().joined_by(), ": ", study.join_rows(), " rows");
     json.erase("join_rows");
+  }
+  if (json.contains("seen_early")) {
+    json["seen_early"] =
+        "a model or counts were shown, or may have been, before the last report had come: its "
+        "models promise nothing more than epsilon to their readers";
   }
   json.erase("newest_batches");
   const auto& batches = study.relay().newest();

@@ -6,7 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/studies/models_with_lost_reports.h"
+#include "server/curator/study/study_sealing.h"
+#include "server/models/model_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -17,6 +21,17 @@ absl::string_view IdOfKey(absl::string_view key, absl::string_view prefix) {
 }
 
 }  // namespace
+
+storage::StoreBatch RemovalOf(const Study& study, int64_t now_unix_seconds) {
+  const std::string& id = study.id();
+  storage::StoreBatch batch;
+  for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
+  models::DeleteStudyModels(id, batch);
+  batch.DeletePrefix(OutlivedPrefix(id));
+  if (MustBePurged(study)) NoteErased(id, batch);
+  batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), now_unix_seconds));
+  return batch;
+}
 
 absl::Status Catalog::Load(const storage::Store& store) {
   COPPICE_RETURN_IF_ERROR(

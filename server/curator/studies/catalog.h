@@ -22,6 +22,9 @@
 
 namespace coppice::curator {
 
+// The writes that delete a study with its data and its models, and leave a tombstone.
+storage::StoreBatch RemovalOf(const Study& study, int64_t now_unix_seconds);
+
 // The existing studies, by id and by the request that made them, and the ids of deleted ones.
 //
 // Threads  safe to share.

@@ -32,7 +32,6 @@
 #include "server/curator/study/study_sealing.h"
 #include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
-#include "server/models/model_record.h"
 #include "server/storage/store_format.h"
 
 namespace coppice::curator {
@@ -99,13 +98,16 @@ class StoredStudies final : public Studies {
     return study->Info();
   }
 
-  absl::StatusOr<StudyInfo> Get(absl::string_view id) override {
+  using Studies::Get;
+  absl::StatusOr<StudyInfo> Get(absl::string_view id, Viewer viewer) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     // Read before the outcomes: if no report of the batches waits, the outcomes include all.
     BatchSummary batches = study->batches().Summary(kNewestBatches);
     StudyInfo info = study->Info();
-    if (study->CheckNoneWaits().ok()) info.alarms = study->Alarms();
+    const bool shows_alarms =
+        viewer == Viewer::kOperator ? study->CheckNoneWaits().ok() : study->SumsAreFinal();
+    if (shows_alarms) info.alarms = study->Alarms();
     if (info.relay) info.relay->batches = std::move(batches);
     return info;
   }
@@ -161,7 +163,7 @@ class StoredStudies final : public Studies {
     storage::StoreBatch batch;
     COPPICE_ASSIGN_OR_RETURN(const uint64_t count, PutJoinRows(store_, *study, rows, batch));
     COPPICE_RETURN_IF_ERROR(
-        intake_.RunOnCommitter([&] { return StoreJoinRows(*study, batch, count); }));
+        intake_.RunOnCommitter([&] { return StoreJoinRows(store_, *study, batch, count); }));
     return count;
   }
 
@@ -246,10 +248,20 @@ class StoredStudies final : public Studies {
     return MakeModel(*study, std::string(model_id), options, cancel);
   }
 
-  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
-                                        const CountsRequest& request) override {
+  using Studies::GetCounts;
+  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request,
+                                        Viewer viewer) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
+    const bool is_early = viewer == Viewer::kReader && !study->SumsAreFinal();
+    COPPICE_ASSIGN_OR_RETURN(StudyCounts counts, CountStudy(store_, *study, request));
+    if (!is_early || study->Life().seen_early) return counts;
+    // A request that is refused was not worth a note. What is shown is read after the note: if the
+    // study was sealed in between, and nothing noted, it is final.
+    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter([&] {
+      return study->SumsAreFinal() ? absl::OkStatus() : StoreLife(*study, SeenEarly(study->Life()));
+    }));
     COPPICE_RETURN_IF_ERROR(study->CheckNoneWaits());
     return CountStudy(store_, *study, request);
   }
@@ -335,17 +347,6 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  // Runs on the committer.
-  absl::Status StoreJoinRows(Study& study, const storage::StoreBatch& batch, uint64_t count) {
-    if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
-    }
-    if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    study.SetJoinRows(count);
-    return absl::OkStatus();
-  }
-
   // Skipped while a model is being built from these records; the next sweep retries.
   absl::Status RetireUnlessBusy(Study& study) {
     if (!change_mutex_.TryLock()) return absl::OkStatus();
@@ -366,13 +367,7 @@ class StoredStudies final : public Studies {
 
   absl::Status Erase(Study& study) {
     const std::string& id = study.id();
-    storage::StoreBatch batch;
-    for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
-    models::DeleteStudyModels(id, batch);
-    batch.DeletePrefix(OutlivedPrefix(id));
-    if (MustBePurged(study)) NoteErased(id, batch);
-    batch.Put(TombstoneKey(id), EncodeTombstone(OriginOf(study), clock_()));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(RemovalOf(study, clock_())));
     study.MarkDeleted();
     catalog_.Remove(study);
     models_.RemoveOf(MakeName(kStudies, id));
@@ -409,6 +404,11 @@ class StoredStudies final : public Studies {
                            .model = std::make_shared<const Model>(std::move(model))};
     COPPICE_RETURN_IF_ERROR(models_.Sign(info));
     COPPICE_RETURN_IF_ERROR(CheckModelBytes(info, options.most_bytes));
+    if (life.state == StudyState::kOpen) {
+      // Even if it is sealed by now: its final model waits for this one.
+      COPPICE_RETURN_IF_ERROR(
+          intake_.RunOnCommitter([&] { return StoreLife(study, SeenEarly(study.Life())); }));
+    }
     if (life.state == StudyState::kOpen || options.where) {
       COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
       return info;
@@ -416,7 +416,7 @@ class StoredStudies final : public Studies {
     storage::StoreBatch batch;
     models::ModelSummary summary = models::Models::Put(info, batch);
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
-        [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
+        [&] { return StoreLife(study, Built(study.Life(), info.id), std::move(batch)); }));
     models_.Publish(std::move(summary), info);
     return info;
   }

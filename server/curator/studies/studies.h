@@ -41,6 +41,11 @@ struct StudiesLimits {
   SpoolLimits spool{};
 };
 
+// Who is about to see something. The operator runs the curator and has its store; anybody else may
+// be a reader of models, to whom their certificates promise something (Certificate.readers). That
+// promise rests on nobody having seen what follows from the sums before they were final.
+enum class Viewer : uint8_t { kReader, kOperator };
+
 // Selects the counts to break down (break_down.h).
 struct CountsRequest {
   uint32_t tree = 0;
@@ -86,6 +91,10 @@ struct PublicSide {
 // A study belongs to the policy entry that made it. The callers decide who may see it
 // (server/service/calls/resource_guard.h). Request ids are separate for each owner.
 //
+// What follows from the sums of a study before they are final (a model, counts, alarms) ends the
+// promise to readers of its later models. A model, and counts for a reader, are noted in the study
+// before they are shown, for good; alarms are shown to the operator alone until the sums are final.
+//
 // Guarantee  A report is answered "accepted" only when its ticket and the new sums are on disk, in
 //            one atomic batch; a report with a spent ticket is answered "duplicate" and changes
 //            nothing. Many reports share one batch (group commit).
@@ -114,9 +123,11 @@ class Studies {
   // The study as List() shows it; none if there is no such study.
   virtual std::optional<StudyInfo> FindInfo(absl::string_view /*id*/) const { return std::nullopt; }
   // Includes the alarms, and so costs as much as an estimate. Leaves them out below the study's
-  // minimum of reports, since they tell of the mean label as a model would, and while sealed
-  // reports of a sealed study wait. Seals a study whose time is over.
-  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
+  // minimum of reports, since they tell of the mean label as a model would, while sealed reports of
+  // a sealed study wait, and for a reader while the study is open. Seals a study whose time is
+  // over.
+  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id, Viewer viewer) = 0;
+  absl::StatusOr<StudyInfo> Get(absl::string_view id) { return Get(id, Viewer::kOperator); }
   // The study's reports over time, since it was loaded or made. Costs no estimate.
   virtual absl::StatusOr<ReportSteps> ReportsOverTime(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
@@ -203,9 +214,13 @@ class Studies {
   // Breaks the reports of one tree down by its nodes. Like a model it is post-processing and may be
   // repeated. FailedPrecondition as BuildModel() while sealed reports wait, below the study's
   // minimum of reports, after its sums were deleted, and while no report has answered in the tree.
-  // InvalidArgument for a tree that does not exist, and as BreakDownTree().
-  virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
-                                                const CountsRequest& request) = 0;
+  // InvalidArgument for a tree that does not exist, and as BreakDownTree(). While the study is
+  // open, counts for a reader end the promise to readers of its models.
+  virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request,
+                                                Viewer viewer) = 0;
+  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id, const CountsRequest& request) {
+    return GetCounts(id, request, Viewer::kOperator);
+  }
 
   // FailedPrecondition if the study has no public rows: it was made from its schema alone, or its
   // retention is over.
@@ -216,8 +231,8 @@ class Studies {
   // second. Returns the first error; the next sweep retries what failed.
   //
   // It looks at a study's sums when its reports have grown by half since the last look, and once
-  // more when it is sealed. That makes about fifty looks for a billion reports, and each is equally
-  // likely to raise a false alarm.
+  // more when they are final. That makes about fifty looks for a billion reports, and each is
+  // equally likely to raise a false alarm.
   virtual absl::Status Sweep() = 0;
 
   // Checks that counts kept in different places agree (reconcile.h). Internal names the study and

@@ -45,7 +45,7 @@ std::string Neighbours(const Terms& terms) {
       ", its public features as they are: ", PublicFeatureNames(schema), " (local)");
 }
 
-std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
+std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool seen_early) {
   std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
                                      PartitionSource(definition), "the number of reports"};
   if (const std::optional<NumberRange>& range = definition.terms->rounding) {
@@ -58,6 +58,10 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
                          : absl::StrCat("what reports show in the clear, the id ",
                                         definition.terms->joined_by,
                                         ", and the features that the curator had of it"));
+  } else if (seen_early) {
+    inputs.emplace_back(
+        "a model or counts that were shown, or may have been, before the last report had come: "
+        "nothing more than the ε of a report is promised to readers of models");
   }
   return inputs;
 }
@@ -77,10 +81,11 @@ absl::StatusOr<double> LargestMass(const StudyDefinition& definition, const Fore
 }
 
 // What the promise to readers rests on; SetPromises() adds what it comes to. Models of an open
-// study make none: beside later models they show which reports came between. Nor is there one where
+// study make none: beside later models they show which reports came between. So do models and
+// counts that were shown while it was open, beside the model of all reports. Nor is there one where
 // public features tell reports apart.
-ReadersBound ReadersFacts(const Schema& schema, StudyState state) {
-  if (state == StudyState::kOpen || !schema.public_features().empty()) return {};
+ReadersBound ReadersFacts(const Schema& schema, const SumsState& sums) {
+  if (!sums.are_final || sums.seen_early || !schema.public_features().empty()) return {};
   return {.dishonest_millionths = kDefaultDishonestMillionths};
 }
 
@@ -100,7 +105,7 @@ RelayBound RelayFacts(const StudyDefinition& definition, const BatchSummary& bat
 }  // namespace
 
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
-                            uint64_t reports, StudyState state, const BatchSummary& batches) {
+                            uint64_t reports, const SumsState& sums, const BatchSummary& batches) {
   const std::string mechanism(MechanismName(definition.terms->mechanism));
   const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
@@ -113,14 +118,14 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
                         .part = ""}},
           .mechanism = mechanism,
           .neighbouring = Neighbours(*definition.terms),
-          .public_inputs = PublicInputs(definition),
+          .public_inputs = PublicInputs(definition, sums.are_final && sums.seen_early),
           .estimator = options.ToString(),
           .reports = reports,
           .public_rows = definition.public_rows,
           .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = "",
-          .readers = ReadersFacts(*definition.terms->schema, state),
+          .readers = ReadersFacts(*definition.terms->schema, sums),
           .relay = RelayFacts(definition, batches)};
 }
 

@@ -108,11 +108,10 @@ BatchSummary BatchesOf(const Study& study, uint64_t counted_before) {
   return batches;
 }
 
-// The state of the study's sums, which must be asked before reading them. A sealed study takes no
-// more reports, unless its relay's still wait to be opened; then this is kOpen.
-StudyState StateOfSums(const Study& study) {
-  const StudyState state = study.Info().state;
-  return study.batches().waiting() > 0 ? StudyState::kOpen : state;
+// The state of the study's sums, which must be asked before reading them.
+SumsState StateOfSums(const Study& study) {
+  const bool are_final = study.SumsAreFinal();  // asked first
+  return {.are_final = are_final, .seen_early = study.Life().seen_early};
 }
 
 absl::Status CheckTree(const Study& study, uint32_t tree) {
@@ -319,7 +318,7 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
-  const StudyState state = StateOfSums(study);
+  const SumsState state = StateOfSums(study);
   const uint64_t counted_before = study.batches().Summary(0).counted;
   const StudyProgress progress = study.Progress();
   const BatchSummary batches = BatchesOf(study, counted_before);

@@ -37,10 +37,17 @@ absl::Status CheckModelBytes(const models::ModelInfo& info, uint64_t most);
 absl::Status CheckSameModel(const models::ModelSummary& existing, absl::string_view study,
                             const EstimatorOptions& options);
 
-// The certificate of a model that rests on `reports` of the study, in `state`, and on its relay's
-// `batches` if there are any. The estimator's diagnosis, and SetPromises(), are left out.
+// What the promise to readers depends on.
+struct SumsState {
+  bool are_final = false;   // they have all reports
+  bool seen_early = false;  // as in StudyLife; does not change once they are final
+};
+
+// The certificate of a model that rests on `reports` of the study, whose sums are in state `sums`,
+// and on its relay's `batches` if there are any. The estimator's diagnosis, and SetPromises(), are
+// left out.
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
-                            uint64_t reports, StudyState state, const BatchSummary& batches);
+                            uint64_t reports, const SumsState& sums, const BatchSummary& batches);
 
 // Adds what is promised to readers, and towards a curator that does not collude with the relay, or
 // takes out what a promise would rest on if it comes to nothing. `forest` is the model's, by which

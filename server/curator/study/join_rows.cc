@@ -81,6 +81,17 @@ absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& s
   return count;
 }
 
+absl::Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
+                           uint64_t count) {
+  if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
+  }
+  if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  study.SetJoinRows(count);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
                                                const StudyDefinition& definition,
                                                const JoinId& id) {

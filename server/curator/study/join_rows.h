@@ -31,6 +31,11 @@ absl::Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const J
 absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
                                      absl::Span<const JoinRow> rows, storage::StoreBatch& batch);
 
+// Stores such a batch, and shows the study's new number of ids. FailedPrecondition if the study is
+// sealed or deleted by now. Runs on the committer.
+absl::Status StoreJoinRows(storage::Store& store, Study& study, const storage::StoreBatch& batch,
+                           uint64_t count);
+
 // The features of an id, or nothing if the study has none for it. DataLoss if they do not fit.
 absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
                                                const StudyDefinition& definition, const JoinId& id);

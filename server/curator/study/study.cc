@@ -222,9 +222,11 @@ StudyInfo Study::Info() const {
   info.expired = life.expired;
   info.final_model = life.final_model;
   info.retired = life.retired;
+  info.seen_early = life.seen_early;
   info.outcomes = progress_.counts.outcomes;
   info.failed = progress_.counts.failed;
   info.alarms_at_last_look = last_alarms_;
+  info.last_look_was_final = last_look_was_final_;
   for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
   info.relay = RelayInfo();
   info.received = received();  // read after the answered counts, so never below them
@@ -301,9 +303,9 @@ std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
 std::vector<Alarm> Study::Alarms() const { return AlarmsOf(Progress()); }
 
 void Study::LookForAlarms() {
+  const bool at_end = SumsAreFinal();  // asked before the sums are read
   const StudyProgress progress = Progress();
   const uint64_t reports = progress.counts.of(ReportOutcome::kAccepted);
-  const bool at_end = progress.life.state != StudyState::kOpen && batches_.waiting() == 0;
   const bool has_grown = reports > looked_at_reports_ + looked_at_reports_ / 2;
   if (progress.life.retired || looked_at_end_ || !(at_end || has_grown)) return;
   auto alarms = std::make_shared<const std::vector<Alarm>>(AlarmsOf(progress));
@@ -311,6 +313,12 @@ void Study::LookForAlarms() {
   looked_at_end_ = at_end;
   const MutexLock lock(mutex_);
   last_alarms_ = std::move(alarms);
+  last_look_was_final_ = at_end;
+}
+
+bool Study::SumsAreFinal() const {
+  // In this order: a sealed study takes no more batches.
+  return Life().state != StudyState::kOpen && batches_.waiting() == 0;
 }
 
 void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {

@@ -130,6 +130,9 @@ class Study {
   StudyLife Life() const;
   // The life that follows when IsOver().
   StudyLife LifeOnceOver() const;
+  // Whether its sums grow no more: it is sealed, and no report of its relay waits. Ask before
+  // reading the sums.
+  bool SumsAreFinal() const;
   SharedSums SumsOf(uint32_t tree) const;
   Counts CountsSoFar() const;
   StudyProgress Progress() const;
@@ -196,6 +199,7 @@ class Study {
   mutable Mutex mutex_;
   StudyProgress progress_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const std::vector<Alarm>> last_alarms_ ABSL_GUARDED_BY(mutex_);
+  bool last_look_was_final_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const SealingKeys> sealing_keys_ ABSL_GUARDED_BY(mutex_);
   // The state at the last look; only LookForAlarms() uses it.
   uint64_t looked_at_reports_ = 0;

@@ -116,13 +116,16 @@ struct StudyInfo {
   uint64_t failed = 0;
   uint64_t in_sums = 0;
   std::vector<Alarm> alarms{};  // filled in only by Studies::Get()
-  // From the last Sweep() that computed them; null before the first.
+  // From the last Sweep() that computed them; null before the first. Unless they are of the final
+  // sums, they are for the operator alone.
   std::shared_ptr<const std::vector<Alarm>> alarms_at_last_look{};
+  bool last_look_was_final = false;
   StudySettings settings{};
   int64_t sealed_unix_seconds = 0;        // 0 while it is open
   bool expired = false;                   // sealed because its time was over
   std::string final_model{};              // its id; empty unless built
   bool retired = false;                   // its sums, public rows and spent tickets are deleted
+  bool seen_early = false;                // as in StudyLife
   uint64_t join_rows = 0;                 // number of ids with features, in a study joined by ids
   std::string owner{};                    // as in StudySpec
   std::optional<StudyRelayInfo> relay{};  // set if its settings have a relay

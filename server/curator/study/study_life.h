@@ -21,6 +21,9 @@ struct StudyLife {
   bool expired = false;     // sealed because its time was over
   std::string final_model;  // the first model built after sealing; set if built
   bool retired = false;     // its sums, public rows and spent tickets are deleted
+  // A reader of models may have seen what follows from its sums before they were final: a model or
+  // counts. Also set for a study of a version that did not note it.
+  bool seen_early = false;
 
   bool operator==(const StudyLife&) const = default;
 };
@@ -46,6 +49,12 @@ inline StudyLife Built(StudyLife life, std::string model) {
   if (life.state != StudyState::kSealed) return life;
   life.state = StudyState::kBuilt;
   life.final_model = std::move(model);
+  return life;
+}
+
+// Somebody is about to see what follows from sums that are not final.
+inline StudyLife SeenEarly(StudyLife life) {
+  life.seen_early = true;
   return life;
 }
 

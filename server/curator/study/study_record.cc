@@ -68,7 +68,8 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
                    .sealed_unix_seconds = record.sealed_unix_seconds(),
                    .expired = record.expired(),
                    .final_model = record.final_model(),
-                   .retired = record.retired()};
+                   .retired = record.retired(),
+                   .seen_early = !record.unseen()};
 }
 
 // The last part of the key of a tree's sums is the tree's number.
@@ -234,6 +235,7 @@ std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life
   record.set_expired(life.expired);
   record.set_final_model(life.final_model);
   record.set_retired(life.retired);
+  record.set_unseen(!life.seen_early);
   return record.SerializeAsString();
 }
 

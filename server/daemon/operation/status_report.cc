@@ -43,12 +43,15 @@ std::optional<std::string> HeldLedgers(const central::Datasets& datasets) {
                       "with coppice dataset write-off.");
 }
 
-std::optional<std::string> StudyAlarms(const curator::Studies& studies) {
+// Alarms of studies whose sums are not final are for an operator whom a policy names: without one,
+// the caller may be a reader of models (curator::Viewer).
+std::optional<std::string> StudyAlarms(const curator::Studies& studies, bool has_policy) {
   std::vector<std::string> raised;
   metrics::ForEachOf(
       [&](const Page& page) { return studies.List(page); },
       [&](const curator::StudyInfo& study) {
         if (study.alarms_at_last_look == nullptr) return;
+        if (!study.last_look_was_final && !has_policy) return;
         std::vector<std::string> names;
         for (const curator::Alarm& alarm : *study.alarms_at_last_look) {
           if (alarm.raised) names.push_back(alarm.name);
@@ -117,7 +120,7 @@ v1::GetStatusResponse StatusReport::Read() const {
   };
   for (std::string& alarm : FailingChecks(readiness)) add(std::move(alarm));
   add(HeldLedgers(daemon_.curator.datasets));
-  add(StudyAlarms(daemon_.curator.studies));
+  add(StudyAlarms(daemon_.curator.studies, access_ != nullptr));
   if (daemon_.standby_alarm != nullptr && daemon_.standby_alarm->Raised().value_or(false)) {
     add("No synchronous replica of the database is there: losing its server loses acknowledged "
         "reports and charges. See docs/postgresql.md#replicas.");

@@ -1,9 +1,14 @@
+#include <functional>
+#include <future>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/verdict/verdict.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/study_model.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
@@ -64,15 +69,111 @@ TEST_F(EstimateModelTest, CertificateSaysWhatTheModelCostAndAssumed) {
 
 TEST_F(EstimateModelTest, OnlyModelsOfASealedStudyPromiseReadersMore) {
   ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 940)));
-  ASSERT_OK_AND_ASSIGN(const models::ModelInfo open, studies_->BuildModel("one", "open", {}));
-  EXPECT_EQ(open.model->certificate().readers, ReadersBound());
+  // The operator is no reader of models, and numbers of reports follow from no row.
+  ASSERT_OK(studies_->GetCounts("one", {}, Viewer::kOperator));
+  EXPECT_FALSE(studies_->Get("one", Viewer::kOperator)->alarms.empty());
+  EXPECT_TRUE(studies_->Get("one", Viewer::kReader)->alarms.empty());
+  ASSERT_OK(studies_->ReportsOverTime("one"));
+  EXPECT_FALSE(studies_->Get("one")->seen_early);
   ASSERT_OK(studies_->Seal("one"));
+  EXPECT_FALSE(studies_->Get("one", Viewer::kReader)->alarms.empty());
+  ASSERT_OK(studies_->GetCounts("one", {}, Viewer::kReader));
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo sealed, studies_->BuildModel("one", "sealed", {}));
   const ReadersBound& readers = sealed.model->certificate().readers;
   EXPECT_EQ(readers.honest_reports, 900);
   EXPECT_GT(readers.epsilon_nanos, 0);
   EXPECT_LT(readers.epsilon_nanos, sealed.model->certificate().epsilon_nanos / 2);
   EXPECT_OK(CheckCertificate(sealed.model->certificate())) << "the releases cost what they did";
+}
+
+// Two views of sums differ by the reports that came between, which arrival times tie to devices.
+class SeenEarlyTest : public EstimateModelTest {
+ protected:
+  // Shows a reader something of the open study, restarts the curator, seals the study, and returns
+  // the certificate of its final model.
+  Certificate CertificateAfter(const std::function<absl::Status()>& show) {
+    EXPECT_OK(show());
+    EXPECT_TRUE(studies_->Get("one")->seen_early);
+    Reopen();
+    EXPECT_TRUE(studies_->Get("one")->seen_early);
+    EXPECT_OK(studies_->Seal("one"));
+    const absl::StatusOr<models::ModelInfo> built = studies_->BuildModel("one", "final", {});
+    EXPECT_OK(built);
+    EXPECT_TRUE(studies_->Get("one")->seen_early);
+    EXPECT_OK(VerifyModel(ToProto(*built->model)).status);
+    return built->model->certificate();
+  }
+  static void ExpectNoPromise(const Certificate& certificate) {
+    EXPECT_EQ(certificate.readers, ReadersBound());
+    EXPECT_THAT(certificate.public_inputs, Contains(HasSubstr("before the last report had come")));
+  }
+};
+
+TEST_F(SeenEarlyTest, CountsOfAnOpenStudyEndThePromiseToReaders) {
+  ExpectNoPromise(
+      CertificateAfter([&] { return studies_->GetCounts("one", {}, Viewer::kReader).status(); }));
+}
+
+TEST_F(SeenEarlyTest, AModelOfAnOpenStudyEndsThePromiseToReaders) {
+  ExpectNoPromise(
+      CertificateAfter([&] { return studies_->BuildModel("one", "early", {}).status(); }));
+}
+
+TEST_F(SeenEarlyTest, WhatIsRefusedIsNotSeen) {
+  EXPECT_FALSE(studies_->GetCounts("one", {.tree = 99}, Viewer::kReader).ok());
+  EXPECT_FALSE(studies_->GetCounts("one", {.confidence = 7}, Viewer::kReader).ok());
+  EXPECT_FALSE(studies_->BuildModel("one", "No id", {}).ok());
+  EXPECT_FALSE(studies_->Get("one")->seen_early);
+}
+
+// Else a crash, or a final model that is built at once, would promise what is broken.
+TEST_F(SeenEarlyTest, NothingIsShownBeforeItIsNoted) {
+  store_.FailWrites(absl::UnavailableError("the disk is gone"));
+  EXPECT_THAT(studies_->GetCounts("one", {}, Viewer::kReader),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(studies_->BuildModel("one", "early", {}),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_FALSE(studies_->Get("one")->seen_early);
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_OK(studies_->GetCounts("one", {}, Viewer::kReader));
+  const size_t writes = store_.writes();
+  EXPECT_OK(studies_->GetCounts("one", {}, Viewer::kReader)) << "one note is enough";
+  EXPECT_EQ(store_.writes(), writes);
+}
+
+// Whichever comes first, no promise is made beside counts that lack reports.
+TEST_F(SeenEarlyTest, CountsThatRaceWithTheFinalModelAreNotedOrAreFinal) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string id = absl::StrCat("race-", round);
+    ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies_->Create(Spec(id)));
+    ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 900)));
+    auto counts = std::async(std::launch::async,
+                             [&] { return studies_->GetCounts(id, {}, Viewer::kReader); });
+    ASSERT_OK(SendAndWait(*studies_, study, HonestReports(*studies_, study, 100)));
+    ASSERT_OK(studies_->Seal(id));
+    ASSERT_OK_AND_ASSIGN(const models::ModelInfo built, studies_->BuildModel(id, id, {}));
+    const bool promised = built.model->certificate().readers.epsilon_nanos > 0;
+    ASSERT_OK_AND_ASSIGN(const StudyCounts seen, counts.get());
+    EXPECT_TRUE(!promised || seen.reports == 1000) << seen.reports;
+    EXPECT_EQ(studies_->Get(id)->seen_early, !promised);
+  }
+}
+
+// What a version that did not note it showed is not known.
+TEST_F(SeenEarlyTest, AStudyOfAnEarlierVersionMayHaveBeenSeen) {
+  v1::StudyRecord record;
+  ASSERT_TRUE(record.ParseFromString(**store_.Get(StudyKey("one"))));
+  EXPECT_TRUE(record.unseen());
+  record.clear_unseen();
+  storage::StoreBatch batch;
+  batch.Put(StudyKey("one"), record.SerializeAsString());
+  ASSERT_OK(store_.Apply(batch));
+  Reopen();
+  EXPECT_TRUE(studies_->Get("one")->seen_early);
+  ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 940)));
+  ASSERT_OK(studies_->Seal("one"));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo built, studies_->BuildModel("one", "final", {}));
+  ExpectNoPromise(built.model->certificate());
 }
 
 // By a mechanism whose two-sided mass grows as leaves go.

@@ -257,6 +257,7 @@ TEST_F(StudiesTest, SweepsLookForAlarmsAsReportsGrowAndOnceMoreAtTheEnd) {
   const auto first = look();
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->size(), 2u);
+  EXPECT_FALSE(studies_->List({})[0].last_look_was_final);
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 5)));
   EXPECT_EQ(look(), first);
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
@@ -266,6 +267,7 @@ TEST_F(StudiesTest, SweepsLookForAlarmsAsReportsGrowAndOnceMoreAtTheEnd) {
   ASSERT_OK(studies_->Seal("one"));
   const auto last = look();
   EXPECT_NE(last, second);
+  EXPECT_TRUE(studies_->List({})[0].last_look_was_final);
   EXPECT_EQ(look(), last);
 }
 

@@ -38,6 +38,9 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
   EXPECT_EQ(Built(built, "other"), built);
   EXPECT_EQ(Sealed(built, 9), built);
   EXPECT_EQ(Expired(built, 9), built);
+  EXPECT_FALSE(open.seen_early);
+  EXPECT_TRUE(Built(Sealed(SeenEarly(open), 5), "m").seen_early);
+  EXPECT_TRUE(Retired(Expired(SeenEarly(open), 5)).seen_early);
 }
 
 // Ten million tickets take over a gigabyte for as long as the daemon runs.

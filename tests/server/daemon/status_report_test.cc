@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/study/ticket.h"
 #include "server/ledger/ledger_record.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -162,6 +164,33 @@ TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
   EXPECT_THAT(AlarmsOf(held.Read()),
               Contains(AllOf(HasSubstr("on hold"), HasSubstr("datasets/sealed"),
                              Not(HasSubstr("datasets/fine")))));
+}
+
+// Without a policy whoever asks may be a reader of models, who must not see alarms before the sums
+// are final.
+TEST_F(StatusReportTest, AlarmsOfAnOpenStudyAreForAnOperatorWhomAPolicyNames) {
+  const std::string path = folder_.path() + "/policy.json";
+  std::ofstream(path) << R"({"tokens": [{"name": "ops", "roles": ["admin"], "sha256": ")"
+                      << std::string(64, '0') << R"("}]})";
+  ASSERT_OK_AND_ASSIGN(const auto policy, access::AccessControl::Open(path, false));
+  curator::StudySpec spec = Spec("one");
+  spec.mechanism = MechanismKind::kSignedHadamard;
+  ASSERT_OK_AND_ASSIGN(const curator::StudyInfo one, studies_->Create(spec));
+  std::vector<SubmittedReport> of_one_column;
+  for (SubmittedReport& report : HonestReports(*studies_, one, 600)) {
+    if (DrawOf(*Ticket::FromBytes(report.ticket)).Column(4) == 2) of_one_column.push_back(report);
+  }
+  ASSERT_OK(SendAndWait(*studies_, one, of_one_column));
+  ASSERT_OK(studies_->Sweep());
+  const auto alarms = [&](const access::AccessControl* access) {
+    return AlarmsOf(StatusReport(*context_, access, std::nullopt, peers_).Read());
+  };
+  EXPECT_THAT(alarms(policy.get()), Contains(HasSubstr("studies/one (column")));
+  EXPECT_THAT(alarms(nullptr), Not(Contains(HasSubstr("studies/one"))));
+  ASSERT_OK(studies_->Seal("one"));
+  EXPECT_THAT(alarms(nullptr), Not(Contains(HasSubstr("studies/one")))) << "the look is an old one";
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_THAT(alarms(nullptr), Contains(HasSubstr("studies/one (column")));
 }
 
 TEST_F(StatusReportTest, AFleetHasItsLeaderAndThoseWhoCall) {

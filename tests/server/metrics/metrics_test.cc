@@ -155,8 +155,8 @@ TEST(StudyReadingsTest, ReportsToStudiesThatThereAreNotAreOneLine) {
               HasSubstr("coppice_reports_total{study=\"_unknown\",outcome=\"unknown_study\"} 3"));
 }
 
-// Alarms of "a", of the last study with lines of its own, and of two that are summed.
-TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
+// Alarms of the first study, of the last with lines of its own, and of two that are summed.
+TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShownOnceTheSumsAreFinal) {
   FakeStudies studies;
   curator::Alarm tree;
   tree.name = "tree";
@@ -169,6 +169,7 @@ TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
     curator::StudyInfo info;
     info.id = absl::StrCat("s", 1000 + i);
     if (i != 1) info.alarms_at_last_look = alarms;
+    info.last_look_was_final = i != 2;
     studies.AddStudy(info);
   }
   Readings readings;
@@ -177,6 +178,8 @@ TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
   EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1000\",alarm=\"tree\"} 1"));
   EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1000\",alarm=\"margin\"} 0"));
   EXPECT_THAT(text, Not(HasSubstr("coppice_study_alarms{study=\"s1001\"")));
+  EXPECT_THAT(text, Not(HasSubstr("coppice_study_alarms{study=\"s1002\"")))
+      << "its sums are not final";
   EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1499\",alarm=\"tree\"} 1"));
   EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"_other\",alarm=\"tree\"} 2"));
   EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"_other\",alarm=\"margin\"} 0"));

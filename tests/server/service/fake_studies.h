@@ -106,7 +106,8 @@ class FakeStudies final : public curator::Studies {
     return studies_.begin()->second;
   }
 
-  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id) override {
+  using curator::Studies::Get;
+  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id, curator::Viewer) override {
     const std::lock_guard lock(mutex_);
     return Find(studies_, id);
   }
@@ -248,8 +249,10 @@ class FakeStudies final : public curator::Studies {
     const std::lock_guard lock(mutex_);
     return counted_;
   }
+  using curator::Studies::GetCounts;
   absl::StatusOr<curator::StudyCounts> GetCounts(absl::string_view id,
-                                                 const curator::CountsRequest& request) override {
+                                                 const curator::CountsRequest& request,
+                                                 curator::Viewer) override {
     const std::lock_guard lock(mutex_);
     counted_ = request;
     if (!status_.ok()) return status_;

@@ -140,7 +140,7 @@ def _describe_life(study: study_pb2.Study) -> Description:
     described: Description = {"created": time_text(study.created_unix_seconds)}
     if study.sealed_unix_seconds:
         described["sealed"] = time_text(study.sealed_unix_seconds)
-    for name in ("expired", "retired"):
+    for name in ("expired", "retired", "seen_early"):
         if getattr(study, name):
             described[name] = True
     if study.final_model:
