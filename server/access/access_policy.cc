@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -31,20 +32,19 @@ absl::Status NoCredential(RoleSet wanted, const Credentials& credentials) {
       "--token-file FILE)"));
 }
 
-// Adds what `grant` allows for `method`.
-void Allow(const Grant& grant, const Method& method, owners::Caller& caller) {
-  if (!grant.roles.Meets(method.roles)) return;
+// The caller of `method` by this grant alone.
+owners::Caller CallerBy(const NamedGrant& by, const Method& method,
+                        const std::shared_ptr<const std::vector<owners::Claim>>& claims) {
+  const Grant& grant = by.grant;
+  owners::Caller caller{.name = by.name, .resources = grant.resources, .claims = claims};
   const bool of_everything = grant.resources.empty() || grant.resources.MatchAll();
   const bool as_device = method.roles.Has(Role::kDevice) && grant.roles.Has(Role::kDevice);
-  if (of_everything && grant.roles.Has(Role::kAdmin)) caller.is_operator = true;
-  if (grant.resources.MatchAll() || (of_everything && as_device) || caller.is_operator) {
-    caller.sees_all = true;
-  }
-  if (grant.roles.Has(Role::kRelay) || grant.roles.Has(Role::kAdmin)) {
-    caller.relays = true;
-    caller.relayed = caller.relayed | grant.resources;
-  }
-  caller.resources = caller.resources | grant.resources;
+  caller.is_operator = of_everything && grant.roles.Has(Role::kAdmin);
+  caller.sees_all =
+      grant.resources.MatchAll() || (of_everything && as_device) || caller.is_operator;
+  caller.relays = grant.roles.Has(Role::kRelay) || grant.roles.Has(Role::kAdmin);
+  if (caller.relays) caller.relayed = grant.resources;
+  return caller;
 }
 
 std::shared_ptr<const std::vector<owners::Claim>> ClaimsOf(
@@ -64,7 +64,7 @@ std::shared_ptr<const std::vector<owners::Claim>> ClaimsOf(
 
 RoleSet Identity::roles() const {
   RoleSet all;
-  for (const Grant& grant : grants) all = all | grant.roles;
+  for (const NamedGrant& by : grants) all = all | by.grant.roles;
   return all;
 }
 
@@ -113,19 +113,19 @@ const PolicyEntry* AccessPolicy::FindCertificate(const Sha256Digest& sha256) con
 
 absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
                                                 absl::Time now) const {
-  Identity found{.name = std::string(kAnonymousName), .grants = {anonymous_}};
+  Identity found;
   const auto add = [&found](const PolicyEntry& entry) {
-    found.name = entry.name;
-    found.grants.emplace_back(entry.roles, entry.resources);
+    found.grants.push_back({entry.name, Grant(entry.roles, entry.resources)});
     found.entries.push_back(entry.sha256);
   };
-  if (credentials.certificate_sha256) {
-    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) add(*listed);
-  }
   if (credentials.authorization) {
     COPPICE_ASSIGN_OR_RETURN(const PolicyEntry* token, CheckToken(*credentials.authorization, now));
     add(*token);
   }
+  if (credentials.certificate_sha256) {
+    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) add(*listed);
+  }
+  found.grants.push_back({std::string(kAnonymousName), anonymous_});
   return found;
 }
 
@@ -141,8 +141,14 @@ owners::Caller AccessPolicy::CallerOf(absl::string_view path, const Credentials&
   const Method* const method = FindMethod(path);
   const absl::StatusOr<Identity> identity = Identify(credentials, now);
   if (method == nullptr || !identity.ok()) return {};
-  owners::Caller caller{.name = identity->name, .claims = claims_};
-  for (const Grant& grant : identity->grants) Allow(grant, *method, caller);
+  std::vector<owners::Caller> entries;
+  for (const NamedGrant& by : identity->grants) {
+    if (by.grant.roles.Meets(method->roles)) entries.push_back(CallerBy(by, *method, claims_));
+  }
+  if (entries.empty()) return {};
+  owners::Caller caller = std::move(entries.front());
+  caller.others.assign(std::make_move_iterator(entries.begin() + 1),
+                       std::make_move_iterator(entries.end()));
   return caller;
 }
 

@@ -53,11 +53,18 @@ inline constexpr absl::string_view kAnonymousName = "anonymous";
 // The key in "quotas" for owners that are not listed.
 inline constexpr absl::string_view kEveryOtherOwner = "*";
 
+// What one credential of a call brings: the name and the grant of its entry.
+struct NamedGrant {
+  std::string name;
+  Grant grant;
+};
+
 struct Identity {
-  std::string name;  // of the token's entry if one is shown, else of the certificate's
-  std::vector<Grant> grants;
+  std::vector<NamedGrant> grants;       // the token's, the certificate's, that of everybody
   std::vector<Sha256Digest> entries{};  // of the valid credentials
 
+  // Under whose name a call is refused that none of the grants allows.
+  std::string name() const { return grants.empty() ? "" : grants.front().name; }
   RoleSet roles() const;
 };
 
@@ -66,10 +73,11 @@ struct Identity {
 // little too, since nobody can choose a token by its hash, but that needs an argument; this needs
 // none, at about 20 ns per entry.) Certificates are public and compared plainly.
 //
-// Guarantee  A caller has the grant of `anonymous` and those of each credential that it shows. A
-//            method missing from the table is refused. An unknown or expired token is refused even
-//            where none is needed, so that its bearer learns of it. An unlisted certificate adds
-//            nothing.
+// Guarantee  A caller has the grant of `anonymous` and those of each credential that it shows, and
+//            each of them with its own name, roles and resources: no role of one applies to what
+//            another owns or was granted. A method missing from the table is refused. An unknown or
+//            expired token is refused even where none is needed, so that its bearer learns of it.
+//            An unlisted certificate adds nothing.
 // Errors     Unauthenticated: no credential, or an invalid one. PermissionDenied: a valid one with
 //            another role. Both say what to do, and show nothing of any credential.
 // Threads    safe to share: immutable.
@@ -91,7 +99,7 @@ class AccessPolicy {
   absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
 
   // The caller of a call of `path` and what it may touch, by the grants that allow the call;
-  // nothing if none does.
+  // nothing if none does. It acts as the first of them in the order of Identity.
   owners::Caller CallerOf(absl::string_view path, const Credentials& credentials,
                           absl::Time now) const;
 

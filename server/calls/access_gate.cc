@@ -39,7 +39,7 @@ absl::Status AccessGate::Judge(absl::string_view path, const access::Credentials
   if (admitted.ok() && observers_.on_use != nullptr) observers_.on_use(admitted->entries, now);
   if (absl::IsPermissionDenied(admitted.status()) && observers_.on_refusal != nullptr) {
     const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, now);
-    if (identity.ok()) observers_.on_refusal(identity->name, path);
+    if (identity.ok()) observers_.on_refusal(identity->name(), path);
   }
   if (absl::IsUnauthenticated(admitted.status()) && credentials.authorization) {
     return LimitFailures(admitted.status());

@@ -1,21 +1,35 @@
 #include "server/owners/caller.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace coppice::owners {
+namespace {
+
+bool MatchAny(const Patterns& patterns, const Resource& resource) {
+  return std::any_of(resource.names.begin(), resource.names.end(),
+                     [&](const std::string& name) { return patterns.Match(name); });
+}
+
+}  // namespace
+
+bool Caller::Owns(absl::string_view owner) const {
+  if (is_operator || (!owner.empty() && owner == name)) return true;
+  return std::any_of(others.begin(), others.end(),
+                     [&](const Caller& other) { return other.Owns(owner); });
+}
 
 bool Caller::MaySee(const Resource& resource) const {
-  if (sees_all || Owns(resource.owner)) return true;
-  return std::any_of(resource.names.begin(), resource.names.end(),
-                     [this](const std::string& granted) { return resources.Match(granted); });
+  if (sees_all || Owns(resource.owner) || MatchAny(resources, resource)) return true;
+  return std::any_of(others.begin(), others.end(),
+                     [&](const Caller& other) { return other.MaySee(resource); });
 }
 
 bool Caller::MayRelay(const Resource& study) const {
-  if (is_operator) return true;
-  return relays && (Owns(study.owner) || std::any_of(study.names.begin(), study.names.end(),
-                                                     [this](const std::string& granted) {
-                                                       return relayed.Match(granted);
-                                                     }));
+  const bool is_owner = !study.owner.empty() && study.owner == name;
+  if (is_operator || (relays && (is_owner || MatchAny(relayed, study)))) return true;
+  return std::any_of(others.begin(), others.end(),
+                     [&](const Caller& other) { return other.MayRelay(study); });
 }
 
 bool Caller::MayMake(absl::string_view new_name) const {
@@ -25,6 +39,21 @@ bool Caller::MayMake(absl::string_view new_name) const {
   return claims == nullptr || std::none_of(claims->begin(), claims->end(), [&](const Claim& claim) {
            return claim.name != name && claim.patterns.Match(new_name);
          });
+}
+
+std::vector<Caller> Caller::Alone() const {
+  std::vector<Caller> entries = others;
+  entries.insert(entries.begin(), *this);
+  entries.front().others.clear();
+  return entries;
+}
+
+Caller Caller::ActingAs(size_t index) const {
+  std::vector<Caller> entries = Alone();
+  Caller acting = std::move(entries[index]);
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(index));
+  acting.others = std::move(entries);
+  return acting;
 }
 
 }  // namespace coppice::owners

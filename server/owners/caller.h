@@ -7,6 +7,7 @@
 #ifndef COPPICE_SERVER_OWNERS_CALLER_H_
 #define COPPICE_SERVER_OWNERS_CALLER_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,30 +29,40 @@ struct Claim {
   Patterns patterns;
 };
 
-// What one call may touch, according to the grants that allow it to call its method.
+// What one call may touch, according to the policy entries whose own roles allow its method.
 //
-// Guarantee  Deny by default: a caller without grants sees nothing and makes nothing.
+// The members describe the entry that the caller acts as: what it makes belongs to that entry's
+// name. `others` are the entries of its other credentials that allow the call too. They add to what
+// it sees and owns, and nothing to what it makes.
+//
+// Guarantee  Deny by default: a caller without grants sees nothing and makes nothing. What one
+//            entry allows never applies to what another owns: every answer below is that of some
+//            entry alone.
 // Threads    safe to share: immutable.
 struct Caller {
-  std::string name{};        // of the policy entry; empty without a policy
+  std::string name{};        // of the entry; empty without a policy
   bool is_operator = false;  // admin of everything, who also has the disk; or no policy
   bool sees_all = false;     // every resource, except what only owners may see
   Patterns resources{};      // granted by the policy in addition to what is owned
   bool relays = false;       // is a relay or an admin,
   Patterns relayed{};        // and the resources granted as such
   std::shared_ptr<const std::vector<Claim>> claims{};  // of all entries; null: none
+  std::vector<Caller> others{};                        // which have no others themselves
 
   static Caller Operator() { return {.is_operator = true, .sees_all = true}; }
 
   // Whether it owns the dataset. Only owners see rows, their number, and when jobs ran.
-  bool Owns(absl::string_view owner) const {
-    return is_operator || (!owner.empty() && owner == name);
-  }
+  bool Owns(absl::string_view owner) const;
   bool MaySee(const Resource& resource) const;
   // Whether a relayed study gives this caller its tickets.
   bool MayRelay(const Resource& study) const;
   // Whether it may make a resource of this name, whether or not one exists.
   bool MayMake(absl::string_view new_name) const;
+
+  // The caller as each of its entries alone: the one that it acts as, then the others.
+  std::vector<Caller> Alone() const;
+  // The same caller, acting as another entry: the one at `index` of Alone().
+  Caller ActingAs(size_t index) const;
 };
 
 }  // namespace coppice::owners

@@ -106,14 +106,4 @@ Patterns Patterns::Claims() const {
   return result;
 }
 
-Patterns operator|(const Patterns& a, const Patterns& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  std::vector<Patterns::Pattern> all = *a.patterns_;
-  all.insert(all.end(), b.patterns_->begin(), b.patterns_->end());
-  Patterns result;
-  result.patterns_ = std::make_shared<const std::vector<Patterns::Pattern>>(std::move(all));
-  return result;
-}
-
 }  // namespace coppice::owners

@@ -35,7 +35,6 @@ class Patterns {
 
   // The patterns that reserve ids for their holder: those with a whole id or the beginning of one.
   Patterns Claims() const;
-  friend Patterns operator|(const Patterns& a, const Patterns& b);
 
  private:
   struct Pattern {

@@ -134,7 +134,7 @@ absl::Status UploadStream::StoreRows() {
   v1::UploadRowsRequest request;
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
   if (!request.dataset().empty()) dataset_ = request.dataset();
-  COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request));
+  COPPICE_RETURN_IF_ERROR(guard_.Admit(caller_, request).status());
   COPPICE_ASSIGN_OR_RETURN(StoredRows stored, StoreRowsOf(request, dataset_, datasets_, quotas_));
   changed_ |= stored.changed;
   *stored_.mutable_dataset() = std::move(stored.dataset);

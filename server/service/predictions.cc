@@ -125,7 +125,7 @@ absl::StatusOr<bool> PredictionStream::Begin() {
   COPPICE_RETURN_IF_ERROR(call_.ParseTo(request_));
   if (!answered_) {
     name_ = request_.name();
-    COPPICE_RETURN_IF_ERROR(guard_.Check(caller_, request_));
+    COPPICE_RETURN_IF_ERROR(guard_.Admit(caller_, request_).status());
     COPPICE_ASSIGN_OR_RETURN(served_, FindModelInMemory(models_, endpoints_, name_));
   } else if (!request_.name().empty() && request_.name() != name_) {
     return FieldError("name", "must be the same in all of a stream, or set in the first request");

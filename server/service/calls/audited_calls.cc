@@ -82,10 +82,13 @@ std::string ActorOf(const Caller& caller) {
 // Threads    as StreamCall and StreamHandler.
 class AuditedStream final : public StreamCall, public StreamHandler {
  public:
-  AuditedStream(CallAuditor& auditor, Caller caller, const access::Method& method, StreamCall& call)
+  AuditedStream(CallAuditor& auditor, const ResourceGuard& guard, Caller caller,
+                const access::Method& method, StreamCall& call)
       : auditor_(auditor),
+        guard_(guard),
+        caller_(std::move(caller)),
         method_(method),
-        event_(CallAuditor::EventOf(caller, method, {})),
+        event_(CallAuditor::EventOf(caller_, method, {})),
         call_(call) {}
 
   // For a stream that begins with a request; null for others.
@@ -134,14 +137,16 @@ class AuditedStream final : public StreamCall, public StreamHandler {
 
  private:
   absl::Status BeginWith(const AnyMessage& message) {
-    CallAuditor::Names names = CallAuditor::NamesIn(method_, message);
-    event_.entry.set_resource(std::move(names.resource));
-    event_.entry.set_related(std::move(names.related));
+    const absl::StatusOr<Caller> admitted = guard_.Admit(caller_, &method_, message);
+    event_ = CallAuditor::EventOf(admitted.ok() ? *admitted : caller_, method_,
+                                  CallAuditor::NamesIn(method_, message));
     COPPICE_ASSIGN_OR_RETURN(begun_, auditor_.log_.Begin(event_));
     return absl::OkStatus();
   }
 
   CallAuditor& auditor_;
+  const ResourceGuard& guard_;
+  const Caller caller_;
   const access::Method& method_;
   audit::AuditEvent event_;
   StreamCall& call_;
@@ -150,7 +155,8 @@ class AuditedStream final : public StreamCall, public StreamHandler {
   StreamHandlerPtr handler_;
 };
 
-AnyHandler CallAuditor::Wrap(const access::Method& method, AnyHandler handler) {
+AnyHandler CallAuditor::Wrap(const ResourceGuard& guard, const access::Method& method,
+                             AnyHandler handler) {
   if (auto* const whole = std::get_if<WholeHandler>(&handler)) {
     return WholeHandler([this, &method, handler = std::move(*whole)](
                             const Caller& caller, const AnyMessage& request, AnyMessage* response,
@@ -177,10 +183,10 @@ AnyHandler CallAuditor::Wrap(const access::Method& method, AnyHandler handler) {
     });
   }
   if (auto* const stream = std::get_if<StreamStarter>(&handler)) {
-    return StreamStarter([this, &method, start = std::move(*stream)](
+    return StreamStarter([this, &guard, &method, start = std::move(*stream)](
                              const Caller& caller, const AnyMessage* request,
                              StreamCall& call) -> absl::StatusOr<StreamHandlerPtr> {
-      const auto audited = std::make_shared<AuditedStream>(*this, caller, method, call);
+      const auto audited = std::make_shared<AuditedStream>(*this, guard, caller, method, call);
       COPPICE_RETURN_IF_ERROR(audited->Begin(request));
       absl::StatusOr<StreamHandlerPtr> started = start(caller, request, *audited);
       if (!started.ok()) {

@@ -19,6 +19,7 @@
 #include "server/audit/audit_log.h"
 #include "server/owners/caller.h"
 #include "server/service/calls/handler_registry.h"
+#include "server/service/calls/resource_guard.h"
 
 namespace coppice::service {
 
@@ -43,8 +44,8 @@ class CallAuditor {
   CallAuditor(audit::AuditLog& log, std::function<int64_t()> clock)
       : log_(log), clock_(std::move(clock)) {}
 
-  // Wraps the handler of a method that changes something. `method` must outlive it.
-  AnyHandler Wrap(const access::Method& method, AnyHandler handler);
+  // Wraps the handler of a method that changes something. `guard` and `method` must outlive it.
+  AnyHandler Wrap(const ResourceGuard& guard, const access::Method& method, AnyHandler handler);
 
   // Records a call that was not let through to its handler.
   void EnterRefusal(const Caller& caller, const access::Method& method, const AnyMessage& request,

@@ -18,33 +18,33 @@ class Guarded {
     return WholeHandler([*this, handler = std::move(handler)](
                             const Caller& caller, const AnyMessage& request, AnyMessage* response,
                             const CancelCheck& cancel) -> absl::Status {
-      COPPICE_RETURN_IF_ERROR(Check(caller, request));
-      return handler(caller, request, response, cancel);
+      COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
+      return handler(admitted, request, response, cancel);
     });
   }
   AnyHandler operator()(SplitHandler handler) const {
     return SplitHandler(
         [*this, handler = std::move(handler)](const Caller& caller, const AnyMessage& request,
                                               AnyMessage* response) -> absl::StatusOr<Later> {
-          COPPICE_RETURN_IF_ERROR(Check(caller, request));
-          return handler(caller, request, response);
+          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
+          return handler(admitted, request, response);
         });
   }
   AnyHandler operator()(AsyncHandler handler) const {
     return AsyncHandler([*this, handler = std::move(handler)](const Caller& caller,
                                                               const AnyMessage& request,
                                                               AnyMessage* response, Done done) {
-      const absl::Status allowed = Check(caller, request);
-      if (!allowed.ok()) return done(allowed);
-      handler(caller, request, response, std::move(done));
+      const absl::StatusOr<Caller> admitted = Admit(caller, request);
+      if (!admitted.ok()) return done(admitted.status());
+      handler(*admitted, request, response, std::move(done));
     });
   }
   AnyHandler operator()(PiecesHandler handler) const {
     return PiecesHandler(
         [*this, handler = std::move(handler)](
             const Caller& caller, const AnyMessage& request) -> absl::StatusOr<MessagePieces> {
-          COPPICE_RETURN_IF_ERROR(Check(caller, request));
-          return handler(caller, request);
+          COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, request));
+          return handler(admitted, request);
         });
   }
   // The handler of a client's stream checks each message itself.
@@ -52,18 +52,19 @@ class Guarded {
     return StreamStarter([*this, handler = std::move(handler)](
                              const Caller& caller, const AnyMessage* request,
                              StreamCall& call) -> absl::StatusOr<StreamHandlerPtr> {
-      if (request != nullptr) COPPICE_RETURN_IF_ERROR(Check(caller, *request));
-      return handler(caller, request, call);
+      if (request == nullptr) return handler(caller, request, call);
+      COPPICE_ASSIGN_OR_RETURN(const Caller admitted, Admit(caller, *request));
+      return handler(admitted, request, call);
     });
   }
 
  private:
-  absl::Status Check(const Caller& caller, const AnyMessage& request) const {
-    const absl::Status allowed = guard_.Check(caller, method_, request);
-    if (!allowed.ok() && auditor_ != nullptr && method_ != nullptr && method_->changes) {
-      auditor_->EnterRefusal(caller, *method_, request, allowed);
+  absl::StatusOr<Caller> Admit(const Caller& caller, const AnyMessage& request) const {
+    absl::StatusOr<Caller> admitted = guard_.Admit(caller, method_, request);
+    if (!admitted.ok() && auditor_ != nullptr && method_ != nullptr && method_->changes) {
+      auditor_->EnterRefusal(caller, *method_, request, admitted.status());
     }
-    return allowed;
+    return admitted;
   }
 
   const ResourceGuard& guard_;
@@ -79,7 +80,7 @@ void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) 
   const access::Method* const entry = access::FindMethod(path);
   const Guarded guarded(guard_, auditor_, entry);
   if (auditor_ != nullptr && entry != nullptr && entry->changes) {
-    handler = auditor_->Wrap(*entry, std::move(handler));
+    handler = auditor_->Wrap(guard_, *entry, std::move(handler));
   }
   methods_.push_back(
       {.path = std::move(path),

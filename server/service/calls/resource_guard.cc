@@ -1,5 +1,6 @@
 #include "server/service/calls/resource_guard.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -23,6 +24,12 @@ std::string Singular(absl::string_view kind) {
 
 absl::Status NoResource(absl::string_view kind, absl::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no ", Singular(kind), " ", id));
+}
+
+bool Makes(const access::Method& method) {
+  return std::any_of(method.names.begin(), method.names.end(), [](const auto& named) {
+    return named.use == access::Use::kMake || named.use == access::Use::kSet;
+  });
 }
 
 const access::Method* EntryOf(const Message& request) {
@@ -58,13 +65,31 @@ const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descr
   return *found;
 }
 
-absl::Status ResourceGuard::Check(const Caller& caller, const Message& request) const {
-  if (caller.is_operator) return absl::OkStatus();
-  return Check(caller, EntryOf(request), request);
+absl::StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const Message& request) const {
+  if (caller.is_operator) return caller;
+  return Admit(caller, EntryOf(request), request);
 }
 
-absl::Status ResourceGuard::Check(const Caller& caller, const access::Method* method,
-                                  const Message& request) const {
+absl::StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const access::Method* method,
+                                            const Message& request) const {
+  if (caller.others.empty()) {
+    COPPICE_RETURN_IF_ERROR(CheckAlone(caller, method, request));
+    return caller;
+  }
+  const std::vector<Caller> entries = caller.Alone();
+  const size_t judged = method == nullptr || Makes(*method) ? 1 : entries.size();
+  absl::Status refusal;
+  for (size_t i = 0; i < judged; ++i) {
+    const absl::Status status = CheckAlone(entries[i], method, request);
+    if (status.ok()) return caller.ActingAs(i);
+    // An entry that does not see the resource says less than one that does.
+    if (refusal.ok() || absl::IsNotFound(refusal)) refusal = status;
+  }
+  return refusal;
+}
+
+absl::Status ResourceGuard::CheckAlone(const Caller& caller, const access::Method* method,
+                                       const Message& request) const {
   if (caller.is_operator) return absl::OkStatus();
   if (method == nullptr || method->scope == access::Scope::kOperator) {
     return absl::PermissionDeniedError(

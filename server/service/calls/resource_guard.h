@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/page.h"
 #include "server/access/method_table.h"
@@ -35,30 +36,40 @@ std::string FieldOf(const google::protobuf::Message& request, absl::string_view 
 
 // Uses the method table to find the fields of a request that name resources, and their use.
 //
+// A call is judged by one policy entry as a whole: what one entry lets it see does not combine with
+// a name that another lets it give. A call that makes something is judged by the entry that the
+// caller acts as, which is to own it. Any other is judged by each of the caller's entries, and is
+// made in the name of the first that allows it.
+//
 // Guarantee  A hidden resource and a missing one get the same answer, from one place, in the
 //            handlers' words. Whether a caller may make a name does not depend on whether it is
 //            taken. Only the operator may call a method without an entry.
 // Errors     NotFound: no such resource that the caller may see. PermissionDenied: a visible one
 //            not its own, where only owners may call; a name that it may not give; a method for
 //            the operator. AlreadyExists: a name that it may give, taken by a hidden resource.
-// Threads    safe to share, as `find` must be. Costs nothing for callers who see everything.
+// Threads    safe to share, as `find` must be. Looks nothing up for callers who see everything.
 class ResourceGuard {
  public:
   explicit ResourceGuard(ResourceFinder find) : find_(std::move(find)) {}
 
-  // Checks requests of any type, including a stream's. Leaves empty fields to the handler.
-  absl::Status Check(const Caller& caller, const google::protobuf::Message& request) const;
+  // The caller, acting as the entry that it makes this request as. Takes requests of any type,
+  // including a stream's. Leaves empty fields to the handler.
+  absl::StatusOr<Caller> Admit(const Caller& caller,
+                               const google::protobuf::Message& request) const;
   // The same if the entry of the request's method is known; null if it has none.
-  absl::Status Check(const Caller& caller, const access::Method* method,
-                     const google::protobuf::Message& request) const;
+  absl::StatusOr<Caller> Admit(const Caller& caller, const access::Method* method,
+                               const google::protobuf::Message& request) const;
 
   // Whether the resource "KIND/ID" exists and the caller may see it.
   bool MaySee(const Caller& caller, absl::string_view kind, absl::string_view id) const;
-  // PermissionDenied unless the caller may make "KIND/ID".
+  // PermissionDenied unless the entry that the caller acts as may make "KIND/ID".
   static absl::Status CheckMayMake(const Caller& caller, absl::string_view kind,
                                    absl::string_view id);
 
  private:
+  // For a caller of one entry.
+  absl::Status CheckAlone(const Caller& caller, const access::Method* method,
+                          const google::protobuf::Message& request) const;
   absl::Status CheckNamed(const Caller& caller, const access::NamedResource& named,
                           const std::string& value) const;
   absl::Status CheckSeen(const Caller& caller, absl::string_view kind, absl::string_view id) const;

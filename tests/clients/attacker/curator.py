@@ -62,7 +62,8 @@ def outcome_of(call):
 
 
 class Curator:
-    """`policy` is the policy's JSON as a dict; without one, everybody on this machine may do everything."""
+    """`policy` is the policy's JSON as a dict; without one, everybody on this machine may do everything. "{certs}" in
+    a flag is the folder of the certificates."""
 
     def __init__(self, *flags, policy=None, limits=()):
         self._flags, self._policy, self._limits = list(flags), policy, list(limits)
@@ -94,7 +95,7 @@ class Curator:
         if self._policy is not None:
             self._write_policy()
             command += ["--policy", f"{self.folder}/policy.json"]
-        self._process = subprocess.Popen(command + self._flags, stdout=self._log, stderr=self._log,
+        self._process = subprocess.Popen(command + [flag.format(certs=self.certs) for flag in self._flags], stdout=self._log, stderr=self._log,
                                          preexec_fn=die_with_parent)
         end = time.monotonic() + START_SECONDS
         while not (os.path.exists(port_file) and os.path.getsize(port_file)):

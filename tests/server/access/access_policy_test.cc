@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kCreateStudy[] = "/coppice.v1.StudyService/CreateStudy";
+constexpr char kCreateDataset[] = "/coppice.v1.DatasetService/CreateDataset";
 constexpr char kPredict[] = "/coppice.v1.ModelService/Predict";
 constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
 constexpr char kHealth[] = "/grpc.health.v1.Health/Check";
@@ -152,6 +153,25 @@ TEST(AccessPolicyTest, TheRolesOfOneGrantDoNothingForTheResourcesOfAnother) {
   EXPECT_TRUE(as_analyst.MaySee({.names = {"studies/a-1"}}));
 }
 
+TEST(AccessPolicyTest, ACallerActsAsTheFirstEntryThatAllowsTheCall) {
+  PolicyEntry token = Token("phone", {Role::kDevice});
+  token.name = "team-b";
+  PolicyEntry certificate = Token("c", {Role::kTrainer, Role::kDevice});
+  certificate.name = "team-a";
+  const AccessPolicy policy(RoleSet{Role::kAnalyst}, {token}, {certificate});
+  const Credentials both = {.authorization = "Bearer phone",
+                            .certificate_sha256 = HashOfToken("c")};
+  const owners::Caller as_trainer = policy.CallerOf(kCreateDataset, both, kNow);
+  EXPECT_EQ(as_trainer.name, "team-a") << "no device makes datasets";
+  EXPECT_FALSE(as_trainer.Owns("team-b"));
+  const owners::Caller as_device = policy.CallerOf(kOffer, both, kNow);
+  EXPECT_EQ(as_device.name, "team-b") << "the token's comes first";
+  EXPECT_TRUE(as_device.Owns("team-a"));
+  const owners::Caller as_analyst = policy.CallerOf(kPredict, Bearer("phone"), kNow);
+  EXPECT_EQ(as_analyst.name, "anonymous");
+  EXPECT_FALSE(as_analyst.MaySee({.names = {"models/m"}, .owner = "team-b"}));
+}
+
 TEST(AccessPolicyTest, DevicesAreForEveryStudyUnlessTheirGrantListsResources) {
   EXPECT_TRUE(AccessPolicy(RoleSet{Role::kDevice}, {}, {}).CallerOf(kOffer, {}, kNow).sees_all);
   EXPECT_FALSE(AccessPolicy(RoleSet{Role::kDevice}, {}, {}).CallerOf(kPredict, {}, kNow).sees_all);
@@ -227,7 +247,7 @@ TEST(AccessPolicyTest, ACallersNameIsThatOfItsTokenElseOfItsCertificate) {
   const AccessPolicy policy(RoleSet{Role::kDevice}, {token, Token("old", {Role::kAdmin}, kNow)},
                             {{.name = "ward", .sha256 = certificate, .roles = {Role::kAdmin}}});
   const auto name = [&](const Credentials& credentials) {
-    return policy.Identify(credentials, kNow)->name;
+    return policy.Identify(credentials, kNow)->name();
   };
   EXPECT_EQ(name({}), "anonymous");
   EXPECT_EQ(name({.certificate_sha256 = HashOfToken("another")}), "anonymous");

@@ -3,7 +3,6 @@
 #ifndef COPPICE_TESTS_SERVER_DAEMON_OWNERS_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_DAEMON_OWNERS_FIXTURE_H_
 
-#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
 #include <memory>
@@ -11,10 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "common/wire/convert.h"
 #include "server/access/method_table.h"
+#include "tests/server/access/named_requests.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -35,7 +33,7 @@ inline std::string Entry(const std::string& name, access::Role role, const std::
 }
 
 // "plain" lists no resources, so it has no admin: an admin without any is the operator.
-inline std::string Policy() {
+inline std::string Policy(const std::string& certificates = "") {
   std::vector<std::string> tokens;
   for (const access::Role role : access::kAllRoles) {
     tokens.push_back(Entry("a", role, "*/a-*"));
@@ -44,7 +42,8 @@ inline std::string Policy() {
     if (role != access::Role::kAdmin) tokens.push_back(Entry("plain", role, ""));
   }
   tokens.push_back(Entry("operator", access::Role::kAdmin, ""));
-  return absl::StrCat("{\"tokens\":[", absl::StrJoin(tokens, ","), "]}");
+  return absl::StrCat("{\"tokens\":[", absl::StrJoin(tokens, ","), "],\"certificates\":[",
+                      certificates, "]}");
 }
 
 class OwnersTest : public TlsServerTest {
@@ -52,6 +51,9 @@ class OwnersTest : public TlsServerTest {
   // Makes one resource of each kind, all called "a-1" and owned by "a".
   void SetUp() override {
     Serve(Policy());
+    MakeResources();
+  }
+  void MakeResources() {
     curator::StudySpec study = Spec("a-1");
     study.owner = "a";
     ASSERT_OK(studies_->Create(study).status());
@@ -63,24 +65,6 @@ class OwnersTest : public TlsServerTest {
     ASSERT_OK(endpoints_->Set("a-1", "a-1", {.owner = "a"}).status());
   }
 
-  static std::unique_ptr<google::protobuf::Message> RequestFor(const access::Method& method) {
-    const std::string path = absl::StrReplaceAll(method.path.substr(1), {{"/", "."}});
-    const auto* type =
-        google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(path)->input_type();
-    return std::unique_ptr<google::protobuf::Message>(
-        google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
-  }
-  static void Set(google::protobuf::Message& request, absl::string_view path,
-                  const std::string& value) {
-    google::protobuf::Message* message = &request;
-    const std::vector<std::string> parts = absl::StrSplit(path, '.');
-    for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      message = message->GetReflection()->MutableMessage(
-          message, message->GetDescriptor()->FindFieldByName(parts[i]));
-    }
-    message->GetReflection()->SetString(
-        message, message->GetDescriptor()->FindFieldByName(parts.back()), value);
-  }
   static bool IsId(access::Use use) { return use == access::Use::kMake; }
 
   // A request whose resources are all called `id`; if any kind fits, it names an endpoint.
@@ -88,7 +72,7 @@ class OwnersTest : public TlsServerTest {
     const std::unique_ptr<google::protobuf::Message> request = RequestFor(method);
     for (const access::NamedResource& named : method.names) {
       const std::string kind = named.kind.empty() ? "endpoints" : std::string(named.kind);
-      Set(*request, named.field, IsId(named.use) ? id : MakeName(kind, id));
+      SetField(*request, named.field, IsId(named.use) ? id : MakeName(kind, id));
     }
     return request->SerializeAsString();
   }

@@ -8,18 +8,22 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/admin.pb.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "server/access/method_table.h"
+#include "server/daemon/transport/access.h"
 #include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::daemon {
 namespace {
 
+using ::coppice::testing::Hex;
+using ::coppice::testing::HttpMethod;
 using ::coppice::testing::OwnersTest;
 using ::coppice::testing::Policy;
 using ::coppice::testing::Spec;
@@ -196,13 +200,20 @@ TEST_F(OwnersTest, ReportsToAStudyThatIsHiddenAreThoseOfNoStudy) {
   }
 }
 
-TEST_F(OwnersTest, WhoMakesAThingOwnsItAndRequestIdsAreEachOwnersOwn) {
+v1::CreateDatasetRequest NewDataset(const std::string& id) {
   v1::CreateDatasetRequest request;
-  request.set_request_id("request of a-1");  // "a" used the same
+  request.set_request_id("make " + id);
+  request.set_dataset_id(id);
   *request.mutable_schema() = ToProto(*coppice::testing::CentralSchema());
   request.mutable_cap()->set_epsilon_nanos(coppice::testing::kEpsilon);
   request.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
   request.mutable_cap()->set_neighbours(v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+  return request;
+}
+
+TEST_F(OwnersTest, WhoMakesAThingOwnsItAndRequestIdsAreEachOwnersOwn) {
+  v1::CreateDatasetRequest request = NewDataset("");
+  request.set_request_id("request of a-1");  // "a" used the same
   const auto made = Ask<v1::CreateDatasetResponse>("/coppice.v1.DatasetService/CreateDataset",
                                                    Token("b", access::Role::kTrainer), request);
   EXPECT_EQ(made.dataset().owner(), "b");
@@ -229,6 +240,89 @@ TEST_F(OwnersTest, TicketsOfAllStudiesOfAnOwnerShareItsQuota) {
   const grpc::Status refused = ask("studies/a-2", 9);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), HasSubstr("tickets of this study's owner"));
+}
+
+// Every call shows the certificate of "b", a trainer of the resources of "b", beside the tokens.
+class TwoCredentialsTest : public OwnersTest {
+ protected:
+  void SetUp() override {
+    Serve(Policy(absl::StrCat(R"({"name":"b","role":"trainer","resources":["*/b-*"],"sha256":")",
+                              Hex(*CertificateSha256(client_.certificate_pem)), "\"}")),
+          /*mutual=*/true);
+    MakeResources();
+  }
+  std::vector<std::string> TokenOf(const std::string& name, access::Role role) const {
+    return {"Bearer " + Token(name, role)};
+  }
+};
+
+TEST_F(TwoCredentialsTest, TheRoleOfOneDoesNothingOnWhatTheOtherOwns) {
+  ForEachGuarded([&](const access::Method& method, access::Role role) {
+    if (role != access::Role::kTrainer || method.roles.Has(access::Role::kDevice)) return;
+    const std::string request = RequestOn(method, "a-1");
+    const std::string path(method.path);
+    const grpc::Status certificate = Call(path, {}, request);
+    const grpc::Status both = Call(path, TokenOf("a", access::Role::kDevice), request);
+    EXPECT_FALSE(both.ok()) << path;
+    EXPECT_EQ(both.error_code(), certificate.error_code()) << path;
+    EXPECT_EQ(both.error_message(), certificate.error_message()) << path;
+    if (HttpMethod::Find(path).descriptor->client_streaming()) return;
+    for (const http::Encoding encoding : {http::Encoding::kJson, http::Encoding::kProto}) {
+      EXPECT_EQ(CallHttp(encoding, path, TokenOf("a", access::Role::kDevice), request).error_code(),
+                certificate.error_code())
+          << path;
+    }
+  });
+}
+
+TEST_F(TwoCredentialsTest, ListsShowWhatOneOfThemWouldShow) {
+  const std::string device = Token("a", access::Role::kDevice);
+  EXPECT_EQ(Ask<v1::ListModelsResponse>("/coppice.v1.ModelService/ListModels", device,
+                                        v1::ListModelsRequest())
+                .models_size(),
+            0);
+  EXPECT_EQ(Ask<v1::ListJobsResponse>("/coppice.v1.TrainingService/ListJobs", device,
+                                      v1::ListJobsRequest())
+                .jobs_size(),
+            0);
+  const auto granted = Ask<v1::ListDatasetsResponse>("/coppice.v1.DatasetService/ListDatasets",
+                                                     Token("granted", access::Role::kTrainer),
+                                                     v1::ListDatasetsRequest());
+  ASSERT_EQ(granted.datasets_size(), 1);
+  EXPECT_TRUE(granted.datasets(0).rows_hidden());
+}
+
+TEST_F(TwoCredentialsTest, TheFirstThatAllowsACallOwnsWhatItMakes) {
+  constexpr char kCreate[] = "/coppice.v1.DatasetService/CreateDataset";
+  const auto owner = [&](const std::string& token, const std::string& id) {
+    return Ask<v1::CreateDatasetResponse>(kCreate, token, NewDataset(id)).dataset().owner();
+  };
+  EXPECT_EQ(owner(Token("a", access::Role::kDevice), "b-2"), "b") << "no device makes datasets";
+  EXPECT_EQ(owner(Token("a", access::Role::kTrainer), "a-2"), "a") << "the token's comes first";
+  const grpc::Status refused =
+      Call(kCreate, TokenOf("a", access::Role::kTrainer), NewDataset("b-3").SerializeAsString());
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED)
+      << "\"a\" would own what only \"b\" may name";
+}
+
+TEST_F(TwoCredentialsTest, TheAuditLogNamesTheOneThatAllowedTheCall) {
+  ASSERT_OK(MakeDataset(*datasets_, [] {
+    central::DatasetSpec spec = coppice::testing::SpecOf("b-4");
+    spec.owner = "b";
+    return spec;
+  }()));
+  v1::DeleteDatasetRequest request;
+  request.set_name("datasets/b-4");
+  ASSERT_TRUE(Call("/coppice.v1.DatasetService/DeleteDataset", TokenOf("a", access::Role::kTrainer),
+                   request.SerializeAsString())
+                  .ok());
+  audit_seconds_ += 24 * 60 * 60;  // the entry waits for the end of its day
+  ASSERT_OK_AND_ASSIGN(const v1::ReadAuditLogResponse log, audit_->Read(0, 0));
+  std::vector<std::string> actors;
+  for (const v1::AuditEntry& entry : log.entries()) {
+    if (entry.action() == "DatasetService/DeleteDataset") actors.push_back(entry.actor());
+  }
+  EXPECT_EQ(actors, std::vector<std::string>{"b"});
 }
 
 TEST_F(OwnersTest, NamesThatAPatternKeepsAreNobodyElsesToGive) {

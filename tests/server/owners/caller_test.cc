@@ -44,6 +44,23 @@ TEST(CallerTest, WhoSeesAllDoesNotOwnAllButTheOperatorDoes) {
   EXPECT_TRUE(Caller::Operator().MayMake("models/new"));
 }
 
+TEST(CallerTest, OtherEntriesAddToWhatIsSeenAndOwnedAndNothingToWhatIsMade) {
+  Caller caller{.name = "a", .resources = Granted({"*/a-*"})};
+  caller.others = {{.name = "b", .resources = Granted({"*/b-*"})}, {.name = "c", .sees_all = true}};
+  EXPECT_TRUE(caller.Owns("b"));
+  EXPECT_FALSE(caller.Owns("d"));
+  EXPECT_TRUE(caller.MaySee({.names = {"models/x"}, .owner = "d"}));
+  EXPECT_TRUE(caller.MayMake("models/a-1"));
+  EXPECT_FALSE(caller.MayMake("models/b-1"));
+  EXPECT_FALSE(caller.MayMake("models/x"));
+  EXPECT_FALSE(caller.Alone().front().Owns("b"));
+  const Caller acting = caller.ActingAs(1);
+  EXPECT_EQ(acting.name, "b");
+  EXPECT_TRUE(acting.Owns("a"));
+  EXPECT_TRUE(acting.MayMake("models/b-1"));
+  EXPECT_FALSE(acting.MayMake("models/a-1"));
+}
+
 TEST(CallerTest, NamesToMakeAreThoseOfItsResourcesOrElseWhatNobodyElseKeeps) {
   const auto claims = std::make_shared<const std::vector<Claim>>(
       std::vector<Claim>{{.name = "a", .patterns = Granted({"*/a-*"})}});

@@ -54,14 +54,6 @@ TEST(PatternsTest, NoneMatchNothing) {
   EXPECT_TRUE(Patterns().empty());
   EXPECT_FALSE(Patterns().Match("datasets/x"));
   EXPECT_FALSE(Patterns().MatchAll());
-  EXPECT_TRUE((Patterns() | Patterns()).empty());
-}
-
-TEST(PatternsTest, TogetherTheyMatchWhatEachDoes) {
-  const Patterns both = Of({"datasets/a"}) | Of({"models/*"});
-  EXPECT_TRUE(both.Match("datasets/a"));
-  EXPECT_TRUE(both.Match("models/m"));
-  EXPECT_FALSE(both.Match("datasets/m"));
 }
 
 TEST(PatternsTest, OnlyABeginningOfIdsKeepsThemForItsHolder) {
