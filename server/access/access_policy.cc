@@ -48,8 +48,10 @@ owners::Caller CallerBy(const NamedGrant& by, const Method& method,
 }
 
 std::shared_ptr<const std::vector<owners::Claim>> ClaimsOf(
-    std::initializer_list<const std::vector<PolicyEntry>*> lists) {
-  std::vector<owners::Claim> claims;
+    const Grant& anonymous, std::initializer_list<const std::vector<PolicyEntry>*> lists) {
+  std::vector<owners::Claim> claims = {{.name = std::string(kAnonymousName),
+                                        .patterns = anonymous.resources.Claims(),
+                                        .is_for_everybody = true}};
   for (const std::vector<PolicyEntry>* entries : lists) {
     for (const PolicyEntry& entry : *entries) {
       owners::Patterns patterns = entry.resources.Claims();
@@ -74,7 +76,7 @@ AccessPolicy::AccessPolicy(Grant anonymous, std::vector<PolicyEntry> tokens,
     : anonymous_(std::move(anonymous)),
       tokens_(std::move(tokens)),
       certificates_(std::move(certificates)),
-      claims_(ClaimsOf({&tokens_, &certificates_})),
+      claims_(ClaimsOf(anonymous_, {&tokens_, &certificates_})),
       quotas_(std::move(quotas)) {}
 
 const PolicyEntry* AccessPolicy::FindToken(const Sha256Digest& hash) const {

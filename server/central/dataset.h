@@ -10,6 +10,7 @@
 #include "common/schema/schema.h"
 #include "server/ledger/account.h"
 #include "server/ledger/accounting.h"
+#include "server/models/ids.h"
 
 namespace coppice::central {
 
@@ -25,6 +26,7 @@ struct DatasetSpec {
   // What the owner may have; 0: no limit.
   uint64_t most_datasets = 0;
   uint64_t most_bytes = 0;
+  models::DrawnIdCheck may_draw{};
 };
 
 struct DatasetInfo {

@@ -70,7 +70,7 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
   COPPICE_ASSIGN_OR_RETURN(made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id, spec.may_draw));
   COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
   const uint64_t schema_bytes = BytesOf(*spec.schema);
   COPPICE_RETURN_IF_ERROR(CheckNumber(spec.owner, spec.most_datasets));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/tree/certificate.h"
 #include "server/ledger/accounting.h"
+#include "server/models/ids.h"
 #include "server/trainers/core/settings.h"
 
 namespace coppice::central {
@@ -37,6 +38,7 @@ struct JobRequest {
   uint64_t most_at_once = 0;  // queued and running jobs
   uint64_t most_models = 0;   // with those to come from jobs that are queued or running
   uint64_t most_model_bytes = 0;
+  models::DrawnIdCheck may_draw{};
 };
 
 struct JobInfo {

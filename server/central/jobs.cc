@@ -248,7 +248,7 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
   const JobSpec& spec = request.spec;
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *use.schema, plan, options_.max_model_bytes));
   COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id, request.may_draw));
   if (book_.Find(id).ok()) {
     return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/study/terms.h"
 
 namespace coppice::models {
@@ -21,8 +22,9 @@ absl::Status CheckNewId(absl::string_view field, absl::string_view id) {
       field, ": must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit"));
 }
 
-absl::StatusOr<std::string> IdOrRandom(const std::string& id) {
-  if (!id.empty()) return id;
+namespace {
+
+absl::StatusOr<std::string> DrawId() {
   static constexpr absl::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
   static constexpr size_t kLength = 12;
   // Bytes from here on would make some characters more likely than others.
@@ -34,6 +36,22 @@ absl::StatusOr<std::string> IdOrRandom(const std::string& id) {
     if (byte < kFairBytes) random.push_back(kAlphabet[byte % kAlphabet.size()]);
   }
   return random;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> IdOrRandom(const std::string& id, const DrawnIdCheck& may_draw) {
+  if (!id.empty()) return id;
+  absl::Status refusal;
+  for (int draws = 0; draws < kMaxDraws; ++draws) {
+    COPPICE_ASSIGN_OR_RETURN(std::string drawn, DrawId());
+    if (may_draw == nullptr) return drawn;
+    refusal = may_draw(drawn);
+    if (refusal.ok()) return drawn;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "none of ", kMaxDraws, " ids that the curator drew may be used, the last because ",
+      refusal.message(), ": choose an id yourself, or ask the operator to narrow that pattern"));
 }
 
 }  // namespace coppice::models

@@ -37,8 +37,18 @@ bool Caller::MayMake(absl::string_view new_name) const {
   if (!resources.empty()) return resources.Match(new_name);
   if (name.empty()) return false;
   return claims == nullptr || std::none_of(claims->begin(), claims->end(), [&](const Claim& claim) {
-           return claim.name != name && claim.patterns.Match(new_name);
+           return claim.name != name && !claim.is_for_everybody && claim.patterns.Match(new_name);
          });
+}
+
+std::optional<std::string> Caller::PatternOfOthers(absl::string_view new_name) const {
+  if (claims == nullptr) return std::nullopt;
+  for (const Claim& claim : *claims) {
+    if (claim.name == name) continue;
+    std::optional<std::string> pattern = claim.patterns.FindMatch(new_name);
+    if (pattern.has_value()) return pattern;
+  }
+  return std::nullopt;
 }
 
 std::vector<Caller> Caller::Alone() const {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,12 @@ struct Resource {
   std::string owner{};  // empty: only the operator's
 };
 
-// Names that the policy reserves for the entries of one name.
+// Names that the policy keeps for the entries of one name.
 struct Claim {
   std::string name;
   Patterns patterns;
+  // Those of everybody are kept for nobody: giving such a name publishes what it names.
+  bool is_for_everybody = false;
 };
 
 // What one call may touch, according to the policy entries whose own roles allow its method.
@@ -58,6 +61,9 @@ struct Caller {
   bool MayRelay(const Resource& study) const;
   // Whether it may make a resource of this name, whether or not one exists.
   bool MayMake(absl::string_view new_name) const;
+  // The pattern by which others see a resource of this name, if they see it by the beginning of its
+  // id: no id that the daemon draws may fall under one. Nothing if there is none.
+  std::optional<std::string> PatternOfOthers(absl::string_view new_name) const;
 
   // The caller as each of its entries alone: the one that it acts as, then the others.
   std::vector<Caller> Alone() const;

@@ -95,6 +95,14 @@ bool Patterns::Match(absl::string_view name) const {
                                  [&](const Pattern& pattern) { return pattern.Match(name); });
 }
 
+std::optional<std::string> Patterns::FindMatch(absl::string_view name) const {
+  if (empty()) return std::nullopt;
+  for (const Pattern& pattern : *patterns_) {
+    if (pattern.Match(name)) return pattern.Text();
+  }
+  return std::nullopt;
+}
+
 Patterns Patterns::Claims() const {
   std::vector<Pattern> claims;
   if (!empty()) {

@@ -7,6 +7,7 @@
 #define COPPICE_SERVER_OWNERS_PATTERNS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Patterns {
   bool MatchAll() const;
   // `name` is "datasets/ID" and so on.
   bool Match(absl::string_view name) const;
+  // The first pattern that matches `name`, in the form that Parse() takes; nothing if none does.
+  std::optional<std::string> FindMatch(absl::string_view name) const;
 
   // The patterns in the form that Parse() takes.
   std::vector<std::string> Texts() const;

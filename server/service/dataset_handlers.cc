@@ -161,6 +161,7 @@ absl::Status DatasetHandlers::CreateDataset(const Caller& caller,
                                             v1::CreateDatasetResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, FromProto(request));
   spec.owner = caller.name;
+  spec.may_draw = MayDraw(caller, {kDatasets});
   const owners::Quota quota = quotas_(caller.name);
   spec.most_datasets = quota.datasets;
   spec.most_bytes = quota.bytes;

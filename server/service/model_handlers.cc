@@ -10,6 +10,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/models/endpoint_record.h"
+#include "server/models/ids.h"
 #include "server/models/model_record.h"
 #include "server/service/calls/unchanged.h"
 #include "server/service/handlers.h"
@@ -43,8 +44,7 @@ void ModelHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &ModelHandlers::DeleteEndpoint);
 }
 
-absl::Status ModelHandlers::BuildModel(const Caller& /*caller*/,
-                                       const v1::BuildModelRequest& request,
+absl::Status ModelHandlers::BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
                                        v1::BuildModelResponse* response,
                                        const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.study()));
@@ -57,8 +57,10 @@ absl::Status ModelHandlers::BuildModel(const Caller& /*caller*/,
   if (!before.ok()) {
     COPPICE_ASSIGN_OR_RETURN(options.most_bytes, MostBytes(study, request));
   }
+  COPPICE_ASSIGN_OR_RETURN(const std::string id,
+                           models::IdOrRandom(request.model_id(), MayDraw(caller, {kModels})));
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info,
-                           studies_.BuildModel(study, request.model_id(), options, cancel));
+                           studies_.BuildModel(study, id, options, cancel));
   const bool was_made = before.ok() && before->created_unix_seconds == info.created_unix_seconds;
   if (was_made) NoteUnchanged();
   *response->mutable_model() = ToProto(info);

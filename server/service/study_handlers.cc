@@ -165,6 +165,7 @@ absl::Status StudyHandlers::CreateStudy(const Caller& caller, const v1::CreateSt
                                         const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(curator::StudySpec spec, FromProto(request));
   spec.owner = caller.name;
+  spec.may_draw = MayDraw(caller, {kStudies});
   spec.most_owned = quotas_(caller.name).studies;
   const bool was_made = studies_.WasCreated(spec);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));

@@ -150,6 +150,8 @@ absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJ
                                          v1::SubmitJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(central::JobRequest parsed, FromProto(request));
   parsed.submitter = caller.name;
+  parsed.may_draw =
+      request.model_id().empty() ? MayDraw(caller, {kJobs, kModels}) : MayDraw(caller, {kJobs});
   const owners::Quota quota = quotas_(datasets_.OwnerOf(parsed.spec.dataset).value_or(""));
   parsed.most_at_once = quota.jobs;
   parsed.most_models = quota.models;

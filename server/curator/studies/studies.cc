@@ -73,7 +73,7 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(catalog_.CheckQuota(spec.owner, spec.most_owned));
     COPPICE_RETURN_IF_ERROR(CheckSettings(spec.settings, clock_()));
     COPPICE_RETURN_IF_ERROR(CheckAnotherParty(spec.settings, manifests_->keys().key));
-    COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec));
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                              MakeStudyDefinition(spec, id, clock_(), cancel));
     StudyProgress progress = NoProgress(definition);
@@ -376,9 +376,9 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::string> ChooseId(const std::string& wanted) const {
-    if (!wanted.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
-    return models::IdOrRandom(wanted);
+  absl::StatusOr<std::string> ChooseId(const StudySpec& spec) const {
+    if (!spec.id.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(spec.id));
+    return models::IdOrRandom(spec.id, spec.may_draw);
   }
 
   absl::StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,

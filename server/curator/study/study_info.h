@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/data/table.h"
 #include "common/study/relay_promise.h"
@@ -58,6 +59,8 @@ struct StudySpec {
   std::string joined_by{};  // as in the terms
   std::string owner{};      // name of the requesting policy entry; empty without a policy
   uint64_t most_owned = 0;  // the most studies that the owner may have; 0: no limit
+  // Refuses an id that the curator drew (server/models/ids.h); null refuses none.
+  std::function<absl::Status(const std::string& id)> may_draw{};
 };
 
 // The features of one id, for a study that is joined by ids.

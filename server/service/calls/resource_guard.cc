@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -63,6 +64,20 @@ const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descr
   }
   if (found == nullptr) std::abort();
   return *found;
+}
+
+std::function<absl::Status(const std::string& id)> MayDraw(const Caller& caller,
+                                                           std::vector<absl::string_view> kinds) {
+  return [caller, kinds = std::move(kinds)](const std::string& id) {
+    for (const absl::string_view kind : kinds) {
+      const std::string name = absl::StrCat(kind, "/", id);
+      const std::optional<std::string> pattern = caller.PatternOfOthers(name);
+      if (!pattern.has_value()) continue;
+      return absl::PermissionDeniedError(absl::StrCat(name, " falls under the pattern \"", *pattern,
+                                                      "\" that the policy grants to others"));
+    }
+    return absl::OkStatus();
+  };
 }
 
 absl::StatusOr<Caller> ResourceGuard::Admit(const Caller& caller, const Message& request) const {

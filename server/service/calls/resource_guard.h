@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,11 @@ const google::protobuf::MethodDescriptor& MethodOf(const google::protobuf::Descr
 
 // The text of a field such as "name" or "spec.dataset". The table's test checks that each exists.
 std::string FieldOf(const google::protobuf::Message& request, absl::string_view path);
+
+// Refuses an id if others would see its resource, of any of these kinds, by a pattern of theirs.
+// The message names the pattern.
+std::function<absl::Status(const std::string& id)> MayDraw(const Caller& caller,
+                                                           std::vector<absl::string_view> kinds);
 
 // Uses the method table to find the fields of a request that name resources, and their use.
 //

@@ -56,5 +56,28 @@ TEST(IdsTest, MadeIdsAreWellFormedAndDoNotRecur) {
               Each(Truly([](char c) { return std::islower(c) != 0 || std::isdigit(c) != 0; })));
 }
 
+TEST(IdsTest, DrawsUntilAnIdIsAccepted) {
+  int asked = 0;
+  ASSERT_OK_AND_ASSIGN(const std::string id, IdOrRandom("", [&](const std::string&) {
+                         return ++asked < kMaxDraws ? absl::UnknownError("no") : absl::OkStatus();
+                       }));
+  EXPECT_THAT(id, SizeIs(12));
+  EXPECT_EQ(asked, kMaxDraws);
+}
+
+TEST(IdsTest, DrawsAHundredTimesAndThenSaysWhyNoneIsAccepted) {
+  std::set<std::string> refused;
+  const auto refuse = [&](const std::string& id) {
+    refused.insert(id);
+    return absl::PermissionDeniedError("x/1 is kept");
+  };
+  EXPECT_THAT(IdOrRandom("", refuse),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("none of 100 ids that the curator drew may be used, the last "
+                                 "because x/1 is kept")));
+  EXPECT_THAT(refused, SizeIs(100));
+  EXPECT_EQ(*IdOrRandom("mine", refuse), "mine") << "which the access policy judged already";
+}
+
 }  // namespace
 }  // namespace coppice::models
