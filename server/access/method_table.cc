@@ -30,6 +30,11 @@ constexpr absl::Duration kPreview = absl::Minutes(5);
 constexpr absl::Duration kBuild = absl::Hours(1);
 constexpr absl::Duration kStream = absl::InfiniteDuration();
 
+constexpr size_t kBrief = kBriefRequest;
+constexpr size_t kWhole = kAnyRequest;         // rows and reports
+constexpr size_t kSchema = size_t{16} << 20;   // 65,536 features with names of 200 bytes
+constexpr size_t kSettings = size_t{1} << 20;  // of a job: every feature may be listed
+
 constexpr bool kReads = false;  // or changes only counts: reports, predictions
 constexpr bool kChanges = true;
 
@@ -68,62 +73,63 @@ constexpr NamedResource kListOfDataset[] = {{"dataset", "datasets", Use::kFilter
 
 // clang-format off
 constexpr Method kTable[] = {
-    {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kChanges, kPrivate,    kOperator},
-    {"/coppice.v1.AdminService/GetStatus",                kAdmins,    kPool,     kShort,   kReads,   kPrivate,    kOperator},
-    {"/coppice.v1.AdminService/ListBackups",              kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
-    {"/coppice.v1.AdminService/ListTokens",               kAdmins,    kInline,   kShort,   kReads,   kPrivate,    kOperator},
-    {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kReads,   kPrivate,    kOperator},
-    {"/coppice.v1.DatasetService/AppendRows",             kTrainers,  kPool,     kMinute,  kChanges, kPrivateEnd, kNamed, kUploadedDataset},
-    {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
-    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewDataset},
-    {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kOwnDataset},
-    {"/coppice.v1.DatasetService/FreeDatasetName",        kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
-    {"/coppice.v1.DatasetService/GetDataset",             kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kSeenDataset},
-    {"/coppice.v1.DatasetService/ListDatasets",           kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kList},
-    {"/coppice.v1.DatasetService/UploadRows",             kTrainers,  kPool,     kStream,  kChanges, kPrivate,    kNamed, kUploadedDataset},
-    {"/coppice.v1.DatasetService/WriteOffLedger",         kAdmins,    kPool,     kShort,   kChanges, kPrivate,    kNamed, kSeenDataset},
-    {"/coppice.v1.ModelService/BuildModel",               kTrainers,  kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kBuiltModel},
-    {"/coppice.v1.ModelService/DeleteEndpoint",           kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSeenEndpoint},
-    {"/coppice.v1.ModelService/DeleteModel",              kTrainers,  kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenModel},
-    {"/coppice.v1.ModelService/DescribeModel",            kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
-    {"/coppice.v1.ModelService/ExportModel",              kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
-    {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenEndpoint},
-    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenModel},
-    {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
-    {"/coppice.v1.ModelService/ListModels",               kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kListOfStudy},
-    {"/coppice.v1.ModelService/Predict",                  kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kPredicting},
-    {"/coppice.v1.ModelService/RollBack",                 kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSwitchedEndpoint},
-    {"/coppice.v1.ModelService/SetServingModel",          kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kServing},
-    {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kReads,   kPublic,     kNamed, kPredicting},
-    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kReads,   kPublic,     kNamed, kReported},
-    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic,     kNamed, kReported},
-    {"/coppice.v1.SealedReportService/DeliverBatch",      kRelays,    kPool,     kMinute,  kReads,   kPublic,     kNamed, kRelayedStudy},
-    {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic,     kNamed, kNewStudy},
-    {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/ForecastStudy",            kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic,     kNothing},
-    {"/coppice.v1.StudyService/GetOffer",                 kGateways,  kInline,   kOffer,   kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/GetReportHistory",         kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kChanges, kPublic,     kOperator},
-    {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kReads,   kPublic,     kNamed, kList},
-    {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kReads,   kPublic,     kNothing},
-    {"/coppice.v1.StudyService/RotateSealingKey",         kAdmins,    kPool,     kShort,   kChanges, kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kChanges, kPublic,     kNamed, kSeenStudy},
-    {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kChanges, kPrivate,    kNamed, kOwnJob},
-    {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kOwnJob},
-    {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNothing},
-    {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kReads,   kPrivate,    kNamed, kListOfDataset},
-    {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kReads,   kPrivate,    kNothing},
-    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPreviews, kPreview, kReads,   kPrivate,    kNamed, kPlannedJob},
-    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kChanges, kPrivate,    kNamed, kNewJob},
-    {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kReads,   kPrivateEnd, kNamed, kOwnJob},
-    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kReads,   kPublic,     kNothing, {}, /*open=*/true},
-    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kReads,   kPublic,     kNothing, {}, /*open=*/true},
+    {"/coppice.v1.AdminService/Backup",                   kAdmins,    kInline,   kStream,  kBrief,    kChanges, kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/GetStatus",                kAdmins,    kPool,     kShort,   kBrief,    kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/ListBackups",              kAdmins,    kPool,     kMinute,  kBrief,    kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/ListTokens",               kAdmins,    kInline,   kShort,   kBrief,    kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.AdminService/ReadAuditLog",             kAdmins,    kPool,     kMinute,  kBrief,    kReads,   kPrivate,    kOperator},
+    {"/coppice.v1.DatasetService/AppendRows",             kTrainers,  kPool,     kMinute,  kWhole,    kChanges, kPrivateEnd, kNamed, kUploadedDataset},
+    {"/coppice.v1.DatasetService/ConfirmLedger",          kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/CreateDataset",          kTrainers,  kPool,     kMinute,  kSchema,   kChanges, kPrivate,    kNamed, kNewDataset},
+    {"/coppice.v1.DatasetService/DeleteDataset",          kTrainers,  kPool,     kMinute,  kBrief,    kChanges, kPrivate,    kNamed, kOwnDataset},
+    {"/coppice.v1.DatasetService/FreeDatasetName",        kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/GetDataset",             kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.DatasetService/ListDatasets",           kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kList},
+    {"/coppice.v1.DatasetService/UploadRows",             kTrainers,  kPool,     kStream,  kWhole,    kChanges, kPrivate,    kNamed, kUploadedDataset},
+    {"/coppice.v1.DatasetService/WriteOffLedger",         kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kSeenDataset},
+    {"/coppice.v1.ModelService/BuildModel",               kTrainers,  kBuilds,   kBuild,   kBrief,    kChanges, kPublic,     kNamed, kBuiltModel},
+    {"/coppice.v1.ModelService/DeleteEndpoint",           kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSeenEndpoint},
+    {"/coppice.v1.ModelService/DeleteModel",              kTrainers,  kPool,     kMinute,  kBrief,    kChanges, kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/DescribeModel",            kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/ExportModel",              kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/GetEndpoint",              kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kSeenEndpoint},
+    {"/coppice.v1.ModelService/GetModel",                 kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenModel},
+    {"/coppice.v1.ModelService/ListEndpoints",            kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kList},
+    {"/coppice.v1.ModelService/ListModels",               kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kListOfStudy},
+    {"/coppice.v1.ModelService/Predict",                  kAnalysts,  kPool,     kMinute,  kWhole,    kReads,   kPublic,     kNamed, kPredicting},
+    {"/coppice.v1.ModelService/RollBack",                 kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSwitchedEndpoint},
+    {"/coppice.v1.ModelService/SetServingModel",          kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kServing},
+    {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kWhole,    kReads,   kPublic,     kNamed, kPredicting},
+    {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kWhole,    kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kWhole,    kReads,   kPublic,     kNamed, kReported},
+    {"/coppice.v1.SealedReportService/DeliverBatch",      kRelays,    kPool,     kMinute,  kWhole,    kReads,   kPublic,     kNamed, kRelayedStudy},
+    {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kWhole,    kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kWhole,    kChanges, kPublic,     kNamed, kNewStudy},
+    {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/ForecastStudy",            kAnalysts,  kPreviews, kPreview, kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kBrief,    kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/GetOffer",                 kGateways,  kInline,   kOffer,   kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetReportHistory",         kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kBrief,    kReads,   kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/IssueSubmissionTokens",    kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kOperator},
+    {"/coppice.v1.StudyService/ListStudies",              kAnalysts,  kInline,   kShort,   kBrief,    kReads,   kPublic,     kNamed, kList},
+    {"/coppice.v1.StudyService/PreviewStudy",             kAnalysts,  kPreviews, kPreview, kWhole,    kReads,   kPublic,     kNothing},
+    {"/coppice.v1.StudyService/RotateSealingKey",         kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
+    {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kOwnJob},
+    {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kOwnJob},
+    {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNothing},
+    {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kListOfDataset},
+    {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kWhole,    kReads,   kPrivate,    kNothing},
+    {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPreviews, kPreview, kSettings, kReads,   kPrivate,    kNamed, kPlannedJob},
+    {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kSettings, kChanges, kPrivate,    kNamed, kNewJob},
+    {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kBrief,    kReads,   kPrivateEnd, kNamed, kOwnJob},
+    // gRPC's own services, which only gRPC's limit holds for.
+    {"/grpc.health.v1.Health/Check",                      kNobody,    kInline,   kShort,   kWhole,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
+    {"/grpc.health.v1.Health/Watch",                      kNobody,    kInline,   kStream,  kWhole,    kReads,   kPublic,     kNothing, {}, /*open=*/true},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                                                          kAnyRole,   kInline,   kStream,  kReads,   kPublic,     kNothing},
+                                                          kAnyRole,   kInline,   kStream,  kWhole,    kReads,   kPublic,     kNothing},
 };
 // clang-format on
 
@@ -150,6 +156,11 @@ const Method* FindMethod(absl::string_view path) {
 absl::Duration DeadlineOf(absl::string_view path) {
   const Method* const method = FindMethod(path);
   return method != nullptr ? method->deadline : kDefaultDeadline;
+}
+
+size_t MaxRequestBytesOf(absl::string_view path) {
+  const Method* const method = FindMethod(path);
+  return method != nullptr ? method->max_request_bytes : kBriefRequest;
 }
 
 bool HasPrivateDuration(absl::string_view name) {

@@ -1,12 +1,13 @@
 // The one table of methods, with an entry for each method that the daemon serves. An entry says who
 // may call it, which resources its request names, which threads run it, how long a call may last,
-// and what may be told about it. Nothing else lists methods.
+// how large a message may be, and what may be told about it. Nothing else lists methods.
 //
 // A call passes through three parts of the code:
 //
 //   transport  gRPC, server/rpc. It looks the path up here and checks access, then starts the
-//              deadline, and only then parses. It finds the caller, runs the handler on the entry's
-//              lane, and sends the status. Log and metrics read the entry at the end.
+//              deadline, and only then checks the size and parses. It finds the caller, runs the
+//              handler on the entry's lane, and sends the status. Log and metrics read the entry at
+//              the end.
 //   registry   server/service/calls/handler_registry.h. Each class of handlers registers its own,
 //              one line each. The line names no path: the type of the request determines the
 //              method. Every transport serves what is in the registry and needs no list of its own.
@@ -20,7 +21,9 @@
 #ifndef COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
 #define COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -74,12 +77,18 @@ enum class Scope : uint8_t {
 
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(10);
 
+// The bytes of one message of a caller, as they come: of gRPC, or of the body of HTTP, where JSON
+// takes several times as many. What a message of few bytes unfolds to in memory follows from this.
+inline constexpr size_t kBriefRequest = size_t{64} << 10;  // names, numbers, a thousand tokens
+inline constexpr size_t kAnyRequest = std::numeric_limits<size_t>::max();  // --max-message-bytes
+
 struct Method {
   absl::string_view path;  // "/package.Service/Method", as in gRPC's :path; zero-terminated
   RoleSet roles;
   Lane lane;
   absl::Duration deadline;  // from the request until the answer is read; infinite for streams
-  bool changes;             // if false, calls that succeed are logged only for debugging
+  size_t max_request_bytes;
+  bool changes;  // if false, calls that succeed are logged only for debugging
   Privacy privacy;
   Scope scope;
   absl::Span<const NamedResource> names = {};
@@ -96,6 +105,9 @@ const Method* FindMethod(absl::string_view path);
 
 // The deadline of the entry, or the default if there is no such method.
 absl::Duration DeadlineOf(absl::string_view path);
+
+// The bytes of the entry, or the fewest of all if there is no such method.
+size_t MaxRequestBytesOf(absl::string_view path);
 
 // For the log and the metrics. `name` is a path without its leading slash, and need not be in the
 // table. If it is not, one of ours counts as private, and every name as changing something.

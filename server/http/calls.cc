@@ -75,6 +75,7 @@ struct CallBasis {
   CallKind kind;
   access::Credentials credentials;
   absl::Duration deadline;
+  BodyLimit body_limit;
   std::string request_id;                     // empty: none
   std::unique_ptr<calls::CallRecord> record;  // null: there is no log
   OpenCalls& open_calls;
@@ -90,6 +91,7 @@ class CallBase : public Call {
 
   absl::Duration deadline() const override { return basis_.deadline; }
   bool is_stream() const override { return basis_.kind.is_stream; }
+  BodyLimit body_limit() const override { return basis_.body_limit; }
   Response Refuse(const absl::Status& status) override {
     if (!Win()) return {};
     EndRecord(status);
@@ -410,11 +412,18 @@ Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path
                   .kind = *kind,
                   .credentials = std::move(credentials),
                   .deadline = deadline,
+                  .body_limit = LimitOf(method),
                   .request_id = std::move(request_id),
                   .record = std::move(record),
                   .open_calls = open_calls_};
   if (kind->is_stream) return {.call = std::make_shared<StreamHttpCall>(std::move(basis))};
   return {.call = std::make_shared<UnaryHttpCall>(std::move(basis))};
+}
+
+BodyLimit Router::LimitOf(const RegisteredMethod& method) const {
+  const size_t most = std::min(method.max_request_bytes, max_message_bytes_);
+  const size_t envelope = method.descriptor->server_streaming() ? kEnvelopeBytes : 0;
+  return {.bytes = most + envelope, .beyond = service::TooLargeRequest(most)};
 }
 
 absl::Status Router::CheckHeaders(const RequestHead& head, const RegisteredMethod& method,
@@ -437,10 +446,8 @@ absl::Status Router::CheckHeaders(const RequestHead& head, const RegisteredMetho
   if (!head.content_encoding.empty()) {
     return absl::UnimplementedError("requests are taken without compression alone (identity)");
   }
-  if (head.content_length.value_or(0) > max_message_bytes_ + kEnvelopeBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the request is larger than ", max_message_bytes_, " bytes (--max-message-bytes)"));
-  }
+  const BodyLimit limit = LimitOf(method);
+  if (head.content_length.value_or(0) > limit.bytes) return limit.beyond;
   COPPICE_ASSIGN_OR_RETURN(deadline, DeadlineOf(head, method.path));
   return absl::OkStatus();
 }

@@ -146,6 +146,7 @@ class Call {
   // The time that it may take from now on.
   virtual absl::Duration deadline() const = 0;
   virtual bool is_stream() const = 0;
+  virtual BodyLimit body_limit() const = 0;
   virtual void Start(std::string body, std::shared_ptr<Carrier> carrier) = 0;
   // The response for a call whose request was not read to its end; such a call is not started.
   virtual Response Refuse(const absl::Status& status) = 0;
@@ -165,7 +166,8 @@ class Site;
 //            the documentation need no role.
 // Errors     To the client, in the form of the request's content type: the gate's, then
 //            Unimplemented for an unknown method or one that takes a client's stream, then
-//            InvalidArgument for headers.
+//            InvalidArgument for headers, ResourceExhausted for a body that is larger than the
+//            method takes: at once if the head says so, else as soon as it is.
 // Threads    safe to share.
 class Router {
  public:
@@ -195,6 +197,7 @@ class Router {
   Judged JudgePost(const RequestHead& head, absl::string_view path,
                    const std::optional<Sha256Digest>& certificate);
   std::string IdOf(calls::CallRecord* record, const RequestHead& head) const;
+  BodyLimit LimitOf(const service::RegisteredMethod& method) const;
   absl::Status CheckHeaders(const RequestHead& head, const service::RegisteredMethod& method,
                             const std::optional<CallKind>& kind, absl::Duration& deadline) const;
 

@@ -215,14 +215,14 @@ void Connection::OnHead() {
     call_deadline_ = After(time);
     time_is_over_ = false;
     Arm(time == absl::InfiniteDuration() ? kBodyTime : time);
-    parser_->ReadBody(/*discard=*/false);
+    parser_->ReadBody(call_->body_limit());
     if (head.expects_continue && parser_->state() == RequestParser::State::kBody && in_.empty()) {
       Send({.bytes = "HTTP/1.1 100 Continue\r\n\r\n"});
     }
     return;
   }
   const bool is_short = head.content_length.value_or(kDiscardedBytes + 1) <= kDiscardedBytes;
-  parser_->ReadBody(/*discard=*/true);
+  parser_->DiscardBody();
   const bool is_whole = parser_->state() == RequestParser::State::kDone;
   if (is_whole || (is_short && !head.expects_continue)) {
     ready_answer_ = std::move(judged.response);

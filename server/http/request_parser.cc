@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/service/calls/unary_call.h"
 
 namespace coppice::http {
 namespace {
@@ -147,7 +148,9 @@ class RequestParser::Parser final : public beast::http::basic_parser<true> {
 };
 
 RequestParser::RequestParser(const ParserLimits& limits)
-    : limits_(limits), parser_(std::make_unique<Parser>(*this)) {}
+    : limits_(limits),
+      body_limit_{limits.max_body_bytes, service::TooLargeRequest(limits.max_body_bytes)},
+      parser_(std::make_unique<Parser>(*this)) {}
 
 RequestParser::~RequestParser() {
   if (held_bytes_ > 0) limits_.bodies->Release(held_bytes_);
@@ -192,14 +195,20 @@ size_t RequestParser::Put(absl::string_view bytes) {
   return taken;
 }
 
-void RequestParser::ReadBody(bool discard) {
-  discard_ = discard;
-  parser_->eager(true);
-  state_ = parser_->is_done() ? State::kDone : State::kBody;
-  if (!discard && head_.content_length.has_value() &&
-      *head_.content_length <= calls::ByteLoad::kSmall) {
+void RequestParser::ReadBody(BodyLimit limit) {
+  discard_ = false;
+  if (limit.bytes < body_limit_.bytes) body_limit_ = std::move(limit);
+  StartBody();
+  if (head_.content_length.has_value() && *head_.content_length <= calls::ByteLoad::kSmall) {
     body_.reserve(*head_.content_length);
   }
+}
+
+void RequestParser::DiscardBody() { StartBody(); }
+
+void RequestParser::StartBody() {
+  parser_->eager(true);
+  state_ = parser_->is_done() ? State::kDone : State::kBody;
 }
 
 std::string RequestParser::TakeBody() { return std::move(body_); }
@@ -211,10 +220,7 @@ void RequestParser::Fail(absl::Status status) {
 
 absl::Status RequestParser::AddToBody(absl::string_view part) {
   read_bytes_ += part.size();
-  if (read_bytes_ > limits_.max_body_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the request is larger than ", limits_.max_body_bytes, " bytes (--max-message-bytes)"));
-  }
+  if (read_bytes_ > body_limit_.bytes) return body_limit_.beyond;
   if (discard_) return absl::OkStatus();
   const size_t size = body_.size() + part.size();
   if (size > body_.capacity()) {

@@ -38,6 +38,12 @@ struct RequestHead {
   std::optional<uint64_t> content_length{};  // none: chunked or no body
 };
 
+// The most bytes of a body, and the error beyond.
+struct BodyLimit {
+  size_t bytes;
+  absl::Status beyond{};
+};
+
 struct ParserLimits {
   size_t max_head_bytes = size_t{8} << 10;   // same as gRPC's metadata
   size_t max_body_bytes = size_t{64} << 20;  // of one request
@@ -68,8 +74,10 @@ class RequestParser {
   // Consumes bytes of the request and returns their number. Consumes none in the last two states or
   // before ReadBody(). The caller must pass the rest again, with more.
   size_t Feed(absl::string_view bytes);
-  // Starts reading the body; `discard` drops it.
-  void ReadBody(bool discard);
+  // Starts reading the body, of at most `limit` and max_body_bytes.
+  void ReadBody(BodyLimit limit);
+  // Starts reading a body that nobody needs.
+  void DiscardBody();
 
   State state() const { return state_; }
   bool has_begun() const { return head_bytes_ > 0; }
@@ -81,17 +89,19 @@ class RequestParser {
  private:
   class Parser;
 
+  void StartBody();
   size_t Put(absl::string_view bytes);
   void Fail(absl::Status status);
   absl::Status AddToBody(absl::string_view part);
 
   const ParserLimits limits_;
+  BodyLimit body_limit_;
   State state_ = State::kHead;
   RequestHead head_;
   absl::Status status_;
   size_t head_bytes_ = 0;
   std::string body_;
-  bool discard_ = false;
+  bool discard_ = true;
   uint64_t read_bytes_ = 0;  // of the body
   size_t held_bytes_ = 0;
   std::unique_ptr<Parser> parser_;

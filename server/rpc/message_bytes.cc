@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "server/service/calls/unary_call.h"
 
 namespace coppice::rpc {
@@ -21,16 +22,25 @@ grpc::Slice Share(const std::shared_ptr<const std::string>& bytes) {
       [](void* holder) { delete static_cast<Holder*>(holder); }, new Holder(bytes));
 }
 
+// Frees bytes that are too many.
+absl::Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
+  if (bytes.Length() <= most_bytes) return absl::OkStatus();
+  bytes.Clear();
+  return service::TooLargeRequest(most_bytes);
+}
+
 }  // namespace
 
-absl::Status Parse(grpc::ByteBuffer& bytes, Message& message) {
+absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message) {
+  COPPICE_RETURN_IF_ERROR(CheckSize(bytes, most_bytes));
   const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
   if (parsed) return absl::OkStatus();
   return service::UnreadableRequest(message);
 }
 
-absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes) {
+absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes) {
+  COPPICE_RETURN_IF_ERROR(CheckSize(bytes, most_bytes));
   std::vector<grpc::Slice> slices;
   if (!bytes.Dump(&slices).ok()) return absl::InvalidArgumentError("the request is not readable");
   std::string text;

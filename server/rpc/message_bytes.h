@@ -7,6 +7,7 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,9 +16,11 @@
 
 namespace coppice::rpc {
 
-// Both free `bytes`. InvalidArgument if they cannot be read or are no message of this type.
-absl::Status Parse(grpc::ByteBuffer& bytes, google::protobuf::Message& message);
-absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes);
+// Both free `bytes`, whatever they return. ResourceExhausted if there are more than `most_bytes`,
+// before anything of them is read; InvalidArgument if they cannot be read or are no message of this
+// type.
+absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
+absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes);
 
 // Internal if the message is too large to serialize: 2 GB.
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);

@@ -27,7 +27,8 @@ using CallerFinder = std::function<owners::Caller(const grpc::CallbackServerCont
 
 // Guarantee  A call on a lane does not begin if nobody waits for it any more. Long work, which
 //            calls a CancelCheck, stops then, and with Unavailable when the lane drains.
-// Errors     InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
+// Errors     ResourceExhausted for a message with more bytes than the method table allows;
+//            InvalidArgument for a request that does not parse; ResourceExhausted, with the time to
 //            wait, if too much waits on the method's lane; else the handler's. The time to wait is
 //            in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
 // Threads    safe to share. The constructor's arguments must outlive it, and it the server.

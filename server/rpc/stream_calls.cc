@@ -39,8 +39,12 @@ class StreamReactor : public Reactor, public service::StreamCall {
     delete this;
   }
 
-  absl::Status ParseTo(Message& message) override { return Parse(request_, message); }
-  absl::StatusOr<std::string> TakeBytes() override { return ToString(request_); }
+  absl::Status ParseTo(Message& message) override {
+    return Parse(request_, route_.method.max_request_bytes, message);
+  }
+  absl::StatusOr<std::string> TakeBytes() override {
+    return ToString(request_, route_.method.max_request_bytes);
+  }
   void End(const absl::Status& status) override {
     const absl::Status allowed = MayAnswer(route_.may_answer);
     this->Finish(EndStatus(context_, allowed.ok() ? status : allowed));

@@ -55,7 +55,7 @@ grpc::ServerUnaryReactor* AnswerUnaryCall(const Route& route, service::Caller ca
   grpc::ServerUnaryReactor* const reactor = exchange->reactor();
   std::unique_ptr<google::protobuf::Message> request(route.method.request->New());
   grpc::ByteBuffer bytes = request_bytes;  // shares the bytes, since Parse() frees its argument
-  const absl::Status parsed = Parse(bytes, *request);
+  const absl::Status parsed = Parse(bytes, route.method.max_request_bytes, *request);
   if (parsed.ok()) {
     service::RunUnaryCall(route.method, route.lane, std::move(caller), std::move(request),
                           std::move(exchange));

@@ -38,7 +38,7 @@ Read ReadInParts(absl::string_view bytes, size_t step) {
     in.erase(0, now);
     read.taken += now;
     if (parser.state() == State::kJudge) {
-      parser.ReadBody(/*discard=*/false);
+      parser.ReadBody({.bytes = size_t{1} << 30});
     } else if (parser.state() == State::kDone || parser.state() == State::kFailed) {
       break;
     } else if (now == 0 || in.empty()) {

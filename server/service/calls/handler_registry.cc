@@ -82,12 +82,14 @@ void HandlerRegistry::AddHandler(const AnyMessage& request, AnyHandler handler) 
   if (auditor_ != nullptr && entry != nullptr && entry->changes) {
     handler = auditor_->Wrap(guard_, *entry, std::move(handler));
   }
+  const size_t max_request_bytes = access::MaxRequestBytesOf(path);
   methods_.push_back(
       {.path = std::move(path),
        .descriptor = &method,
        .request = &request,
        .response = google::protobuf::MessageFactory::generated_factory()->GetPrototype(
            method.output_type()),
+       .max_request_bytes = max_request_bytes,
        .handler = std::visit(guarded, std::move(handler))});
 }
 

@@ -18,6 +18,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -70,6 +71,7 @@ struct RegisteredMethod {
   const google::protobuf::MethodDescriptor* descriptor;
   const AnyMessage* request;  // prototype
   const AnyMessage* response;
+  size_t max_request_bytes;  // of the method table
   AnyHandler handler;
 };
 

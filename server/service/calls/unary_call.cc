@@ -100,6 +100,12 @@ absl::Status UnreadableRequest(const AnyMessage& type) {
                                                  "no UTF-8"));
 }
 
+absl::Status TooLargeRequest(size_t most_bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the request is larger than ", most_bytes,
+                   " bytes, the most that this method takes: send less at a time"));
+}
+
 void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,
                   std::unique_ptr<AnyMessage> request, std::shared_ptr<UnaryExchange> exchange) {
   std::make_shared<UnaryCall>(method, lane, std::move(caller), std::move(request),

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -33,6 +34,9 @@ absl::Status UnwantedCall();
 
 // The status of bytes that are not a message of this type.
 absl::Status UnreadableRequest(const google::protobuf::Message& type);
+
+// The status of a request with more bytes than its method takes, on every transport.
+absl::Status TooLargeRequest(size_t most_bytes);
 
 // Runs the handler of `method`, which must outlive the call. A null `lane` is this thread.
 //

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace coppice::access {
 namespace {
@@ -18,6 +19,24 @@ TEST(MethodTableTest, FindsEveryLineAndNothingElse) {
         "/coppice.v1.StudyService/GetOffer/", "/zzz", "coppice"}) {
     EXPECT_EQ(FindMethod(path), nullptr) << path;
   }
+}
+
+TEST(MethodTableTest, OnlyRequestsWithRowsReportsOrASchemaAreLarge) {
+  std::vector<std::string> large;
+  for (const Method& line : AllMethods()) {
+    EXPECT_EQ(MaxRequestBytesOf(line.path), line.max_request_bytes) << line.path;
+    EXPECT_GE(line.max_request_bytes, kBriefRequest) << line.path;
+    const bool is_ours = line.path.find("coppice") != absl::string_view::npos;
+    if (is_ours && line.max_request_bytes != kBriefRequest) {
+      large.emplace_back(line.path.substr(line.path.rfind('/') + 1));
+    }
+  }
+  EXPECT_THAT(large,
+              ::testing::UnorderedElementsAre(
+                  "AppendRows", "UploadRows", "CreateDataset", "Predict", "StreamPredictions",
+                  "StreamReports", "SubmitReports", "DeliverBatch", "AddJoinRows", "CreateStudy",
+                  "PreviewStudy", "MeasureCurve", "PreviewJob", "SubmitJob"));
+  EXPECT_EQ(MaxRequestBytesOf("/coppice.v1.StudyService/Fresh"), kBriefRequest);
 }
 
 TEST(MethodTableTest, AnAdminMayCallAllThatAnybodyMay) {

@@ -62,7 +62,8 @@ class TlsServerTest : public ::testing::Test {
     server_ = *daemon::DaemonServer::Start({.listen = "127.0.0.1:0",
                                             .http = http_,
                                             .certificates = certificates_.get(),
-                                            .access = access_.get()},
+                                            .access = access_.get(),
+                                            .limits = limits_},
                                            Curator());
     if (mutual) http_tls_ = {client_.certificate_pem, client_.key_pem};
     http_client_ = nullptr;
@@ -137,6 +138,7 @@ class TlsServerTest : public ::testing::Test {
   }
 
   const TempDir folder_;
+  daemon::DaemonLimits limits_{};  // of the server that Serve() starts
   daemon::HttpOptions http_{.listen = "127.0.0.1:0"};
   HttpTls http_tls_;
   const std::string policy_path_ = folder_.path() + "/policy.json";

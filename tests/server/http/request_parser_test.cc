@@ -26,7 +26,7 @@ size_t FeedAll(RequestParser& parser, const std::string& bytes, size_t step) {
       now = parser.Feed(in);
       in.erase(0, now);
       taken += now;
-      if (parser.state() == State::kJudge) parser.ReadBody(/*discard=*/false);
+      if (parser.state() == State::kJudge) parser.ReadBody({.bytes = size_t{1} << 30});
     } while (now > 0 && !in.empty());
   }
   return taken;
