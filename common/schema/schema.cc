@@ -38,7 +38,7 @@ absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
   }
   if (Printable(unit) == unit) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(what, ": its unit must be UTF-8 without control characters"));
+      absl::StrCat(what, ": its unit must be UTF-8 without control or invisible characters"));
 }
 
 // All whole numbers up to this are doubles.

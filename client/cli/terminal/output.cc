@@ -148,24 +148,29 @@ absl::Status WithForceHint(const absl::Status& status) {
       absl::StrCat(status.message(), "; name another file, or give --force to replace it"));
 }
 
+// JSON's escape of a character; it has two for one above U+FFFF.
+void AppendEscape(char32_t code, std::string& out) {
+  const auto append = [&out](uint32_t unit) { absl::StrAppendFormat(&out, "\\u%04x", unit); };
+  if (code <= 0xFFFF) return append(code);
+  append(0xD800 + ((code - 0x10000) >> 10));
+  append(0xDC00 + ((code - 0x10000) & 0x3FF));
+}
+
 }  // namespace
 
 std::string JsonLine(const Json& object) {
   const std::string line =
       object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  // JSON leaves DEL and U+0080 to U+009F unchanged, and terminals interpret them.
+  // JSON leaves most invisible characters unchanged, and terminals interpret them.
   std::string escaped;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : 0);
-    if (byte == 0x7F) {
-      absl::StrAppend(&escaped, "\\u007f");
-    } else if (byte == 0xC2 && next < 0xA0) {
-      absl::StrAppendFormat(&escaped, "\\u%04x", next);
-      ++i;
+  for (absl::string_view rest = line; !rest.empty();) {
+    const Character first = FirstCharacter(rest);
+    if (first.is_visible) {
+      absl::StrAppend(&escaped, rest.substr(0, first.bytes));
     } else {
-      escaped.push_back(line[i]);
+      AppendEscape(first.code, escaped);
     }
+    rest.remove_prefix(first.bytes);
   }
   return escaped;
 }

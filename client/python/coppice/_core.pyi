@@ -19,6 +19,9 @@ class CoppiceError(RuntimeError):
 class BudgetExhausted(CoppiceError):
     """There is no room for what was asked: in a budget, or for answers that wait. Nothing was released."""
 
+def printable(text: bytes) -> str:
+    """Return `text` with a replacement for each byte or character that may steer a terminal or cannot be seen."""
+
 class Feature:
     """One feature of a `Schema`: a column of the rows. It is read only."""
 

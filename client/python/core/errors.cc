@@ -1,6 +1,7 @@
 #include <string>
 
 #include "client/python/core/bindings.h"
+#include "common/base/printable.h"
 
 namespace coppice::python {
 namespace {
@@ -53,6 +54,8 @@ void BindErrors(py::module_& module) {
   budget_exhausted = PyErr_NewExceptionWithDoc(
       "coppice.BudgetExhausted", DocstringOf("BudgetExhausted"), coppice_error, nullptr);
   module.attr("CoppiceError") = py::handle(coppice_error);
+  // Bytes, because Python's text may hold what no UTF-8 does.
+  module.def("printable", [](const py::bytes& text) { return Printable(std::string(text)); });
   module.attr("BudgetExhausted") = py::handle(budget_exhausted);
 }
 

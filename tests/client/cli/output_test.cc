@@ -42,6 +42,15 @@ TEST(OutputTest, NeitherDoesJson) {
   EXPECT_EQ(Json::parse(line), json);
 }
 
+TEST(OutputTest, TextThatIsReadBackwardsIsShownAsItStands) {
+  EXPECT_EQ(AsText(Json{{"a", "good\u202Edab\u200B"}}), "a  good\uFFFDdab\uFFFD\n");
+  const Json json = {{"a", "good\u202Edab \U000E0041 \u03b5"}};
+  const std::string line = JsonLine(json);
+  EXPECT_EQ(line, R"({"a":"good\u202edab \udb40\udc41 )"
+                  "\u03b5\"}");
+  EXPECT_EQ(Json::parse(line), json);
+}
+
 TEST(OutputTest, RowsThatArePrintedOneByOneAreOneTable) {
   ::testing::internal::CaptureStdout();
   {

@@ -64,6 +64,7 @@ test('sizes', () => {
 
 test('what cannot be seen is shown', () => {
   assert.equal(visible('a\u202eb\u0000c\u200b'), 'a\\u{202e}b\\u{0}c\\u{200b}');
+  assert.equal(visible('\u034f\u180b\u{1d173}'), '\\u{34f}\\u{180b}\\u{1d173}');
   assert.equal(visible('\ud800'), '\\u{d800}');
   assert.equal(visible('größer – 日本 👍'), 'größer – 日本 👍');
 });

@@ -1,8 +1,9 @@
 // Untrusted text: names of features, classes and resources, messages. It is shown as text, isolated from
 // the reading direction around it, with its invisible characters made visible.
 
-// Control characters, invisible characters, marks that change the reading direction, lone surrogates.
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\u{e0000}-\u{e0fff}]/u;
+// Control characters, invisible characters, marks that change the reading direction, lone surrogates. common/base/printable.cc
+// has the same characters, for terminals.
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u;
 const EVERY_INVISIBLE = new RegExp(INVISIBLE.source, 'gu');
 
 function escapeOf(character: string): string {

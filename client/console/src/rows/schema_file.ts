@@ -4,6 +4,7 @@ import {create} from '@bufbuild/protobuf';
 import {FeatureSchema, SchemaSchema, type Feature, type Schema} from 'proto/schema_pb';
 
 import type {Delimiter} from './csv';
+import {visible} from '../parts/text';
 import {InputErrors, listOf} from './errors';
 
 /** How a table's file is written; not part of a study or a dataset. */
@@ -109,7 +110,7 @@ class SchemaParser {
     const unit = this.#text(object, 'unit', where);
     const size = new TextEncoder().encode(unit).length;
     if (size > MOST_UNIT_BYTES) this.errors.push(`${where}: its unit has ${size} bytes; at most ${MOST_UNIT_BYTES} are allowed`);
-    if (/[\u0000-\u001f\u007f-\u009f]/.test(unit)) this.errors.push(`${where}: its unit must be UTF-8 without control characters`);
+    if (visible(unit) !== unit) this.errors.push(`${where}: its unit must be UTF-8 without control or invisible characters`);
     return unit;
   }
 

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterator, Optional, Type, TypeVar
 
 import grpc
 
+from coppice import _core
 from coppice.remote.errors import (
     NotFoundError,
     RemoteError,
@@ -185,7 +186,7 @@ class Caller:
         code: str = rpc_error.code().name
         metadata = dict(rpc_error.trailing_metadata() or ())
         request_id = metadata.get("x-request-id")
-        detail = _printable(rpc_error.details() or "")
+        detail = printable(rpc_error.details() or "")
         pushback = _pushback(metadata.get("grpc-retry-pushback-ms"))
         if code == "CANCELLED":
             # Nobody here cancels a call and then asks for its answer, so the curator did.
@@ -202,7 +203,7 @@ class Caller:
                 pushback = -1.0  # certificates do not get better by trying again
             detail = why or f"no answer from {self._server}: {detail}"
         if request_id is not None:
-            detail = f"{detail} (request id {_printable(request_id)})"
+            detail = f"{detail} (request id {printable(request_id)})"
         error = error_of_code(code, detail)
         error.request_id = request_id
         error.pushback = pushback
@@ -261,8 +262,9 @@ def _pushback(text: Optional[str]) -> Optional[float]:
         return -1.0  # as in gRPC's own retries: what is no number asks for no further try
 
 
-def _printable(text: Any) -> str:
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+def printable(text: Any) -> str:
+    """Return a text of the curator's that can neither steer a terminal nor pass for another, cut where it is long."""
+    shown = _core.printable(str(text).encode("utf-8", "replace"))
     return shown if len(shown) <= _MAX_DETAIL else shown[:_MAX_DETAIL] + "..."
 
 

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 from coppice.remote import _pages
-from coppice.remote._calls import Caller, Patience, is_transient, new_request_id
+from coppice.remote._calls import Caller, Patience, is_transient, new_request_id, printable
 from coppice.remote._describe import (
     describe_algorithm,
     describe_cost,
@@ -247,7 +247,7 @@ class Job:
         return UnavailableError(f"the curator stopped telling before job {self.id} had ended")
 
     def _done(self) -> Job:
-        why = f": {self.reason}" if self.reason else ""
+        why = f": {printable(self.reason)}" if self.reason else ""
         if self.state == "failed":
             raise JobFailedError(f"job {self.id} failed{why}")
         if self.state == "cancelled":
@@ -360,7 +360,7 @@ def submit_job(
             )
         raise
     for warning in job.warnings:
-        warnings.warn(warning, stacklevel=3)
+        warnings.warn(printable(warning), stacklevel=3)
     return Job(caller, job)
 
 
