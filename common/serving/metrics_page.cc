@@ -1,16 +1,67 @@
 #include "common/serving/metrics_page.h"
 
+#include <CivetServer.h>
 #include <openssl/crypto.h>
+#include <unistd.h>
 
 #include <exception>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
 #include "common/base/read_file.h"
+#include "common/serving/page_sender.h"
 #include "common/study/sha256.h"
 
 namespace coppice::metrics {
+
+namespace {
+
+absl::string_view HeaderOf(const mg_connection* request, const char* name) {
+  const char* const value = mg_get_header(request, name);
+  return value == nullptr ? absl::string_view() : absl::string_view(value);
+}
+
+// The name that the system has for this machine; empty if it has none.
+std::string OwnName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+bool IsForeignHost(absl::string_view host) {
+  return IsForeignName(host) && !absl::EqualsIgnoreCase(host.substr(0, host.find(':')), OwnName());
+}
+
+// Why the request is refused; empty if it is not. Browsers do not show a password to a name for
+// which nobody entered it.
+absl::string_view RefusalOf(const mg_connection* request, bool has_password) {
+  const PageSender sender{.origin = HeaderOf(request, "Origin"),
+                          .fetch_site = HeaderOf(request, "Sec-Fetch-Site"),
+                          .fetch_mode = HeaderOf(request, "Sec-Fetch-Mode"),
+                          .fetch_dest = HeaderOf(request, "Sec-Fetch-Dest")};
+  if (!sender.origin.empty() || (sender.IsElsewhere() && !sender.IsFollowedLink())) {
+    return "a page of another origin sent this request, and only programs and people read metrics";
+  }
+  if (!has_password && IsForeignHost(HeaderOf(request, "Host"))) {
+    return "metrics are not served at this host: use an address, a name without a dot or the "
+           "machine's own name, or set --metrics-password-file";
+  }
+  return "";
+}
+
+// As CivetWeb calls it, before it looks at a request: 0 lets the request through.
+template <bool has_password>
+int Judge(mg_connection* request) {
+  constexpr int kForbidden = 403;
+  const absl::string_view refusal = RefusalOf(request, has_password);
+  if (refusal.empty()) return 0;
+  mg_send_http_error(request, kForbidden, "%s", std::string(refusal).c_str());
+  return kForbidden;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
     const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables,
@@ -18,8 +69,12 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
   std::unique_ptr<MetricsPage> page(new MetricsPage());
   page->collectables_ = std::move(collectables);
   try {  // the library reports errors by throwing
-    page->exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-        "listening_ports", listen, "num_threads", "2", "request_timeout_ms", "5000"});
+    CivetCallbacks callbacks;
+    callbacks.begin_request = password.empty() ? Judge<false> : Judge<true>;
+    page->exposer_ = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", listen, "num_threads", "2",
+                                 "request_timeout_ms", "5000"},
+        &callbacks);
   } catch (const std::exception&) {
     return absl::UnavailableError(
         absl::StrCat("--metrics-listen ", listen,

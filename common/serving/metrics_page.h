@@ -1,5 +1,5 @@
-// Serves the page for Prometheus: http://HOST:PORT/metrics, unencrypted, for everybody who reaches
-// the port or, if there is a password, knows it.
+// Serves the page for Prometheus: http://HOST:PORT/metrics, unencrypted, for every program that
+// reaches the port or, if there is a password, knows it.
 
 #ifndef COPPICE_COMMON_SERVING_METRICS_PAGE_H_
 #define COPPICE_COMMON_SERVING_METRICS_PAGE_H_
@@ -15,6 +15,10 @@
 
 namespace coppice::metrics {
 
+// Guarantee  No page in somebody's browser reads this one: requests of other origins are refused,
+//            and without a password those whose Host is a name with a dot, which may be another's
+//            that was pointed to this machine (DNS rebinding). Prometheus reads it by an address,
+//            by a name without a dot, by the machine's own name, or with the password.
 // Threads    has a few of its own. The destructor waits until pending pages are answered.
 class MetricsPage {
  public:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/serving/page_sender.h"
 #include "server/http/site.h"
 
 namespace coppice::http {
@@ -12,15 +13,9 @@ namespace {
 
 constexpr int kPlainHttpPort = 80;  // browsers omit it
 
-// Whether a person followed a link. The page with the link sees nothing of the answer.
-bool IsFollowedLink(const RequestHead& head) {
-  return (head.target == "/" || absl::StartsWith(head.target, Site::kRoot)) &&
-         head.fetch_mode == "navigate" && head.fetch_dest == "document";
-}
-
-// Browsers send "none" for an address that a person typed. Those from before 2023 send nothing.
-bool IsFromElsewhere(absl::string_view fetch_site) {
-  return !fetch_site.empty() && fetch_site != "same-origin" && fetch_site != "none";
+// Whether links may lead there.
+bool IsOpenToLinks(const RequestHead& head) {
+  return head.target == "/" || absl::StartsWith(head.target, Site::kRoot);
 }
 
 }  // namespace
@@ -30,7 +25,7 @@ Origins::Origins(std::vector<std::string> allowed, bool has_console, bool has_tl
 
 void Origins::ListensOn(int port) {
   const std::string suffix = port == kPlainHttpPort ? "" : absl::StrCat(":", port);
-  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) {
+  for (const absl::string_view name : kLoopbackHosts) {
     loopback_hosts_.push_back(absl::StrCat(name, suffix));
   }
 }
@@ -76,7 +71,11 @@ absl::Status Origins::Check(const RequestHead& head, bool is_file) const {
         "pages of this origin may not call: the operator allows origins with "
         "--http-allow-origin");
   }
-  if (IsFromElsewhere(head.fetch_site) && !(is_file && IsFollowedLink(head))) {
+  const PageSender sender{.origin = head.origin,
+                          .fetch_site = head.fetch_site,
+                          .fetch_mode = head.fetch_mode,
+                          .fetch_dest = head.fetch_dest};
+  if (sender.IsElsewhere() && !(is_file && sender.IsFollowedLink() && IsOpenToLinks(head))) {
     return absl::PermissionDeniedError(
         "a page of another origin sent this request; open the console by its address, "
         "and allow other pages with --http-allow-origin");

@@ -1,9 +1,15 @@
 #include "server/metrics/curator_readings.h"
 
+#include <algorithm>
 #include <array>
+#include <compare>
+#include <deque>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "server/metrics/all_pages.h"
 
@@ -35,16 +41,82 @@ void AddLines(const std::string& study, const Outcomes& outcomes, std::vector<Re
   }
 }
 
+// What may have a line of its own.
+struct Candidate {
+  std::string owner;
+  bool is_unused;
+  std::string id;
+
+  friend auto operator<=>(const Candidate&, const Candidate&) = default;
+};
+
+// The ids that have one: of each owner in turn the next.
+std::set<std::string> ChooseNamed(std::vector<Candidate> candidates) {
+  std::sort(candidates.begin(), candidates.end());
+  std::map<std::string, std::deque<std::string>> waiting;
+  for (Candidate& one : candidates) waiting[one.owner].push_back(std::move(one.id));
+  std::set<std::string> named;
+  while (!waiting.empty()) {
+    for (auto owner = waiting.begin(); owner != waiting.end();) {
+      if (named.size() == kMaxNamed) return named;
+      named.insert(std::move(owner->second.front()));
+      owner->second.pop_front();
+      owner = owner->second.empty() ? waiting.erase(owner) : std::next(owner);
+    }
+  }
+  return named;
+}
+
+std::vector<curator::StudyInfo> AllStudies(const curator::Studies& studies) {
+  std::vector<curator::StudyInfo> all;
+  ForEachOf([&](const Page& page) { return studies.List(page); },
+            [&](const curator::StudyInfo& info) { all.push_back(info); });
+  return all;
+}
+
+std::set<std::string> NamedStudies(const std::vector<curator::StudyInfo>& studies) {
+  constexpr auto kAccepted = static_cast<size_t>(curator::ReportOutcome::kAccepted);
+  std::vector<Candidate> candidates;
+  for (const curator::StudyInfo& info : studies) {
+    candidates.push_back(
+        {.owner = info.owner, .is_unused = info.outcomes[kAccepted] == 0, .id = info.id});
+  }
+  return ChooseNamed(std::move(candidates));
+}
+
+std::vector<central::DatasetInfo> AllDatasets(const central::Datasets& datasets) {
+  std::vector<central::DatasetInfo> all;
+  ForEachOf([&](const Page& page) { return datasets.List(page); },
+            [&](const central::DatasetInfo& info) { all.push_back(info); });
+  return all;
+}
+
+// Whether a dataset has rows is its owner's to know; what it was charged is on the page.
+std::set<std::string> NamedDatasets(const std::vector<central::DatasetInfo>& datasets) {
+  std::vector<Candidate> candidates;
+  for (const central::DatasetInfo& info : datasets) {
+    const ledger::Account& account = info.account;
+    const bool is_unused = account.spent.epsilon_nanos == 0 && account.spent.delta_atto == 0;
+    candidates.push_back({.owner = info.owner, .is_unused = is_unused, .id = info.id});
+  }
+  return ChooseNamed(std::move(candidates));
+}
+
+double Unnamed(size_t all) { return static_cast<double>(all - std::min(all, kMaxNamed)); }
+
 std::vector<Reading> Reports(const curator::Studies& studies) {
   std::vector<Reading> lines;
   Outcomes others{};
-  size_t named = 0;
-  ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const curator::StudyInfo& info) {
-              if (named++ < kMaxNamed) return AddLines(info.id, info.outcomes, lines);
-              for (size_t i = 0; i < others.size(); ++i) others[i] += info.outcomes[i];
-            });
-  if (named > kMaxNamed) AddLines("_other", others, lines);
+  const std::vector<curator::StudyInfo> all = AllStudies(studies);
+  const std::set<std::string> named = NamedStudies(all);
+  for (const curator::StudyInfo& info : all) {
+    if (named.contains(info.id)) {
+      AddLines(info.id, info.outcomes, lines);
+      continue;
+    }
+    for (size_t i = 0; i < others.size(); ++i) others[i] += info.outcomes[i];
+  }
+  if (all.size() > named.size()) AddLines("_other", others, lines);
   lines.push_back({.labels = {{"study", "_unknown"}, {"outcome", "unknown_study"}},
                    .value = static_cast<double>(studies.ReportsOfNoStudy())});
   return lines;
@@ -52,20 +124,22 @@ std::vector<Reading> Reports(const curator::Studies& studies) {
 
 // Only studies with a relay have a line.
 std::vector<Reading> WaitingReports(const curator::Studies& studies) {
+  std::vector<curator::StudyInfo> all = AllStudies(studies);
+  std::erase_if(all, [](const curator::StudyInfo& info) { return !info.relay.has_value(); });
+  const std::set<std::string> named = NamedStudies(all);
   std::vector<Reading> lines;
   double others = 0;
-  size_t named = 0;
-  ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const curator::StudyInfo& info) {
-              if (!info.relay.has_value()) return;
-              const auto waiting = static_cast<double>(info.relay->batches.waiting);
-              if (named++ < kMaxNamed) {
-                lines.push_back({.labels = {{"study", info.id}}, .value = waiting});
-              } else {
-                others += waiting;
-              }
-            });
-  if (named > kMaxNamed) lines.push_back({.labels = {{"study", "_other"}}, .value = others});
+  for (const curator::StudyInfo& info : all) {
+    const auto waiting = static_cast<double>(info.relay->batches.waiting);
+    if (named.contains(info.id)) {
+      lines.push_back({.labels = {{"study", info.id}}, .value = waiting});
+    } else {
+      others += waiting;
+    }
+  }
+  if (all.size() > named.size()) {
+    lines.push_back({.labels = {{"study", "_other"}}, .value = others});
+  }
   return lines;
 }
 
@@ -73,21 +147,19 @@ std::vector<Reading> WaitingReports(const curator::Studies& studies) {
 std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   std::vector<Reading> lines;
   std::map<std::string, double> others;
-  size_t named = 0;
-  ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const curator::StudyInfo& info) {
-              const bool is_named = named++ < kMaxNamed;
-              if (info.alarms_at_last_look == nullptr || !info.last_look_was_final) return;
-              for (const curator::Alarm& alarm : *info.alarms_at_last_look) {
-                const double raised = alarm.raised ? 1 : 0;
-                if (is_named) {
-                  lines.push_back(
-                      {.labels = {{"study", info.id}, {"alarm", alarm.name}}, .value = raised});
-                } else {
-                  others[alarm.name] += raised;
-                }
-              }
-            });
+  const std::vector<curator::StudyInfo> all = AllStudies(studies);
+  const std::set<std::string> named = NamedStudies(all);
+  for (const curator::StudyInfo& info : all) {
+    if (info.alarms_at_last_look == nullptr || !info.last_look_was_final) continue;
+    for (const curator::Alarm& alarm : *info.alarms_at_last_look) {
+      const double raised = alarm.raised ? 1 : 0;
+      if (named.contains(info.id)) {
+        lines.push_back({.labels = {{"study", info.id}, {"alarm", alarm.name}}, .value = raised});
+      } else {
+        others[alarm.name] += raised;
+      }
+    }
+  }
   for (const auto& [alarm, raised] : others) {
     lines.push_back({.labels = {{"study", "_other"}, {"alarm", alarm}}, .value = raised});
   }
@@ -132,7 +204,10 @@ template <typename Amount>
 Readings::Reader OfAccounts(const central::Datasets& datasets, Amount amount) {
   return [&datasets, amount] {
     std::vector<Reading> lines;
-    for (const central::DatasetInfo& info : datasets.List({.size = kMaxNamed, .after = ""})) {
+    const std::vector<central::DatasetInfo> all = AllDatasets(datasets);
+    const std::set<std::string> named = NamedDatasets(all);
+    for (const central::DatasetInfo& info : all) {
+      if (!named.contains(info.id)) continue;
       lines.push_back({.labels = {{"dataset", info.id}}, .value = amount(info.account)});
     }
     return lines;
@@ -155,6 +230,9 @@ void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
                     [&studies] { return static_cast<double>(studies.SpoolBytes()); });
   readings.AddGauges("coppice_studies", "Studies, by state.",
                      [&studies] { return StudiesByState(studies); });
+  readings.AddGauge("coppice_studies_unnamed",
+                    "Studies without lines of their own, which are added up as _other.",
+                    [&studies] { return Unnamed(AllStudies(studies).size()); });
   readings.AddGauge("coppice_intake_queued_bytes",
                     "Memory of reports that wait to be stored, or are being stored.",
                     [&studies] { return static_cast<double>(studies.QueuedBytes()); });
@@ -170,6 +248,8 @@ void AddDatasetReadings(const central::Datasets& datasets, Readings& readings) {
                      OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.left.epsilon_nanos) * kPerNano;
                      }));
+  readings.AddGauge("coppice_datasets_unnamed", "Datasets that the page leaves out.",
+                    [&datasets] { return Unnamed(AllDatasets(datasets).size()); });
   // zCDP budgets are spent in rho; the deltas of single jobs do not add up.
   readings.AddGauges(
       "coppice_dataset_delta_spent", "Delta charged to a dataset, under basic composition.",

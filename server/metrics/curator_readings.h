@@ -1,10 +1,13 @@
 // The curator's state as metrics: reports by study and outcome, budgets by dataset, jobs.
 //
-// The first kMaxNamed studies and datasets by id have a line each. Other studies are added up as
-// "_other", which cannot be an id; other datasets are left out. Reports to unknown studies are
-// added up as "_unknown": their names come from the senders and are not shown.
+// At most kMaxNamed studies and as many datasets have a line each. Other studies are added up as
+// "_other", which cannot be an id; other datasets are left out, and the page says how many there
+// are of both. Reports to unknown studies are added up as "_unknown": their names come from the
+// senders and are not shown.
 //
-// Guarantee  Numbers of reports reveal nothing of a row. Numbers of a dataset's rows do, and the
+// Guarantee  No owner takes the lines of another: they are given out one to each owner in turn, to
+//            each owner's studies with reports and datasets with charges first, then by id.
+//            Numbers of reports reveal nothing of a row. Numbers of a dataset's rows do, and the
 //            time a job ends follows from them: neither is shown, except the day. Names are those
 //            that operators and owners chose.
 

@@ -78,6 +78,8 @@ std::string LibraryOf(const std::string& header) {
       {"lapacke.h", "lapack"},
       {"gtest/", "gtest"},
       {"prometheus/", "prometheus"},
+      {"CivetServer.h", "prometheus"},
+      {"civetweb.h", "prometheus"},
       {"pybind11/", "pybind11"},
       {"libpq-fe.h", "postgresql"},
   };

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/serving/metrics_page.h"
 #include "server/metrics/call_metrics.h"
@@ -18,6 +19,7 @@ namespace coppice::metrics {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: most names in this file are the fixtures'.
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -202,6 +204,55 @@ TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 530"));
 }
 
+// One line for each owner in turn: 500 studies of one leave the room of all others.
+TEST(StudyReadingsTest, NoOwnerTakesTheLinesOfAnother) {
+  FakeStudies studies;
+  curator::StudyInfo info;
+  for (size_t i = 0; i < kMaxNamed; ++i) {
+    info.id = absl::StrCat("0-", 1000 + i);
+    info.owner = "noisy";
+    studies.AddStudy(info);
+  }
+  info.id = "0-9999";
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 1;
+  studies.AddStudy(info);
+  info.id = "z";
+  info.owner = "hospital";
+  studies.AddStudy(info);
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"z\",outcome=\"accepted\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"0-9999\",outcome=\"accepted\"} 1"))
+      << "studies with reports come first";
+  EXPECT_THAT(text, HasSubstr("study=\"0-1497\""));
+  EXPECT_THAT(text, Not(HasSubstr("study=\"0-1498\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_studies_unnamed 2"));
+}
+
+TEST(DatasetReadingsTest, NoOwnerTakesTheLinesOfAnother) {
+  MemoryStore store;
+  FakeTrainer trainer;
+  ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {&trainer}));
+  const auto make = [&](const std::string& id, const std::string& owner) {
+    central::DatasetSpec spec = SpecOf(id);
+    spec.owner = owner;
+    return MakeDataset(*central.datasets, spec, /*rows=*/1);
+  };
+  for (size_t i = 0; i < kMaxNamed; ++i) ASSERT_OK(make(absl::StrCat("0-", 1000 + i), "noisy"));
+  ASSERT_OK(make("0-charged", "noisy"));
+  ASSERT_OK(make("patients", "hospital"));
+  ASSERT_OK(central.jobs->Submit(RequestOf("one", kEpsilon, "0-charged")));
+  Readings readings;
+  AddDatasetReadings(*central.datasets, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_dataset_epsilon_left{dataset=\"patients\"} 10"));
+  EXPECT_THAT(text, HasSubstr("coppice_dataset_epsilon_spent{dataset=\"0-charged\"} 1"));
+  EXPECT_THAT(text, HasSubstr("dataset=\"0-1497\""));
+  EXPECT_THAT(text, Not(HasSubstr("dataset=\"0-1498\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_datasets_unnamed 2"));
+}
+
 // The time of a job's end follows from its rows.
 TEST(CuratorReadingsTest, AJobIsSeenToHaveEndedFromTheNextDayOn) {
   MemoryStore store;
@@ -262,6 +313,53 @@ TEST(MetricsPageTest, APasswordKeepsOutWhoDoesNotKnowIt) {
     EXPECT_THAT(answer, HasSubstr("401")) << wrong;
     EXPECT_THAT(answer, ::testing::Not(HasSubstr("process_start_time_seconds"))) << wrong;
   }
+}
+
+// Prometheus sends a Host and nothing that a browser adds; a page that was reached by a name that
+// its author pointed to this machine sends the name.
+TEST(MetricsPageTest, NoPageInABrowserReadsIt) {
+  const auto readings = std::make_shared<Readings>();
+  AddProcessReadings(*readings);
+  ASSERT_OK_AND_ASSIGN(const auto page, MetricsPage::Serve("127.0.0.1:0", {readings}));
+  const auto is_served = [&](const std::string& headers) {
+    const std::string answer = coppice::testing::GetPage(page->port(), "/metrics", headers);
+    const bool has_metrics = absl::StrContains(answer, "process_start_time_seconds");
+    EXPECT_NE(has_metrics, absl::StrContains(answer, "403")) << headers << answer;
+    return has_metrics;
+  };
+  for (const char* scrape :
+       {"", "Host: 127.0.0.1:9464\r\n", "Host: 10.2.3.4\r\n", "Host: [::1]:9464\r\n",
+        "Host: localhost:9464\r\n", "Host: coppice-1:9464\r\n",
+        "Host: 127.0.0.1\r\nSec-Fetch-Site: none\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"
+        "Sec-Fetch-Dest: document\r\n"}) {
+    EXPECT_TRUE(is_served(scrape)) << scrape;
+  }
+  for (const char* sent_by_a_page :
+       {"Host: rebound.example.org:9464\r\n", "Host: 127.0.0.1.example.org\r\n",
+        "Host: localhost.\r\n", "Host: 127.0.0.1\r\nOrigin: https://example.org\r\n",
+        "Host: 127.0.0.1\r\nOrigin: null\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: same-site\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"
+        "Sec-Fetch-Dest: iframe\r\n"}) {
+    EXPECT_FALSE(is_served(sent_by_a_page)) << sent_by_a_page;
+  }
+}
+
+TEST(MetricsPageTest, APasswordServesItUnderAnyNameAndNoOtherPage) {
+  const auto readings = std::make_shared<Readings>();
+  AddProcessReadings(*readings);
+  ASSERT_OK_AND_ASSIGN(const auto page,
+                       MetricsPage::Serve("127.0.0.1:0", {readings}, "correct horse battery"));
+  const std::string shown =
+      "Authorization: Basic " + absl::Base64Escape("x:correct horse battery") + "\r\n";
+  const auto get = [&](const std::string& headers) {
+    return coppice::testing::GetPage(page->port(), "/metrics", shown + headers);
+  };
+  EXPECT_THAT(get("Host: metrics.example.org\r\n"), HasSubstr("process_start_time_seconds"));
+  EXPECT_THAT(get("Origin: https://example.org\r\n"),
+              AllOf(HasSubstr("403"), Not(HasSubstr("process_start_time_seconds"))));
 }
 
 }  // namespace
