@@ -32,6 +32,27 @@ absl::Status OpenFormat(storage::Store& store, const Log& log) {
   });
 }
 
+// Keeps the journal's path, which its errors name, from callers.
+class DiscreetJournal final : public ledger::SpendingJournal {
+ public:
+  DiscreetJournal(std::unique_ptr<ledger::SpendingJournal> journal, const Log& log)
+      : journal_(std::move(journal)), log_(log) {}
+
+  const std::vector<ledger::SpendingLine>& lines() const override { return journal_->lines(); }
+  absl::Status Append(const ledger::SpendingLine& line) override {
+    const absl::Status appended = journal_->Append(line);
+    if (appended.ok()) return appended;
+    log_.Error("spending journal error", {{"reason", std::string(appended.message())}});
+    return absl::Status(appended.code(),
+                        "the curator's spending journal cannot be written; try again later. The "
+                        "operator's log has the reason");
+  }
+
+ private:
+  const std::unique_ptr<ledger::SpendingJournal> journal_;
+  const Log& log_;
+};
+
 // Warns because an unmounted disk looks like a journal that does not exist yet.
 void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
   bool any_spent = false;
@@ -84,16 +105,24 @@ absl::StatusOr<std::unique_ptr<LoadedCurator>> LoadedCurator::Load(
     const DaemonFlags& flags, const curator::SigningKeys& signing_keys,
     std::unique_ptr<ledger::SpendingJournal> journal, storage::Store& store, const Log& log) {
   std::unique_ptr<LoadedCurator> loaded(new LoadedCurator);
-  loaded->journal_ = std::move(journal);
-  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(flags, signing_keys, store, log));
-  COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(flags, store, log));
+  loaded->store_ =
+      std::make_unique<storage::DiscreetStore>(store, [&log](const absl::Status& error) {
+        log.Error("store error", {{"reason", std::string(error.message())}});
+      });
+  storage::DiscreetStore& discreet = *loaded->store_;
+  if (journal != nullptr) {
+    loaded->journal_ = std::make_unique<DiscreetJournal>(std::move(journal), log);
+  }
+  COPPICE_RETURN_IF_ERROR(loaded->OpenStudies(flags, signing_keys, discreet, log));
+  COPPICE_RETURN_IF_ERROR(loaded->OpenDatasets(flags, discreet, log));
+  discreet.Hide();
   loaded->parts_.emplace(
       Curator{.studies = *loaded->studies_,
               .models = loaded->models_,
               .endpoints = *loaded->endpoints_,
               .datasets = *loaded->datasets_,
               .jobs = *loaded->jobs_,
-              .store = store,
+              .store = discreet,
               .audit = loaded->audit_.get(),
               .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}});
   return loaded;

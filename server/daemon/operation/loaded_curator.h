@@ -19,6 +19,7 @@
 #include "server/ledger/spending_journal.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/storage/discreet_store.h"
 #include "server/storage/store.h"
 
 namespace coppice::daemon {
@@ -26,7 +27,8 @@ namespace coppice::daemon {
 // Studies, models, endpoints, datasets, jobs, the ledger and the audit log of one store.
 //
 // Guarantee  A store of an older format is upgraded before anything else is read; a store of a
-//            newer version stays untouched.
+//            newer version stays untouched. Once it is loaded, no part returns an error with the
+//            words of the store's engine; these are in `log`.
 // Errors     Those of each part's Open(). DataLoss names the record.
 class LoadedCurator {
  public:
@@ -52,6 +54,7 @@ class LoadedCurator {
   std::string OwnerOf(const std::string& source) const;
 
   // Each member uses those above it.
+  std::unique_ptr<storage::DiscreetStore> store_;
   std::unique_ptr<ledger::SpendingJournal> journal_;
   std::unique_ptr<audit::AuditLog> audit_;
   models::Models models_;

@@ -306,7 +306,7 @@ TEST_F(TwoCredentialsTest, TheFirstThatAllowsACallOwnsWhatItMakes) {
 }
 
 TEST_F(TwoCredentialsTest, TheAuditLogNamesTheOneThatAllowedTheCall) {
-  ASSERT_OK(MakeDataset(*datasets_, [] {
+  ASSERT_OK(coppice::testing::MakeDataset(*datasets_, [] {
     central::DatasetSpec spec = coppice::testing::SpecOf("b-4");
     spec.owner = "b";
     return spec;
