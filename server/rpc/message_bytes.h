@@ -8,6 +8,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -20,7 +21,8 @@ namespace coppice::rpc {
 // before anything of them is read; InvalidArgument if they cannot be read or are no message of this
 // type.
 absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
-absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes);
+absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes,
+                                     size_t most_bytes = std::numeric_limits<size_t>::max());
 
 // Internal if the message is too large to serialize: 2 GB.
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);

@@ -148,6 +148,7 @@ std::deque<service::RegisteredMethod> MethodsWithoutHandlers() {
                        .descriptor = descriptor,
                        .request = request,
                        .response = response,
+                       .max_request_bytes = method.max_request_bytes,
                        .handler = {}});
   }
   return methods;

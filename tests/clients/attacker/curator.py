@@ -95,8 +95,8 @@ class Curator:
         if self._policy is not None:
             self._write_policy()
             command += ["--policy", f"{self.folder}/policy.json"]
-        self._process = subprocess.Popen(command + [flag.format(certs=self.certs) for flag in self._flags], stdout=self._log, stderr=self._log,
-                                         preexec_fn=die_with_parent)
+        command += [flag.format(certs=self.certs) for flag in self._flags]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, preexec_fn=die_with_parent)
         end = time.monotonic() + START_SECONDS
         while not (os.path.exists(port_file) and os.path.getsize(port_file)):
             if self._process.poll() is not None or time.monotonic() > end:
@@ -131,6 +131,9 @@ class Curator:
     def log(self):
         with open(f"{self.folder}/log", errors="replace") as file:
             return file.read()
+
+    def pid(self):
+        return self._process.pid
 
     def _status(self, field):
         with open(f"/proc/{self._process.pid}/status") as file:

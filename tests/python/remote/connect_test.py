@@ -12,6 +12,7 @@ import time
 import coppice
 import pytest
 from coppice import remote
+from coppice.remote._calls import printable
 from coppice.remote._channel import ConnectOptions
 from curator import Curator, CuttingProxy, free_port
 
@@ -119,6 +120,11 @@ def test_a_token_that_others_may_read(curator, tmp_path):
 def test_a_token_is_not_shown():
     options = ConnectOptions("localhost:1", token="coppice_secret")
     assert "coppice_secret" not in repr(options)
+
+
+def test_words_of_the_curator_steer_no_terminal_and_pass_for_no_others():
+    assert printable("good\u202edab\u200b \x1b[2J \ud800 ε") == "good\ufffddab\ufffd \ufffd[2J ? ε"
+    assert printable("x" * 3000) == "x" * 2000 + "..."
 
 
 def test_a_role_has_its_calls(reader):
