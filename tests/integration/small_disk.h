@@ -36,6 +36,10 @@ class SmallDisk {
     }
   }
   void Free() const { std::filesystem::remove(path_ + "/filler"); }
+  // Nobody can write to it any more, root neither.
+  bool MakeReadOnly() const {
+    return mounted_ && mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
 
  private:
   std::string path_;

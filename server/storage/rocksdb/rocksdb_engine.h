@@ -31,11 +31,12 @@ rocksdb::Options EngineOptions(rocksdb::Env* env = rocksdb::Env::Default());
 
 // Returns ResourceExhausted, DataLoss or Unavailable, naming the folder.
 absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder);
-// Also returns FailedPrecondition: another process has the folder open.
+// Also returns FailedPrecondition: another process has the folder open, or nobody may write there.
 absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder);
 absl::Status FullDisk(const std::string& folder);
 
-// Keeps every other process from opening the database in a folder while this lives.
+// Keeps every other process from opening the database in a folder for writing while this lives.
+// Where the folder is read-only here (a mount, permissions), others may read it meanwhile.
 class FolderLock {
  public:
   // FailedPrecondition if another process has it open. A folder without a lock file is not locked.
@@ -46,9 +47,12 @@ class FolderLock {
   ~FolderLock();
 
  private:
-  explicit FolderLock(rocksdb::FileLock* lock) : lock_(lock) {}
+  FolderLock(rocksdb::FileLock* lock, int shared) : lock_(lock), shared_(shared) {}
+
+  static absl::StatusOr<FolderLock> TakeShared(const std::string& folder, const std::string& file);
 
   rocksdb::FileLock* lock_;
+  int shared_;  // a descriptor with a read lock; below 0 if there is none
 };
 
 }  // namespace coppice::storage
