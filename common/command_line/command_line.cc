@@ -40,6 +40,8 @@ std::string Invoked(const CLI::App& app) {
   return "";
 }
 
+std::string Quoted(const std::string& text) { return absl::StrCat("\"", text, "\""); }
+
 std::string ExampleText(const std::string& example) { return "Example:\n  " + example; }
 
 // CLI11 only names the first required flag that is missing; this also says what the flag is.
@@ -54,13 +56,17 @@ std::string MissingText(const CLI::App& app) {
   return "";
 }
 
-std::string WrongUsageText(const CLI::App& app, const CLI::ParseError& error) {
+absl::Status WrongUsage(const CLI::App& app, absl::string_view problem) {
+  const bool ended = absl::EndsWith(problem, "?") || absl::EndsWith(problem, ".");
+  return absl::InvalidArgumentError(
+      absl::StrCat(problem, ended ? "" : ".", " See `", app.get_name(), Invoked(app), " --help`."));
+}
+
+std::string ProblemOf(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = UnknownWordText(app);
   if (text.empty() && error.get_name() == "RequiredError") text = MissingText(app);
   if (text.empty() && error.get_name() == "RequiredError") text = MissingWordText(app);
-  if (text.empty()) text = error.what();
-  const bool ended = absl::EndsWith(text, "?") || absl::EndsWith(text, ".");
-  return absl::StrCat(text, ended ? "" : ".", " See `", app.get_name(), Invoked(app), " --help`.");
+  return text.empty() ? error.what() : text;
 }
 
 bool IsJsonAsked(int argc, const char* const* argv) {
@@ -145,7 +151,8 @@ Flag Flag::Check(FlagCheck check, const std::string& value_name) const {
   option_->check(CLI::Validator(
       [check = std::move(check)](const std::string& text) {
         const std::string wants = check(text);
-        return wants.empty() ? "" : absl::StrCat(wants, ", not \"", text, "\"");
+        if (wants.empty() || absl::StrContains(wants, Quoted(text))) return wants;
+        return absl::StrCat(wants, ", not ", Quoted(text));
       },
       ""));
   return *this;
@@ -278,6 +285,7 @@ template Flag Command::Add(const std::string&, std::vector<uint64_t>&, const std
 template Flag Command::Add(const std::string&, std::vector<double>&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::optional<uint32_t>&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::optional<uint64_t>&, const std::string&) const;
+template Flag Command::Add(const std::string&, std::optional<double>&, const std::string&) const;
 
 template <typename Value>
 Flag Command::AddTaken(const std::string& flag, std::function<void(const Value&)> take,
@@ -379,9 +387,12 @@ int CommandLine::Run(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    return app_->exit(help_or_version, std::cout, std::cerr);
+    const std::string unknown = UnknownCommandText(*app_);
+    if (unknown.empty()) return app_->exit(help_or_version, std::cout, std::cerr);
+    PrintError(program_, WrongUsage(*app_, unknown), json);
+    return kWrongUsage;
   } catch (const CLI::ParseError& error) {
-    PrintError(program_, absl::InvalidArgumentError(WrongUsageText(*app_, error)), json);
+    PrintError(program_, WrongUsage(*app_, ProblemOf(*app_, error)), json);
     return kWrongUsage;
   }
   absl::Status status;

@@ -26,7 +26,7 @@ class Option;
 namespace coppice {
 
 // Returns "" if `text` is valid, otherwise what is wanted instead: "wants KEY=VALUE". The error
-// adds what was given.
+// adds what was given, unless the answer quotes it.
 using FlagCheck = std::function<std::string(const std::string& text)>;
 
 // A command's flag. It is a handle: copies refer to the same flag.
@@ -75,8 +75,7 @@ class Command {
                      const std::string& example) const;
 
   // Adds a flag with one value or, for vectors, one or more. `value` keeps its content without the
-  // flag. For std::string, uint32_t, uint64_t, double, vectors of these, and optional uint32_t and
-  // uint64_t.
+  // flag. For std::string, uint32_t, uint64_t, double, vectors of these, and optional numbers.
   template <typename Value>
   Flag Add(const std::string& flag, Value& value, const std::string& description) const;
   // Adds a flag whose checked value is passed to `take`. For std::string, uint32_t and uint64_t.

@@ -50,11 +50,12 @@ std::string MissingFlagText(const CLI::Option& option);
 // and names the nearest known word; empty if all words are known.
 std::string UnknownWordText(const CLI::App& program);
 
+// The same for words in the place of a command. Help must not answer those: it would be that of the
+// group, as if the command existed.
+std::string UnknownCommandText(const CLI::App& program);
+
 // Lists how the line could continue, if it ends before it names a command; empty if it names one.
 std::string MissingWordText(const CLI::App& program);
-
-// Returns the word in `words` that `word` most likely misspells; empty if none is near.
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& words);
 
 // Returns the program's page for man(1), in roff.
 std::string ManualPage(const CommandReference& program, const std::string& version);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/nearest_word.h"
 #include "common/command_line/complain.h"
 #include "common/command_line/reference.h"
 
@@ -30,11 +31,11 @@ int ComplainOfCommand(const std::string& name, const std::string& word,
                       const CommandReference& program) {
   std::vector<std::string> names;
   for (const CommandReference& command : program.commands) names.push_back(command.name());
-  const std::string near = NearestWord(word, names);
-  return Complain(name,
-                  absl::StrCat("unknown command \"", word, "\"; ",
-                               near.empty() ? absl::StrCat("there are ", absl::StrJoin(names, ", "))
-                                            : absl::StrCat("did you mean \"", near, "\"?")));
+  const std::string meant = DidYouMean(word, names);
+  return Complain(
+      name, absl::StrCat(
+                "unknown command \"", word, "\"",
+                meant.empty() ? absl::StrCat("; there are ", absl::StrJoin(names, ", ")) : meant));
 }
 
 }  // namespace

@@ -1,31 +1,13 @@
-#include <algorithm>
-#include <cstddef>
-
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/nearest_word.h"
 #include "common/command_line/reference.h"
 
 namespace coppice {
 namespace {
-
-// How many insertions, deletions, replacements and swaps of neighbours lead from `a` to `b`.
-size_t Distance(absl::string_view a, absl::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replaced});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
 
 std::vector<std::string> FlagNames(const CommandReference& command) {
   std::vector<std::string> names;
@@ -37,10 +19,6 @@ std::vector<std::string> CommandNames(const CommandReference& command) {
   std::vector<std::string> names;
   for (const CommandReference& part : command.commands) names.push_back(part.name());
   return names;
-}
-
-std::string DidYouMean(const std::string& near) {
-  return near.empty() ? "" : absl::StrCat("; did you mean \"", near, "\"?");
 }
 
 // Returns "study create" for "create" if the program has that command.
@@ -55,8 +33,7 @@ std::string WithItsNoun(const CommandReference& program, const std::string& word
 
 std::string UnknownFlag(const CommandReference& command, const std::string& word) {
   const std::string flag = word.substr(0, word.find('='));
-  return absl::StrCat("unknown flag \"", flag, "\"",
-                      DidYouMean(NearestWord(flag, FlagNames(command))));
+  return absl::StrCat("unknown flag \"", flag, "\"", DidYouMean(flag, FlagNames(command)));
 }
 
 // Returns what the commands of `command` are called.
@@ -68,11 +45,11 @@ std::string KindOf(const CommandReference& command) {
 
 std::string UnknownCommand(const CommandReference& command, const std::string& word) {
   const std::vector<std::string> names = CommandNames(command);
-  std::string near = NearestWord(word, names);
-  if (near.empty()) near = WithItsNoun(command, word);
-  const std::string text = absl::StrCat("unknown ", KindOf(command), " \"", word, "\"");
-  if (!near.empty()) return text + DidYouMean(near);
-  return absl::StrCat(text, "; there are ", absl::StrJoin(names, ", "));
+  std::string meant = DidYouMean(word, names);
+  const std::string whole = WithItsNoun(command, word);
+  if (meant.empty() && !whole.empty()) meant = absl::StrCat("; did you mean \"", whole, "\"?");
+  if (meant.empty()) meant = absl::StrCat("; there are ", absl::StrJoin(names, ", "));
+  return absl::StrCat("unknown ", KindOf(command), " \"", word, "\"", meant);
 }
 
 std::string StrayValue(const CommandReference& command, const std::string& word) {
@@ -94,25 +71,6 @@ std::string DescribeWord(const CLI::App& app, const std::string& path, const std
 
 }  // namespace
 
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& words) {
-  const auto bare = [](absl::string_view text) {
-    return text.substr(std::min(text.find_first_not_of('-'), text.size()));
-  };
-  std::string nearest;
-  size_t least = std::max<size_t>(1, bare(word).size() / 3) + 1;
-  for (const std::string& candidate : words) {
-    const size_t distance = Distance(bare(word), bare(candidate));
-    if (distance >= least) continue;
-    least = distance;
-    nearest = candidate;
-  }
-  if (!nearest.empty()) return nearest;
-  for (const std::string& candidate : words) {
-    if (bare(word).size() > 1 && absl::StartsWith(bare(candidate), bare(word))) return candidate;
-  }
-  return "";
-}
-
 std::string MissingWordText(const CLI::App& program) {
   const CLI::App* command = &program;
   std::string path = program.get_name();
@@ -128,10 +86,18 @@ std::string MissingWordText(const CLI::App& program) {
                       " is required: ", absl::StrJoin(CommandNames(described), ", "));
 }
 
-std::string UnknownWordText(const CLI::App& program) {
+namespace {
+
+bool HasCommands(const CLI::App& app) {
+  return !app.get_subcommands([](const CLI::App* part) { return !part->get_name().empty(); })
+              .empty();
+}
+
+// Describes the first unknown word, of groups alone or of the command they lead to as well.
+std::string FirstUnknownWord(const CLI::App& program, bool of_groups_alone) {
   const CLI::App* command = &program;
   std::string path = program.get_name();
-  while (true) {
+  while (!of_groups_alone || HasCommands(*command)) {
     for (const std::string& word : command->remaining()) {
       if (word != "--") return DescribeWord(*command, path, word);
     }
@@ -140,6 +106,17 @@ std::string UnknownWordText(const CLI::App& program) {
     command = chosen.front();
     absl::StrAppend(&path, " ", command->get_name());
   }
+  return "";
+}
+
+}  // namespace
+
+std::string UnknownWordText(const CLI::App& program) {
+  return FirstUnknownWord(program, /*of_groups_alone=*/false);
+}
+
+std::string UnknownCommandText(const CLI::App& program) {
+  return FirstUnknownWord(program, /*of_groups_alone=*/true);
 }
 
 }  // namespace coppice

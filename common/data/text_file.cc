@@ -7,14 +7,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
-constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Returns how many bytes at the start of `text` are below 0x80, rounded down to a multiple of 8.
 size_t AsciiWords(absl::string_view text) {
@@ -75,7 +74,7 @@ absl::StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_by
       return text.At(1, text.NotUtf8(0, "a byte order mark", "UTF-16"));
     }
   }
-  text.unread_ = absl::StripPrefix(text.unread_, kByteOrderMark);
+  text.unread_ = WithoutByteOrderMark(text.unread_);
   return text;
 }
 

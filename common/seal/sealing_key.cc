@@ -110,7 +110,7 @@ absl::StatusOr<SealingKey> SealingKey::Load(const std::string& path) {
         absl::StrCat(path, ": every user of this machine may open it; run `chmod 600 ", path,
                      "` and make a new key if that was so for long"));
   }
-  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadFile(path));
+  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadTextFile(path));
   absl::StatusOr<SealingKey> key = FromPem(pem);
   OPENSSL_cleanse(pem.data(), pem.size());
   if (key.ok()) return key;

@@ -104,7 +104,7 @@ absl::StatusOr<std::string> LoadMetricsPassword(const std::string& path) {
         absl::StrCat("--metrics-password-file ", path,
                      ": everybody on this machine may read it: chmod o-rwx it"));
   }
-  const absl::StatusOr<std::string> text = ReadFile(path);
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
   if (!text.ok()) {
     return absl::Status(text.status().code(),
                         absl::StrCat("--metrics-password-file ", text.status().message()));

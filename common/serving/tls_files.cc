@@ -89,7 +89,7 @@ absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& cert
 }  // namespace
 
 absl::StatusOr<std::string> ReadFlaggedFile(absl::string_view flag, const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadFile(path);
+  absl::StatusOr<std::string> bytes = ReadTextFile(path);
   if (bytes.ok()) return bytes;
   return absl::Status(bytes.status().code(), absl::StrCat(flag, " ", bytes.status().message()));
 }

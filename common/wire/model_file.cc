@@ -4,9 +4,13 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/wire/convert.h"
 
 namespace coppice {
@@ -25,6 +29,7 @@ bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
 }  // namespace
 
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
+  errno = 0;
   std::ifstream stream(path, std::ios::binary);
   std::string text;
   constexpr size_t kPiece = size_t{1} << 20;
@@ -36,12 +41,14 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
     text.resize(before + read);
   }
   if (!stream.good() && !stream.eof()) {
-    return absl::NotFoundError(absl::StrCat("cannot read ", path));
+    return absl::NotFoundError(
+        absl::StrCat("cannot read ", path, ": ", std::strerror(errno), "; check the path"));
   }
   if (text.size() > max_bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " has more than ", max_bytes, " bytes: it is no model"));
   }
+  if (absl::StartsWith(text, kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   v1::Model model;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
   if (status.ok()) return model;

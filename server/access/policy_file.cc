@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/nearest_word.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
@@ -53,8 +54,11 @@ absl::Status CheckMembers(const json& object, absl::string_view where,
   for (const auto& [name, value] : object.items()) {
     const auto same = [&name = name](absl::string_view other) { return other == name; };
     if (std::none_of(known.begin(), known.end(), same)) {
-      return Wrong(where, absl::StrCat("has the member \"", name, "\", which is none of ",
-                                       absl::StrJoin(known, ", ")));
+      const std::string meant = DidYouMean(name, {known.begin(), known.end()});
+      return Wrong(where, absl::StrCat("has the member \"", name, "\"",
+                                       meant.empty() ? absl::StrCat(", which is none of ",
+                                                                    absl::StrJoin(known, ", "))
+                                                     : meant));
     }
   }
   return absl::OkStatus();
@@ -262,7 +266,7 @@ absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
 }
 
 absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
   absl::StatusOr<AccessPolicy> policy = ParsePolicy(text);
   if (!policy.ok()) return Wrong(absl::StrCat(path, ":"), policy.status().message());

@@ -67,7 +67,7 @@ absl::StatusOr<std::string> ReadClosedFile(const std::string& path) {
                      ": everybody on this machine may read or change it: chmod o-rwx it, and add a "
                      "new key (coppiced key-file --add) if others use the machine"));
   }
-  return ReadFile(path);
+  return ReadTextFile(path);
 }
 
 }  // namespace

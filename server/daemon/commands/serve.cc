@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const DaemonFl
 absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
                                                          const std::string& path) {
   if (path.empty()) return std::nullopt;
-  absl::StatusOr<std::string> pem = ReadFile(path);
+  absl::StatusOr<std::string> pem = ReadTextFile(path);
   if (!pem.ok()) {
     return absl::Status(pem.status().code(), absl::StrCat(flag, " ", pem.status().message()));
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
+#include "common/command_line/config_file.h"
 #include "common/command_line/reference.h"
 #include "common/process/process.h"
 
@@ -252,19 +253,6 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->configurable(false);
 }
 
-// Refuses a misspelt setting instead of skipping it.
-void AddConfigFile(CLI::App& app) {
-  app.set_config("--config", "", "Read settings from this file; flags go before it")
-      ->check(CLI::ExistingFile.description(""))
-      ->type_name("FILE");
-  app.allow_config_extras(false);
-}
-
-// Says what is wrong with a config file.
-std::string InWords(const CLI::ConfigError& error) {
-  return absl::StrCat("--config wants settings named like the flags: ", error.what());
-}
-
 // Says what is wrong with a command line; an unknown word comes first.
 std::string InWords(const CLI::App& app, const CLI::Error& error) {
   const std::string unknown = UnknownWordText(app);
@@ -290,7 +278,7 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ConfigError& error) {
-    return Complain("coppiced", InWords(error));
+    return Complain("coppiced", ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
     return Complain("coppiced", InWords(app, error));
   }
@@ -305,7 +293,7 @@ absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ConfigError& error) {
-    return absl::InvalidArgumentError(InWords(error));
+    return absl::InvalidArgumentError(ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(InWords(app, error));
   }

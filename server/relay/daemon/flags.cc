@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/complain.h"
+#include "common/command_line/config_file.h"
 #include "common/command_line/reference.h"
 
 namespace coppice::relay {
@@ -166,10 +167,6 @@ void AddOperatingFlags(CLI::App& app, RelayFlags& flags) {
       ->configurable(false);
 }
 
-std::string ConfigInWords(const CLI::ConfigError& error) {
-  return absl::StrCat("--config wants settings named like the flags: ", error.what());
-}
-
 std::string LineInWords(const CLI::App& app, const CLI::Error& error) {
   const std::string unknown = UnknownWordText(app);
   return unknown.empty() ? error.what() : unknown;
@@ -186,10 +183,7 @@ void DescribeRelay(CLI::App& app, RelayFlags& flags) {
   AddCuratorFlags(app, flags);
   AddDealFlags(app, flags);
   AddOperatingFlags(app, flags);
-  app.set_config("--config", "", "Read settings from this file; flags go before it")
-      ->check(CLI::ExistingFile.description(""))
-      ->type_name("FILE");
-  app.allow_config_extras(false);  // refuses a misspelt setting instead of skipping it
+  AddConfigFile(app);
 }
 
 int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {
@@ -200,7 +194,7 @@ int ParseRelayFlags(int argc, const char* const* argv, RelayFlags& flags) {
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ConfigError& error) {
-    return Complain("coppice-relay", ConfigInWords(error));
+    return Complain("coppice-relay", ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
     return Complain("coppice-relay", LineInWords(app, error));
   }
@@ -215,7 +209,7 @@ absl::StatusOr<RelayFlags> ReadRelayFlagsAgain(int argc, const char* const* argv
   try {
     app.parse(argc, argv);
   } catch (const CLI::ConfigError& error) {
-    return absl::InvalidArgumentError(ConfigInWords(error));
+    return absl::InvalidArgumentError(ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(LineInWords(app, error));
   }

@@ -96,7 +96,7 @@ absl::StatusOr<SigningKey> LoadRelayKey(const std::string& data_dir) {
         ": everybody on this machine may read or change it: chmod 600 it, and make a new "
         "relay if others use the machine"));
   }
-  absl::StatusOr<std::string> pem = ReadFile(file);
+  absl::StatusOr<std::string> pem = ReadTextFile(file);
   if (!pem.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
         pem.status().message(), "; `coppice-relay keygen --data-dir ", data_dir, "` makes it"));

@@ -86,7 +86,7 @@ absl::StatusOr<Admission::Allowed> Admission::Read() const {
                      ": everybody on this machine may read or change it, and it says who may take "
                      "part: chmod o-rwx it"));
   }
-  const absl::StatusOr<std::string> text = ReadFile(file_);
+  const absl::StatusOr<std::string> text = ReadTextFile(file_);
   if (text.ok()) return Parse(*text);
   return absl::Status(text.status().code(), absl::StrCat("--admission ", text.status().message()));
 }

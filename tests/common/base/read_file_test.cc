@@ -38,5 +38,26 @@ TEST(ReadFileTest, WhatCannotBeReadSaysWhichFileAndWhy) {
   }
 }
 
+TEST(ReadTextFileTest, SkipsAByteOrderMark) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/file";
+  for (const char* text : {"token\r\n", "\xEF\xBB\xBFtoken\r\n"}) {
+    std::ofstream(path, std::ios::binary) << text;
+    ASSERT_OK_AND_ASSIGN(const std::string read, ReadTextFile(path));
+    EXPECT_EQ(read, "token\r\n");
+  }
+}
+
+TEST(ReadTextFileTest, SaysThatAFileIsInUtf16) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/file";
+  for (const std::string& text : {std::string("\xFF\xFEt\0", 4), std::string("\xFE\xFF\0t", 4)}) {
+    std::ofstream(path, std::ios::binary) << text;
+    EXPECT_THAT(ReadTextFile(path),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(path), HasSubstr("save it as UTF-8"))));
+  }
+}
+
 }  // namespace
 }  // namespace coppice

@@ -134,6 +134,30 @@ TEST_F(CommandLineTest, AnUnknownWordIsAnsweredWithTheNearest) {
   }
 }
 
+// The help of the group would read as if the word were a command.
+TEST_F(CommandLineTest, HelpIsNotGivenForACommandThatIsNotThere) {
+  std::string name;
+  verb_.Add("--name", name, "Whose").Required();
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"nuon", "--help"}, R"(unknown noun "nuon"; did you mean "noun"? See `program --help`.)"},
+      {{"nuon", "--version"}, R"(unknown noun "nuon"; did you mean "noun"? See `program --help`.)"},
+      {{"noun", "vreb", "--help"},
+       R"(unknown verb "vreb"; did you mean "verb"? See `program noun --help`.)"},
+      {{"noun", "vreb", "--name", "x", "-h"},
+       R"(unknown verb "vreb"; did you mean "verb"? See `program noun --help`.)"},
+      {{"completion", "bush", "--help"},
+       R"(unknown verb "bush"; did you mean "bash"? See `program completion --help`.)"}};
+  for (const auto& [arguments, message] : wrong) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.code, 2) << message;
+    EXPECT_EQ(outcome.err, "program: " + message + "\n");
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+  const Outcome of_command = Run({"noun", "verb", "x", "--help"});
+  EXPECT_EQ(of_command.code, 0) << "the help shows how values are given";
+  EXPECT_THAT(of_command.out, HasSubstr("--name"));
+}
+
 TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
   std::string name;
   const Flag flag =
@@ -169,6 +193,16 @@ TEST_F(CommandLineTest, AFlagOfAFewNamesSaysWhichAndWhatWasGiven) {
   verb_.Run([] { return absl::OkStatus(); });
   EXPECT_THAT(Run({"noun", "verb", "--format", "pdf"}).err,
               HasSubstr(R"(--format: wants one of text, svg, not "pdf". See)"));
+}
+
+TEST_F(CommandLineTest, WhatWasGivenIsQuotedOnce) {
+  std::string name;
+  verb_.Add("--name", name, "Whose").Check([](const std::string& text) {
+    return "there is no \"" + text + "\"; there are a, b";
+  });
+  EXPECT_EQ(
+      Run({"noun", "verb", "--name", "x"}).err,
+      "program: --name: there is no \"x\"; there are a, b. See `program noun verb --help`.\n");
 }
 
 TEST_F(CommandLineTest, CompletionAndManualNameEveryCommandAndFlag) {

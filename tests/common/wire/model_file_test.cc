@@ -26,6 +26,17 @@ TEST(ModelFileTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read.SerializeAsString(), model.SerializeAsString());
 }
 
+TEST(ModelFileTest, AByteOrderMarkIsSkipped) {
+  const TempDir folder;
+  const std::string path = folder.path() + "/model.json";
+  v1::Model model;
+  model.set_name("models/first");
+  ASSERT_OK_AND_ASSIGN(const std::string text, ModelFileText(model));
+  std::ofstream(path) << "\xEF\xBB\xBF" << text;
+  ASSERT_OK_AND_ASSIGN(const v1::Model read, ReadModelFile(path));
+  EXPECT_EQ(read.name(), "models/first");
+}
+
 TEST(ModelFileTest, IsNamedWhereItIsNoModel) {
   const TempDir folder;
   const std::string path = folder.path() + "/model.json";

@@ -60,7 +60,10 @@ TEST(PolicyFileTest, RefusesWhatIsNoPolicy) {
   EXPECT_THAT(ParsePolicy(""), IsWrong("not valid JSON"));
   EXPECT_THAT(ParsePolicy("{"), IsWrong("not valid JSON"));
   EXPECT_THAT(ParsePolicy("[]"), IsWrong("the policy must be a JSON object"));
-  EXPECT_THAT(ParsePolicy(R"({"token": []})"), IsWrong("the member \"token\", which is none of"));
+  EXPECT_THAT(ParsePolicy(R"({"token": []})"),
+              IsWrong("the member \"token\"; did you mean \"tokens\"?"));
+  EXPECT_THAT(ParsePolicy(R"({"who": []})"),
+              IsWrong("the member \"who\", which is none of anonymous, tokens"));
   EXPECT_THAT(ParsePolicy(R"({"tokens": {}})"), IsWrong("tokens must be a list"));
   EXPECT_THAT(ParsePolicy(R"({"tokens": [7]})"), IsWrong("tokens[0] must be a JSON object"));
   EXPECT_THAT(ParsePolicy(R"({"anonymous": "device"})"), IsWrong("anonymous must be a list"));

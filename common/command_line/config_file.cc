@@ -1,0 +1,68 @@
+#include "common/command_line/config_file.h"
+
+#include <istream>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/base/nearest_word.h"
+#include "common/base/read_file.h"
+
+namespace coppice {
+namespace {
+
+// CLI11's reader, which would take a byte order mark for a part of the first name.
+class SettingsReader final : public CLI::ConfigBase {
+ public:
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    for (const char byte : kByteOrderMark) {
+      if (input.peek() != static_cast<unsigned char>(byte)) break;
+      input.get();
+    }
+    return ConfigBase::from_config(input);
+  }
+};
+
+std::vector<std::string> SettingNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_configurable() && !option->get_lnames().empty()) {
+      names.push_back(option->get_lnames().front());
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void AddConfigFile(CLI::App& app) {
+  app.config_formatter(std::make_shared<SettingsReader>());
+  app.set_config("--config", "", "Read settings from this file; flags go before it")
+      ->check(CLI::ExistingFile.description(""))
+      ->type_name("FILE");
+  app.allow_config_extras(false);
+}
+
+std::string ConfigErrorText(const CLI::App& app, const CLI::ConfigError& error) {
+  // CLI11 has the setting in its message alone.
+  const std::string what = error.what();
+  absl::string_view name = what;
+  if (!absl::ConsumePrefix(&name, "INI was not able to parse ")) {
+    return absl::StrCat("--config: ", what);
+  }
+  // A section begins with an item of this name.
+  if (absl::ConsumeSuffix(&name, ".++")) {
+    return absl::StrCat("--config: there are no sections, and so no [", name,
+                        "]: write the settings without it");
+  }
+  const std::string meant = DidYouMean(name, SettingNames(app));
+  return absl::StrCat("--config: there is no setting \"", name, "\"",
+                      meant.empty() ? "; settings are named like the flags" : meant);
+}
+
+}  // namespace coppice
