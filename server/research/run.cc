@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
@@ -140,10 +141,25 @@ Json Report(const Method& method, const std::vector<double>& settings,
   return report;
 }
 
-absl::Status Print(const Json& report, bool json) {
-  std::cout << (json ? report.dump() + "\n" : lab::ReportText(report)) << std::flush;
+absl::Status Print(const std::string& text) {
+  std::cout << text << std::flush;
   if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
   return absl::OkStatus();
+}
+
+absl::Status Print(const Json& report, bool json) {
+  return Print(json ? report.dump() + "\n" : lab::ReportText(report));
+}
+
+// A line for each, which begins with the name that --method takes.
+absl::Status PrintMethods() {
+  std::string text;
+  for (const Method* method : AllMethods()) {
+    const MethodInfo& info = method->info();
+    absl::StrAppend(&text, absl::StrFormat("%-12s", info.name), "  ", info.summary, "; protects ",
+                    info.protects, ", ", info.guarantee, "; ", info.sampler, "\n");
+  }
+  return Print(text);
 }
 
 std::string NamesOfMethods() {
@@ -226,14 +242,10 @@ void AddMethodsFlags(const Command& command, MethodsFlags& flags) {
 }
 
 absl::Status ListMethods(const MethodsFlags& flags) {
+  if (!flags.json) return PrintMethods();
   Json methods = Json::object();
   for (const Method* method : AllMethods()) {
     const MethodInfo& info = method->info();
-    if (!flags.json) {
-      methods[info.name] = absl::StrCat(info.summary, "; protects ", info.protects, ", ",
-                                        info.guarantee, "; ", info.sampler);
-      continue;
-    }
     methods[info.name] = {{"summary", info.summary},
                           {"source", info.source},
                           {"protects", info.protects},
@@ -244,7 +256,7 @@ absl::Status ListMethods(const MethodsFlags& flags) {
                           {"default", info.default_setting},
                           {"paper_settings", info.paper_settings}};
   }
-  return Print(methods, flags.json);
+  return Print(methods, /*json=*/true);
 }
 
 }  // namespace coppice::research

@@ -43,10 +43,12 @@ absl::Status CheckValue(const Parameter& parameter, const std::string& text) {
 }
 
 absl::Status Unknown(absl::string_view name, absl::Span<const Parameter> parameters) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no parameter \"", name, "\"; there are ",
-      absl::StrJoin(parameters, ", ",
-                    [](std::string* out, const Parameter& p) { absl::StrAppend(out, p.name); })));
+  const std::string known = absl::StrJoin(
+      parameters, ", ",
+      [](std::string* out, const Parameter& parameter) { absl::StrAppend(out, parameter.name); });
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no parameter \"", name, "\"; ",
+                   known.empty() ? "this algorithm has none" : absl::StrCat("there are ", known)));
 }
 
 }  // namespace

@@ -60,6 +60,16 @@ TEST(ResearchCommandTest, EveryMethodSaysWhatItProtectsAndThatItIsNoRelease) {
   }
 }
 
+TEST(ResearchCommandTest, PrintsTheNamesThatMethodTakes) {
+  std::istringstream lines(RunLine("coppice-research methods").out);
+  std::set<std::string> printed, known;
+  for (std::string line; std::getline(lines, line);) {
+    printed.insert(line.substr(0, line.find("  ")));
+  }
+  for (const auto& [name, info] : RunJson("coppice-research methods").items()) known.insert(name);
+  EXPECT_EQ(printed, known);
+}
+
 // Equal shares of the majority among the test rows show that each repetition has the same split.
 TEST(ResearchCommandTest, HasTheSplitsOfTheLab) {
   for (const std::string seed : {"1", "4"}) {

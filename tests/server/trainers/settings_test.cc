@@ -64,6 +64,12 @@ TEST(SettingsTest, UnknownNamesAreRefusedWithThoseThatThereAre) {
                        AllOf(HasSubstr("\"deph\""), HasSubstr("depth, share, rule"))));
 }
 
+TEST(SettingsTest, WhereThereAreNoParametersNoneAreListed) {
+  EXPECT_THAT(CheckedSettings::Create({}, {{"depth", "3"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "there is no parameter \"depth\"; this algorithm has none"));
+}
+
 TEST(SettingsTest, RangesOfWholeNumbersAreWrittenOut) {
   const auto refused = CheckedSettings::Create(
       {IntegerParameter("rows", 0, 1'000'000, "1", "how many")}, {{"rows", "1000001"}});
