@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -137,17 +136,6 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
 absl::Status Trust::CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
                                const PublicKey& root) const {
   return FollowChain(memory_.LastKeyOf(root).value_or(root), chain, key, clock_());
-}
-
-absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("the curator's key ", text.status().message()));
-  }
-  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
-  if (key.ok()) return key;
-  return absl::InvalidArgumentError(
-      absl::StrCat("the curator's key ", path, " ", key.status().message()));
 }
 
 }  // namespace coppice

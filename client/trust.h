@@ -77,9 +77,6 @@ class Trust {
   absl::Mutex admitting_;  // makes looking and remembering one step
 };
 
-// Reads a pin from a file: PEM, or "ed25519:...". InvalidArgument, naming the file.
-absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path);
-
 }  // namespace coppice
 
 #endif  // COPPICE_CLIENT_TRUST_H_

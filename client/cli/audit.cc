@@ -17,10 +17,10 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/trust.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/write_file.h"
+#include "common/study/public_key_file.h"
 #include "common/study/signature.h"
 #include "common/wire/audit_chain.h"
 #include "common/wire/manifest.h"
@@ -112,7 +112,7 @@ struct KeptHead {
 
 absl::StatusOr<std::optional<KeptHead>> ReadKeptHead(const std::string& path) {
   if (path.empty() || !std::filesystem::exists(path)) return std::nullopt;
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("entries") || !json["entries"].is_number_unsigned() ||
       !json.contains("head") || !json["head"].is_string()) {
@@ -263,7 +263,7 @@ absl::Status TakeFile(const std::string& path, LogVerifier& verifier) {
   if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
   std::string line;
   for (size_t number = 1; ReadLine(file, line); ++number) {
-    const auto parsed = ParseLine(line);
+    const auto parsed = ParseLine(number == 1 ? WithoutByteOrderMark(line) : line);
     if (!parsed.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ":", number, ": ", parsed.status().message()));
@@ -287,7 +287,7 @@ absl::Status TakeLog(const AuditFlags& flags, LogVerifier& verifier) {
 absl::Status VerifyLog(const AuditFlags& flags) {
   std::optional<PublicKey> trusted;
   if (!flags.curator_key.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(trusted, ReadCuratorKey(flags.curator_key));
+    COPPICE_ASSIGN_OR_RETURN(trusted, ReadPublicKey(flags.curator_key));
   }
   COPPICE_ASSIGN_OR_RETURN(std::optional<KeptHead> kept, ReadKeptHead(flags.head_file));
   LogVerifier verifier(trusted, std::move(kept));
@@ -348,11 +348,10 @@ void AddAuditCommand(const Command& noun) {
            "Compare with the head that was kept in this file the last time, and keep the new one "
            "there: it shows entries that are missing from the end. Keep it on another machine")
       .Takes("FILE");
-  verb.Add("--curator-key", flags->curator_key,
-           "Public key of the curator, as `coppice study key --pem` prints it: refuse a head that "
-           "neither it nor a key that it leads to has signed")
-      .Takes("FILE")
-      .ExistingFile();
+  AddPublicKeyFlag(
+      verb, "--curator-key", flags->curator_key,
+      "Public key of the curator, as `coppice study key` prints it: refuse a head that neither it "
+      "nor a key that it leads to has signed");
   AddOutputFlags(verb, flags->output);
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([flags, server] {

@@ -13,6 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/collector/proxy.h"
+#include "client/collector/server_address.h"
 #include "common/base/printable.h"
 
 namespace coppice {
@@ -110,6 +112,30 @@ absl::Status EndedByServer(const absl::Status& status, const std::string& server
                    status.message(), ")"));
 }
 
+// The proxy between here and `server`, an address or a text for people.
+std::optional<Proxy> ProxyBefore(const std::string& server) {
+  const absl::StatusOr<ServerAddress> address = ParseServerAddress(server);
+  return address.ok() ? ProxyFor(*address) : std::nullopt;
+}
+
+// "server", and the proxy through which it is asked for.
+std::string Asked(const std::string& server) {
+  const std::optional<Proxy> proxy = ProxyBefore(server);
+  return proxy.has_value() ? absl::StrCat(server, " through ", proxy->Shown()) : server;
+}
+
+std::string ConnectionAdvice(const std::string& server) {
+  const std::optional<Proxy> proxy = ProxyBefore(server);
+  if (!proxy.has_value()) return "check the address and that coppiced runs there";
+  return absl::StrCat("check the address, and ", ProxyAdvice(*proxy, *ParseServerAddress(server)));
+}
+
+// A server that asks for client certificates ends connections without one in this way, too: gRPC's
+// sends no alert.
+bool WasEnded(absl::string_view detail) {
+  return absl::StrContains(detail, "Socket closed") || absl::StrContains(detail, "reset by peer");
+}
+
 bool IsAboutTls(absl::string_view detail) {
   const std::string text = absl::AsciiStrToLower(detail);
   return absl::StrContains(text, "ssl") || absl::StrContains(text, "handshake") ||
@@ -157,19 +183,26 @@ absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& serve
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   const std::string detail = OfServer(status.error_message());
   if (code == absl::StatusCode::kDeadlineExceeded) {
-    return absl::Status(code, absl::StrCat(server, " did not answer in time: ", detail));
+    return absl::Status(code, absl::StrCat(Asked(server), " ", kNotInTime, ": ", detail));
   }
   const bool cannot_connect = absl::StrContains(detail, "connect") ||
                               absl::StrContains(detail, "DNS") || IsAboutTls(detail);
   if (code != absl::StatusCode::kUnavailable || !cannot_connect) return absl::Status(code, detail);
   if (IsAboutTls(detail)) {
     return absl::Status(
-        code, absl::StrCat("no TLS connection to ", server, ": ", detail,
+        code, absl::StrCat("no TLS connection to ", Asked(server), ": ", detail,
                            "; check that the CA certificate is the one that signed the server's, "
                            "that neither has expired, and that the server speaks TLS"));
   }
-  return absl::Status(code, absl::StrCat("nobody answers at ", server, ": ", detail,
-                                         "; check the address and that coppiced runs there"));
+  if (WasEnded(detail)) {
+    return absl::Status(
+        code, absl::StrCat(Asked(server), " ends the connection before it answers: ", detail,
+                           "; if it asks for client certificates give one and its key, and "
+                           "otherwise ",
+                           ConnectionAdvice(server)));
+  }
+  return absl::Status(code, absl::StrCat("nobody answers at ", Asked(server), ": ", detail, "; ",
+                                         ConnectionAdvice(server)));
 }
 
 absl::Status CallServer(grpc::Channel& channel, const std::string& server,

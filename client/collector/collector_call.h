@@ -22,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/collector/collector.h"
 
@@ -52,6 +53,9 @@ inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 // Makes a server's text fit for terminals and logs: no control characters, at most 2,000 bytes.
 std::string OfServer(absl::string_view text);
 absl::Status OfServer(const absl::Status& status);
+
+// What the error says of a call whose time is up.
+inline constexpr absl::string_view kNotInTime = "did not answer in time";
 
 // Keeps the code, and passes the message through OfServer(). If the connection is at fault, the
 // message says where `server` was looked for and what to check.

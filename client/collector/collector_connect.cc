@@ -1,21 +1,21 @@
 // Connect(): the address, the certificates, the channel.
 
-#include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <openssl/err.h>
 #include <openssl/x509.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/collector/collector.h"
+#include "client/collector/proxy.h"
+#include "client/collector/server_address.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/study/pem.h"
@@ -25,36 +25,8 @@ namespace {
 
 constexpr int kMaxMessageBytes = 64 << 20;
 
-struct Address {
-  std::string host;  // without brackets
-  uint32_t port = 0;
-};
-
-absl::StatusOr<Address> ParseAddress(const std::string& server) {
-  const size_t colon = server.rfind(':');
-  Address address;
-  if (colon != std::string::npos && colon > 0 &&
-      absl::SimpleAtoi(server.substr(colon + 1), &address.port) && address.port >= 1 &&
-      address.port <= 65535) {
-    address.host = server.substr(0, colon);
-    const bool brackets = address.host.front() == '[' && address.host.back() == ']';
-    if (brackets) address.host = address.host.substr(1, address.host.size() - 2);
-    const bool ambiguous = !brackets && absl::StrContains(address.host, ':');
-    if (!address.host.empty() && !ambiguous && !absl::StrContains(address.host, '/'))
-      return address;
-  }
-  return absl::InvalidArgumentError(
-      "the server must be HOST:PORT with a port from 1 to 65535, and an IPv6 address in brackets");
-}
-
-bool IsLoopback(const std::string& host) {
-  if (host == "localhost" || host == "::1") return true;
-  in_addr v4{};
-  return inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
-}
-
 absl::StatusOr<std::string> ReadNamedFile(absl::string_view what, const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadFile(path);
+  absl::StatusOr<std::string> bytes = ReadTextFile(path);
   if (bytes.ok()) return bytes;
   return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", bytes.status().message()));
 }
@@ -112,7 +84,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
                                            grpc::AccessTokenCredentials(token));
 }
 
-grpc::ChannelArguments MakeArguments(bool loopback) {
+grpc::ChannelArguments MakeArguments(const ServerAddress& server) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // gRPC checks the size of an answer before it decompresses it: a megabyte from a hostile curator
@@ -122,7 +94,12 @@ grpc::ChannelArguments MakeArguments(bool loopback) {
   // The channel's own waits stay below ours, or our retries would only meet its last error.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
-  if (loopback) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  const std::optional<Proxy> proxy = ProxyFor(server);
+  if (proxy.has_value()) {
+    arguments.SetString(GRPC_ARG_HTTP_PROXY, proxy->url);
+  } else {
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  }
   return arguments;
 }
 
@@ -141,8 +118,8 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
 }
 
 absl::Status CheckConnectOptions(const ConnectOptions& options) {
-  COPPICE_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.server));
-  if (options.insecure && !IsLoopback(address.host)) {
+  COPPICE_ASSIGN_OR_RETURN(const ServerAddress address, ParseServerAddress(options.server));
+  if (options.insecure && !address.is_loopback()) {
     return absl::InvalidArgumentError(
         "an insecure connection is for loopback addresses only; use TLS for any other");
   }
@@ -164,10 +141,9 @@ absl::Status CheckConnectOptions(const ConnectOptions& options) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckConnectOptions(options));
-  COPPICE_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.server));
+  COPPICE_ASSIGN_OR_RETURN(const ServerAddress address, ParseServerAddress(options.server));
   COPPICE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));
-  return grpc::CreateCustomChannel(options.server, credentials,
-                                   MakeArguments(IsLoopback(address.host)));
+  return grpc::CreateCustomChannel(options.server, credentials, MakeArguments(address));
 }
 
 }  // namespace coppice

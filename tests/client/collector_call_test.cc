@@ -172,6 +172,33 @@ TEST(FromGrpcStatusTest, SaysWhatToCheckWhenThereIsNoConnection) {
                AllOf(HasSubstr("no TLS connection"), HasSubstr("expired"))));
 }
 
+// As coppiced --client-ca does to those who show no certificate.
+TEST(FromGrpcStatusTest, AServerThatEndsTheConnectionIsThere) {
+  const absl::Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE,
+                                              "failed to connect to all addresses; last error: "
+                                              "UNAVAILABLE: ipv4:1.2.3.4:1: Socket closed"},
+                                             "host:1");
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                               AllOf(HasSubstr("host:1 ends the connection before it answers"),
+                                     HasSubstr("client certificates"), Not(HasSubstr("nobody")))));
+}
+
+// Otherwise a proxy that is down reads as a curator that is.
+TEST(FromGrpcStatusTest, NamesTheProxyThatWasAsked) {
+  setenv("https_proxy", "http://ann:s3cr3t@proxy.example:3128", 1);
+  const std::string shown = "the proxy proxy.example:3128 (https_proxy)";
+  for (const char* detail : {"failed to connect", "failed to connect: Ssl handshake"}) {
+    const absl::Status status = FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, detail}, "host:1");
+    EXPECT_THAT(status.message(), HasSubstr("host:1 through " + shown)) << detail;
+    EXPECT_THAT(status.message(), Not(HasSubstr("s3cr3t")));
+  }
+  EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::DEADLINE_EXCEEDED, "gone"}, "host:1").message(),
+              HasSubstr("host:1 through " + shown + " did not answer in time"));
+  EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect"}, "[::1]:1"),
+              StatusIs(absl::StatusCode::kUnavailable, Not(HasSubstr("proxy"))));
+  unsetenv("https_proxy");
+}
+
 TEST(CallServerTest, WhatNobodyAnsweredIsExplainedOnce) {
   const auto channel = grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials());
   int asked = 0;

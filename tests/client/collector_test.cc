@@ -371,6 +371,20 @@ TEST_F(TlsTest, SendsTheTokenWithEveryCall) {
   EXPECT_EQ(noted, "Bearer coppice_abc");
 }
 
+TEST_F(TlsTest, FilesOfEditorsThatPutAByteOrderMarkAreRead) {
+  const std::string mark = "\xEF\xBB\xBF";
+  ASSERT_OK_AND_ASSIGN(const std::string token,
+                       ReadTokenFile(Write("token", mark + "coppice_abc\r\n")));
+  EXPECT_EQ(token, "coppice_abc");
+  const Certificate good = MakeCertificate();
+  EXPECT_OK(Connect({.server = "localhost:1",
+                     .ca_file = Write("ca.pem", mark + good.certificate_pem),
+                     .cert_file = Write("client.crt", mark + good.certificate_pem),
+                     .key_file = Write("client.key", mark + good.key_pem)}));
+  EXPECT_THAT(ReadTokenFile(Write("wide", std::string("\xFF\xFEt\0", 4))),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("save it as UTF-8")));
+}
+
 TEST_F(TlsTest, ATokenFileHoldsOneToken) {
   for (const char* text : {"\n", "two words", "two\nlines\n", "caf\xc3\xa9"}) {
     EXPECT_THAT(Connect({.server = "localhost:1", .token_file = Write("token", text)}),

@@ -424,14 +424,6 @@ TEST_P(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
               StatusIs(kRefused, HasSubstr("another curator's before")));
 }
 
-TEST(ReadCuratorKeyTest, AFileWithoutAKeyIsRefused) {
-  EXPECT_THAT(ReadCuratorKey("/nowhere/curator.pem"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/nowhere/curator.pem")));
-  const TempDir folder;
-  EXPECT_THAT(ReadCuratorKey(folder.path()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Is a directory")));
-}
-
 INSTANTIATE_TEST_SUITE_P(ByInterface, TrustTest,
                          ::testing::Values(Interface::kCollector, Interface::kC),
                          [](const auto& tested) {

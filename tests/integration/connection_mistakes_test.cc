@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -218,6 +219,118 @@ TEST_F(ConnectionMistakesTest, NoTlsWhereThereIsSomeAndTheOtherWayRound) {
                 "add --insecure if it runs so on this machine\n");
 }
 
+// The environment names a proxy for as long as this lives.
+class ProxyVariables {
+ public:
+  ProxyVariables(const std::string& proxy, const std::string& excepted) {
+    setenv("https_proxy", proxy.c_str(), 1);
+    setenv("no_proxy", excepted.c_str(), 1);
+  }
+  ~ProxyVariables() {
+    unsetenv("https_proxy");
+    unsetenv("no_proxy");
+  }
+  ProxyVariables(const ProxyVariables&) = delete;
+  ProxyVariables& operator=(const ProxyVariables&) = delete;
+};
+
+// Answers CONNECT, whatever the address, with a connection to the port of its argument.
+constexpr char kTunnel[] = R"(
+import socket, sys, threading
+def carry(source, target):
+    while data := source.recv(65536):
+        target.sendall(data)
+    target.shutdown(socket.SHUT_WR)
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    client, _ = listening.accept()
+    head = b""
+    while b"\r\n\r\n" not in head and (data := client.recv(1)):
+        head += data
+    if not head.startswith(b"CONNECT "):
+        client.close()
+        continue
+    server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+    for pair in ((client, server), (server, client)):
+        threading.Thread(target=carry, args=pair, daemon=True).start()
+)";
+
+TEST_F(ConnectionMistakesTest, AProxyThatIsDownIsNotTakenForTheCurator) {
+  const std::string proxy = absl::StrCat("127.0.0.1:", FreePort());
+  const ProxyVariables variables("http://ann:s3cr3t@" + proxy, "");
+  EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+            "coppice: nobody answers at the proxy " + proxy +
+                " (https_proxy), which leads to curator.invalid:8443: connection refused; check "
+                "https_proxy, or set no_proxy=curator.invalid to connect without a proxy\n");
+}
+
+TEST_F(ConnectionMistakesTest, AProxyThatRefuses) {
+  const Stranger proxy({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
+  const ProxyVariables variables("http://" + proxy.at(), "");
+  EXPECT_THAT(
+      Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+      MatchesRegex("coppice: the proxy " + proxy.at() +
+                   " \\(https_proxy\\) does not connect to curator.invalid:8443: it answers "
+                   "501 [^;]+; ask whoever runs it, or check https_proxy, .*\n"));
+}
+
+TEST_F(ConnectionMistakesTest, WhatIsBehindAProxyIsExplainedAsWithoutOne) {
+  const Stranger server = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
+  const std::string port = server.at().substr(server.at().rfind(':') + 1);
+  const Stranger proxy({"/usr/bin/python3", "-c", kTunnel, "PORT", port});
+  const ProxyVariables variables("http://" + proxy.at(), "");
+  EXPECT_EQ(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+            "coppice: cannot trust curator.invalid:8443: its certificate is for localhost, "
+            "127.0.0.1, ::1, not for curator.invalid; connect to a name that it is for "
+            "(--server), or have it renewed for this one\n");
+}
+
+TEST_F(ConnectionMistakesTest, AHostThatIsExceptedIsReachedWithoutTheProxy) {
+  const std::string proxy = absl::StrCat("127.0.0.1:", FreePort());
+  for (const char* excepted : {"*", " curator.invalid", "other,*.invalid"}) {
+    const ProxyVariables variables("http://" + proxy, excepted);
+    EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+                MatchesRegex("coppice: nobody answers at curator.invalid:8443: the name "
+                             "curator.invalid is not known .*\n"))
+        << excepted;
+  }
+}
+
+// gRPC's server ends the connection without an alert, after a handshake that succeeded.
+TEST_F(ConnectionMistakesTest, ACuratorThatAsksForAClientCertificate) {
+  const std::string folder = folder_->path() + "/mutual";
+  std::filesystem::create_directories(folder);
+  Daemon daemon(folder);
+  daemon.AddFlags({"--client-ca", folder + "/certs/ca.crt"});
+  ASSERT_TRUE(daemon.Start());
+  EXPECT_EQ(Fault(daemon.server(), {"--ca", daemon.ca()}),
+            "coppice: " + daemon.server() +
+                " refuses the TLS connection: it asks for a client certificate; give one with "
+                "--cert and --key\n");
+  const std::string certificate = Certs("other") + "/client.crt";
+  EXPECT_EQ(Fault(daemon.server(), {"--ca", daemon.ca(), "--cert", certificate, "--key",
+                                    Certs("other") + "/client.key"}),
+            "coppice: " + daemon.server() +
+                " refuses the TLS connection: it does not accept the certificate " + certificate +
+                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+}
+
+// A deadline says what waits longer.
+TEST_F(ConnectionMistakesTest, AServerThatNeverAnswers) {
+  const Stranger silent({"/usr/bin/python3", "-c",
+                         "import socket, sys, time\n"
+                         "listening = socket.create_server(('127.0.0.1', int(sys.argv[1])))\n"
+                         "time.sleep(600)",
+                         "PORT"});
+  const Outcome outcome =
+      Coppice({"study", "list", "--server", silent.at(), "--insecure", "--timeout", "0.5"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, MatchesRegex("coppice: " + silent.at() +
+                                        " did not answer in time: .*; give it more time with "
+                                        "--timeout SECONDS\n"));
+}
+
 TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
   const std::string folder = folder_->path() + "/daemon";
   std::filesystem::create_directories(folder);
@@ -268,6 +381,9 @@ TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
   EXPECT_EQ(WrongUsage({"study", "crate"}),
             "coppice: unknown verb \"crate\"; did you mean \"create\"? See `coppice study "
             "--help`.\n");
+  EXPECT_EQ(WrongUsage({"dataset", "craete", "--help"}),
+            "coppice: unknown verb \"craete\"; did you mean \"create\"? See `coppice dataset "
+            "--help`.\n");
   EXPECT_EQ(WrongUsage({"study", "show", "--sudy", "s1"}),
             "coppice: unknown flag \"--sudy\"; did you mean \"--study\"? See `coppice study show "
             "--help`.\n");
@@ -279,6 +395,15 @@ TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
   EXPECT_EQ(daemon.err,
             "coppiced: unknown flag \"--data-drr\"; did you mean \"--data-dir\"? See `coppiced "
             "--help`.\n");
+  for (const char* program : {"coppiced", "coppice-relay", "coppice-lab"}) {
+    const Outcome help = RunProgram({BinaryPath(program), "manaul", "--help"});
+    EXPECT_EQ(help.exit_code, 2) << "no help for a command that is not there";
+    EXPECT_EQ(help.err, absl::StrCat(program,
+                                     ": unknown command \"manaul\"; did you mean \"manual\"? See "
+                                     "`",
+                                     program, " --help`.\n"));
+    EXPECT_EQ(help.out, "");
+  }
   const Outcome lab = RunProgram({BinaryPath("coppice-lab"), "centrall"});
   EXPECT_EQ(lab.exit_code, 2);
   EXPECT_EQ(lab.err,

@@ -6,6 +6,7 @@
 
 #include "client/journal.h"
 #include "client/trust.h"
+#include "common/study/public_key_file.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 
@@ -59,7 +60,7 @@ class ManifestTest : public ::testing::Test {
   absl::Status Fetch(const std::string& pin = "curator.pem") {
     const auto journal = *Journal::Open(Path("device.journal"));
     const OfferPolicy policy{
-        .curator_key = *ReadCuratorKey(Path(pin)), .demand_pin = true, .min_reports = 10};
+        .curator_key = *ReadPublicKey(Path(pin)), .demand_pin = true, .min_reports = 10};
     Trust trust(policy, *journal);
     return (*Collector::Create(daemon_.connection(), RetryOptions(), &trust))
         .FetchOffer("signed")
@@ -136,10 +137,14 @@ TEST_F(ManifestTest, ModelsAreVerifiedByThePinOverARotation) {
   daemon_.CoppiceJson({"train", "submit", "--dataset", "d", "--algorithm", "spe", "--job",
                        "trained", "--epsilon", "1"});
   EXPECT_EQ(daemon_.Coppice({"train", "watch", "--job", "trained"}).exit_code, 0);
+  // What `study key` prints is a key, as its file is.
+  const std::string printed = daemon_.CoppiceJson({"study", "key"})["pin"];
   for (const char* model : {"before", "trained"}) {
-    const auto verified = daemon_.CoppiceJson(
-        {"model", "verify", "--model", model, "--curator-key", Path("curator.pem")});
-    EXPECT_EQ(verified["signature"], "valid") << model;
+    for (const std::string& key : {Path("curator.pem"), printed}) {
+      const auto verified =
+          daemon_.CoppiceJson({"model", "verify", "--model", model, "--curator-key", key});
+      EXPECT_EQ(verified["signature"], "valid") << model << key;
+    }
   }
   MakeKey("next.key");
   ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));

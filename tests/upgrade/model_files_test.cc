@@ -10,6 +10,7 @@
 
 #include "client/trust.h"
 #include "common/data/read_table.h"
+#include "common/study/public_key_file.h"
 #include "common/verdict/verdict.h"
 #include "common/wire/convert.h"
 #include "common/wire/model_file.h"
@@ -89,7 +90,7 @@ TEST_P(ModelFilesTest, EveryKindOfLeafPredictsAsBefore) {
 
 TEST_P(ModelFilesTest, WhoSignedItIsSeen) {
   const bool is_signed = std::string("0") != GetParam();
-  const PublicKey curator = *ReadCuratorKey(FixturePath("models/1/curator.pem"));
+  const PublicKey curator = *ReadPublicKey(FixturePath("models/1/curator.pem"));
   for (const Kind& kind : kKinds) {
     ASSERT_OK_AND_ASSIGN(v1::Model model, ReadModelFile(Stem(kind) + ".json"));
     const Verdict verdict = VerifyModel(model);

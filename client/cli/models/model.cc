@@ -10,9 +10,9 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/report/pages.h"
+#include "common/study/public_key_file.h"
 #include "common/verdict/verdict.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -220,7 +220,7 @@ struct VerifyFlags : ModelOrFileFlags {
 absl::Status Verify(const VerifyFlags& flags) {
   std::optional<PublicKey> curator_key;
   if (!flags.curator_key.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(curator_key, ReadCuratorKey(flags.curator_key));
+    COPPICE_ASSIGN_OR_RETURN(curator_key, ReadPublicKey(flags.curator_key));
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
   Verdict verdict = VerifyModel(model, curator_key);
@@ -248,11 +248,10 @@ void AddVerify(const Command& noun) {
       "List what a model released, check that it adds up to its epsilon and who signed it, and say "
       "what that means",
       "coppice model verify --model m-91c0 --curator-key curator.pem");
-  verb.Add("--curator-key", flags->curator_key,
-           "Public key of the curator, as `coppice study key --pem` prints it: refuse a model that "
-           "neither it nor a key that it leads to has signed")
-      .Takes("FILE")
-      .ExistingFile();
+  AddPublicKeyFlag(
+      verb, "--curator-key", flags->curator_key,
+      "Public key of the curator, as `coppice study key` prints it: refuse a model that neither it "
+      "nor a key that it leads to has signed");
   verb.Add("--html", flags->html_file,
            "Write the certificate as a page too, for people; - is stdout")
       .Takes("FILE");

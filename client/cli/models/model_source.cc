@@ -210,7 +210,7 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
   return std::make_unique<RemoteSource>(
       std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),
       LeavesAreTerms(static_cast<LeafKind>(model.leaf_kind()), model.forest().trees_size()),
-      absl::Seconds(flags.server.timeout_seconds));
+      flags.server.Wait());
 }
 
 }  // namespace coppice::cli

@@ -14,6 +14,7 @@
 #include "client/collector/relay_client.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
+#include "common/study/public_key_file.h"
 
 namespace coppice::cli {
 namespace {
@@ -34,7 +35,7 @@ struct HistoryFlags {
 
 // Sends what waits for the relay; none of it goes to the curator, who is not contacted.
 absl::Status ResumeAtRelay(const ResumeFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
   WarnOfOpenFiles(flags.relay.AsServer(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const RelayClient relay,
@@ -196,12 +197,9 @@ Flag AddRelayTarget(const Command& verb, RelayTarget& relay, const ServerFlags& 
                                 "--timeout are for it then, and the curator is not asked")
                            .Takes("HOST:PORT")
                            .InGroup(group);
-  const Flag key = verb.Add("--relay-key", relay.key,
-                            "The relay's public key, from its operator and not from the curator")
-                       .Check([](const std::string& text) {
-                         return std::string(ReadRelayKey(text).status().message());
-                       })
-                       .Takes("PIN|FILE")
+  const Flag key = AddPublicKeyFlag(verb, "--relay-key", relay.key,
+                                    "The relay's public key, from its operator and not from the "
+                                    "curator")
                        .InGroup(group);
   address.Needs(key);
   key.Needs(address);

@@ -21,6 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
+#include "common/study/public_key_file.h"
 #include "common/study/public_values.h"
 
 namespace coppice::cli {
@@ -103,7 +104,7 @@ absl::Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t ro
 absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
   OfferPolicy policy{.demand_pin = flags.demand_pin, .min_reports = flags.min_reports};
   if (flags.curator_key.empty()) return policy;
-  COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadCuratorKey(flags.curator_key));
+  COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadPublicKey(flags.curator_key));
   return policy;
 }
 
@@ -199,7 +200,7 @@ absl::StatusOr<std::string> JournalFileOf(const SimulateFlags& flags) {
 absl::Status SimulateThroughRelay(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
-  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.relay.key));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.relay.key));
   COPPICE_ASSIGN_OR_RETURN(const std::string journal_file, JournalFileOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
@@ -342,11 +343,9 @@ void AddCollectSimulate(const Command& collect) {
                          .SplitAt(',')
                          .Takes("FEATURE,...");
   const Flag curator_key =
-      verb.Add("--curator-key", flags->curator_key,
-               "Public key of the curator, as `coppice study key --pem` prints it (default: the "
-               "one that the journal remembers, or the first that is seen)")
-          .Takes("FILE")
-          .ExistingFile();
+      AddPublicKeyFlag(verb, "--curator-key", flags->curator_key,
+                       "Public key of the curator, as `coppice study key` prints it (default: the "
+                       "one that the journal remembers, or the first that is seen)");
   verb.AddSwitch("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
   verb.Add("--min-reports", flags->min_reports,
            "Answer only if the curator builds models of at least so many reports")

@@ -99,8 +99,8 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
   const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
                                                          {"entropy", v1::CRITERION_ENTROPY}};
   AddChoice(verb, "--split-rule", flags.rule, rules,
-            "How cells are divided (default: hybrid if no other flag asks for a partition, which "
-            "is the best there is; max_edge with --depth, --min-leaf or --trees)");
+            "How cells are divided (default: hybrid, the rule of the forest that is grown if no "
+            "flag asks for another; max_edge with --depth, --min-leaf or --trees)");
   AddChoice(verb, "--criterion", flags.criterion, criteria,
             "What a split reduces (default gini; hybrid takes entropy)");
   verb.Add("--depth", flags.depth,

@@ -6,6 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/read_file.h"
 
 namespace coppice::cli {
 namespace {
@@ -28,7 +30,8 @@ absl::StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) 
   std::vector<std::string> tokens;
   for (std::string line; std::getline(file, line);) {
     std::string token;
-    if (!absl::WebSafeBase64Unescape(absl::StripAsciiWhitespace(line), &token) ||
+    const absl::string_view text = tokens.empty() ? WithoutByteOrderMark(line) : line;
+    if (!absl::WebSafeBase64Unescape(absl::StripAsciiWhitespace(text), &token) ||
         token.size() != kTokenBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ":", tokens.size() + 1,

@@ -1,5 +1,6 @@
-// Finds out why no connection can be made, which gRPC does not tell, by connecting once more. Shows
-// the certificate of --cert if asked for it, and sends neither a token nor a request.
+// Finds out why no connection can be made, which gRPC does not tell, by connecting once more,
+// through the same proxy if there is one. Shows the certificate of --cert if asked for it, and
+// sends neither a token nor a request.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,16 +19,23 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/terminal/flags.h"
 #include "client/collector/collector_call.h"
+#include "client/collector/proxy.h"
+#include "client/collector/server_address.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
+#include "common/study/pem.h"
 
 namespace coppice::cli {
 namespace {
@@ -36,15 +44,8 @@ constexpr int kPatienceSeconds = 5;  // per step
 
 struct Server {
   std::string address;  // HOST:PORT as given
-  std::string host, port;
+  std::string host;
 };
-
-Server ServerOf(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.front() == '[') host = host.substr(1, host.size() - 2);
-  return {address, std::move(host), address.substr(colon + 1)};
-}
 
 absl::Status Fault(absl::string_view first, absl::string_view what, absl::string_view advice) {
   return absl::UnavailableError(absl::StrCat(first, ": ", what, "; ", advice));
@@ -84,16 +85,25 @@ int ConnectWithin(const Socket& socket, const addrinfo& address) {
   return 0;
 }
 
-absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Server& server) {
+// Who is asked for a connection, and what to do if there is none.
+struct Partner {
+  std::string shown;
+  ServerAddress address;
+  std::string if_unknown, if_down;
+};
+
+absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Partner& partner) {
+  const std::string first = absl::StrCat("nobody answers at ", partner.shown);
+  const std::string& host = partner.address.host;
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int unknown = getaddrinfo(server.host.c_str(), server.port.c_str(), &wanted, &found);
+  const int unknown =
+      getaddrinfo(host.c_str(), absl::StrCat(partner.address.port).c_str(), &wanted, &found);
   if (unknown != 0) {
-    return Fault(
-        absl::StrCat("nobody answers at ", server.address),
-        absl::StrCat("the name ", server.host, " is not known (", gai_strerror(unknown), ")"),
-        "check the spelling of --server");
+    return Fault(first,
+                 absl::StrCat("the name ", host, " is not known (", gai_strerror(unknown), ")"),
+                 partner.if_unknown);
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
   int error = 0;
@@ -107,9 +117,65 @@ absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Server& server) {
     error = ConnectWithin(*connected, *address);
     if (error == 0) return connected;
   }
-  return Fault(absl::StrCat("nobody answers at ", server.address),
-               absl::AsciiStrToLower(std::strerror(error)),
-               "check --server, and that coppiced runs there");
+  return Fault(first, absl::AsciiStrToLower(std::strerror(error)), partner.if_down);
+}
+
+// ---- The proxy
+
+// Reads the head of an answer; what was read if the proxy sends no more of it. Reads no further:
+// the next byte is the server's.
+std::string ReadHead(const Socket& socket) {
+  constexpr size_t kMaxBytes = 8192;
+  std::string head;
+  char byte = 0;
+  while (head.size() < kMaxBytes && !absl::EndsWith(head, "\r\n\r\n") &&
+         recv(socket.descriptor(), &byte, 1, 0) == 1) {
+    head += byte;
+  }
+  return head;
+}
+
+// Asks the proxy for a connection to the server.
+absl::Status OpenTunnel(const Socket& socket, const Proxy& proxy, const ServerAddress& server,
+                        const std::string& address) {
+  std::string request = absl::StrCat("CONNECT ", address, " HTTP/1.1\r\nHost: ", address, "\r\n");
+  if (!proxy.authorization.empty()) {
+    absl::StrAppend(&request, "Proxy-Authorization: ", proxy.authorization, "\r\n");
+  }
+  absl::StrAppend(&request, "\r\n");
+  const ssize_t sent = send(socket.descriptor(), request.data(), request.size(), MSG_NOSIGNAL);
+  const std::string head =
+      sent == static_cast<ssize_t>(request.size()) ? ReadHead(socket) : std::string();
+  const std::vector<std::string> words =
+      absl::StrSplit(head.substr(0, head.find_first_of("\r\n")), absl::MaxSplits(' ', 1));
+  if (!absl::StartsWith(words[0], "HTTP/1.")) {
+    return Fault(proxy.Shown(), "it does not answer as a proxy does", ProxyAdvice(proxy, server));
+  }
+  if (words.size() == 2 && absl::StartsWith(words[1], "2")) return absl::OkStatus();
+  return Fault(absl::StrCat(proxy.Shown(), " does not connect to ", address),
+               absl::StrCat("it answers ", words.size() == 2 ? OfServer(words[1]) : "nothing"),
+               absl::StrCat("ask whoever runs it, or ", ProxyAdvice(proxy, server)));
+}
+
+// A connection to the server, through the proxy if there is one.
+absl::StatusOr<std::unique_ptr<Socket>> Reach(const ServerAddress& server,
+                                              const std::string& address) {
+  const std::optional<Proxy> proxy = ProxyFor(server);
+  if (!proxy.has_value()) {
+    return ConnectTo({.shown = address,
+                      .address = server,
+                      .if_unknown = "check the spelling of --server",
+                      .if_down = "check --server, and that coppiced runs there"});
+  }
+  const std::string advice = ProxyAdvice(*proxy, server);
+  COPPICE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Socket> socket,
+      ConnectTo({.shown = absl::StrCat(proxy->Shown(), ", which leads to ", address),
+                 .address = proxy->address,
+                 .if_unknown = advice,
+                 .if_down = advice}));
+  COPPICE_RETURN_IF_ERROR(OpenTunnel(*socket, *proxy, server, address));
+  return socket;
 }
 
 // ---- TLS
@@ -142,6 +208,12 @@ int NoteFault(int is_good, X509_STORE_CTX* context) {
     fault.begins = TimeOf(X509_get0_notBefore(certificate));
   }
   faults->push_back(std::move(fault));
+  return 1;
+}
+
+// Called when the server asks for the client's certificate.
+int NoteRequest(SSL*, void* asked) {
+  *static_cast<bool*>(asked) = true;
   return 1;
 }
 
@@ -192,6 +264,7 @@ class Handshake {
     ssl_.reset(SSL_new(context_.get()));
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, NoteFault);
     SSL_set_app_data(ssl_.get(), &faults_);
+    SSL_set_cert_cb(ssl_.get(), NoteRequest, &asked_for_certificate_);
     SSL_set_alpn_protos(ssl_.get(), kHttp2, sizeof kHttp2);
     X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_.get());
     if (X509_VERIFY_PARAM_set1_ip_asc(wanted, server.host.c_str()) != 1) {
@@ -217,9 +290,14 @@ class Handshake {
   }
   // The alert that the server sent, even after its part of the handshake; 0 if none.
   int Alert() {
-    char byte = 0;
-    if (done_ && alert_ == 0 && SSL_peek(ssl_.get(), &byte, 1) != 1) KeepError();
+    WaitForFirstByte();
     return alert_;
+  }
+  // Whether the server asked for a certificate, and ended the connection where it had seen the
+  // answer: in TLS 1.3 that is after the handshake, and gRPC's servers send no alert.
+  bool EndedOverCertificate() {
+    WaitForFirstByte();
+    return asked_for_certificate_ && ended_;
   }
   const std::string& reason() const { return reason_; }
   const std::vector<CertificateFault>& faults() const { return faults_; }
@@ -229,8 +307,13 @@ class Handshake {
   // Loads the same roots as gRPC.
   void LoadTrust(const ConnectOptions& options) {
     const char* roots = std::getenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH");
-    if (!options.ca_file.empty()) roots = options.ca_file.c_str();
-    if (roots != nullptr) {
+    if (!options.ca_file.empty()) {
+      // OpenSSL would not find a certificate behind a byte order mark.
+      const std::string pem = ReadTextFile(options.ca_file).value_or("");
+      for (const CertificatePtr& authority : CertificatesFromPem(pem).certificates) {
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()), authority.get());
+      }
+    } else if (roots != nullptr) {
       SSL_CTX_load_verify_locations(context_.get(), roots, nullptr);
     } else {
       SSL_CTX_set_default_verify_paths(context_.get());
@@ -238,6 +321,15 @@ class Handshake {
     if (options.cert_file.empty()) return;
     SSL_CTX_use_certificate_chain_file(context_.get(), options.cert_file.c_str());
     SSL_CTX_use_PrivateKey_file(context_.get(), options.key_file.c_str(), SSL_FILETYPE_PEM);
+  }
+
+  void WaitForFirstByte() {
+    char byte = 0;
+    if (!done_ || alert_ != 0 || ended_) return;
+    const int read = SSL_peek(ssl_.get(), &byte, 1);
+    if (read == 1) return;
+    ended_ = SSL_get_error(ssl_.get(), read) != SSL_ERROR_WANT_READ;  // which is the time-out
+    KeepError();
   }
 
   void KeepError() {
@@ -254,7 +346,9 @@ class Handshake {
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;
   std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   std::vector<CertificateFault> faults_;
+  bool asked_for_certificate_ = false;
   bool done_ = false;
+  bool ended_ = false;
   int alert_ = 0;
   std::string reason_;
 };
@@ -316,6 +410,16 @@ absl::Status CertificateStatus(const ConnectOptions& options, const Server& serv
   return OtherFault(handshake, handshake.faults().front(), server, first);
 }
 
+absl::Status ClientCertificateFault(const ConnectOptions& options, const Server& server) {
+  const std::string first = absl::StrCat(server.address, " refuses the TLS connection");
+  if (options.cert_file.empty()) {
+    return Fault(first, "it asks for a client certificate", "give one with --cert and --key");
+  }
+  return Fault(first,
+               absl::StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
+               "ask whoever runs the server for one that its --client-ca signed");
+}
+
 absl::Status AlertStatus(const ConnectOptions& options, const Server& server, int alert,
                          const std::string& reason) {
   const std::string first = absl::StrCat(server.address, " refuses the TLS connection");
@@ -323,14 +427,11 @@ absl::Status AlertStatus(const ConnectOptions& options, const Server& server, in
       alert == SSL_AD_BAD_CERTIFICATE || alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
       alert == SSL_AD_CERTIFICATE_REVOKED || alert == SSL_AD_CERTIFICATE_EXPIRED ||
       alert == SSL_AD_CERTIFICATE_UNKNOWN || alert == SSL_AD_UNKNOWN_CA;
-  if (alert == TLS13_AD_CERTIFICATE_REQUIRED ||
-      (options.cert_file.empty() && alert == SSL_AD_HANDSHAKE_FAILURE)) {
-    return Fault(first, "it asks for a client certificate", "give one with --cert and --key");
-  }
-  if (about_certificates && !options.cert_file.empty()) {
-    return Fault(
-        first, absl::StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
-        "ask whoever runs the server for one that its --client-ca signed");
+  const bool misses_certificate =
+      options.cert_file.empty() &&
+      (alert == TLS13_AD_CERTIFICATE_REQUIRED || alert == SSL_AD_HANDSHAKE_FAILURE);
+  if (misses_certificate || (about_certificates && !options.cert_file.empty())) {
+    return ClientCertificateFault(options, server);
   }
   return Fault(first, reason, "see the server's log");
 }
@@ -346,6 +447,7 @@ absl::Status DiagnoseTls(const ConnectOptions& options, const Server& server,
   COPPICE_RETURN_IF_ERROR(CertificateStatus(options, server, handshake));
   const int alert = handshake.Alert();
   if (alert != 0) return AlertStatus(options, server, alert, handshake.reason());
+  if (handshake.EndedOverCertificate()) return ClientCertificateFault(options, server);
   if (!handshake.done() || handshake.speaks_http2()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
@@ -363,22 +465,14 @@ class BrokenPipesIgnored {
   void (*const before_)(int);
 };
 
-// With a proxy, which gRPC uses, a direct connection's findings mean nothing.
-bool HasProxy() {
-  for (const char* variable : {"grpc_proxy", "https_proxy", "http_proxy"}) {
-    const char* proxy = std::getenv(variable);
-    if (proxy != nullptr && *proxy != 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::Status DiagnoseConnection(const ConnectOptions& options) {
-  if (!CheckConnectOptions(options).ok() || HasProxy()) return absl::OkStatus();
+  const absl::StatusOr<ServerAddress> address = ParseServerAddress(options.server);
+  if (!address.ok() || !CheckConnectOptions(options).ok()) return absl::OkStatus();
   const BrokenPipesIgnored ignored;
-  const Server server = ServerOf(options.server);
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Socket> socket, ConnectTo(server));
+  const Server server{.address = options.server, .host = address->host};
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Socket> socket, Reach(*address, options.server));
   Handshake handshake(options, server, *socket);
   if (!options.insecure) return DiagnoseTls(options, server, handshake);
   if (!handshake.speaks_tls()) return absl::OkStatus();

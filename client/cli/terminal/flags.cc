@@ -13,8 +13,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal/output.h"
+#include "client/collector/collector_call.h"
 #include "common/base/file_permissions.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/study/public_key_file.h"
 #include "common/study/terms.h"
 
 namespace coppice::cli {
@@ -29,6 +31,12 @@ std::string CheckEpsilon(const std::string& text) {
   const bool good = epsilon.ok() && epsilon->nanos() >= kMinEpsilonNanos &&
                     epsilon->nanos() <= kMaxStudyEpsilonNanos;
   return good ? "" : "wants a number from 0.01 to 20, such as 0.5 or 2";
+}
+
+std::string CheckPublicKey(const std::string& pin_or_file) {
+  const absl::Status status = ReadPublicKey(pin_or_file).status();
+  if (status.ok()) return "";
+  return absl::StrCat("wants \"ed25519:...\" or a file of a public key (", status.message(), ")");
 }
 
 absl::Status CopyError(int error) {
@@ -60,14 +68,18 @@ ConnectOptions ServerFlags::Connection() const {
   return options;
 }
 
+absl::Duration ServerFlags::Wait(absl::Duration usual) const {
+  return timeout_seconds.has_value() ? absl::Seconds(*timeout_seconds) : usual;
+}
+
 RetryOptions ServerFlags::Once() const {
-  return {.deadline = absl::Seconds(timeout_seconds),
+  return {.deadline = Wait(),
           .give_up_after = absl::ZeroDuration(),
           .diagnose = [connect = Connection()] { return DiagnoseConnection(connect); }};
 }
 
 RetryOptions ServerFlags::Patient() const {
-  const absl::Duration whole = absl::Seconds(timeout_seconds);
+  const absl::Duration whole = Wait();
   return {.deadline = std::min(whole, absl::Seconds(20)),
           .give_up_after = whole,
           .diagnose = [connect = Connection()] { return DiagnoseConnection(connect); }};
@@ -105,9 +117,11 @@ Flag AddServerFlags(const Command& command, ServerFlags& flags) {
       .InGroup(group);
   command.AddSwitch("--insecure", flags.connect.insecure, "No TLS; on loopback addresses only")
       .InGroup(group);
-  command.Add("--timeout", flags.timeout_seconds, "Seconds to wait for an answer")
+  command
+      .Add("--timeout", flags.timeout_seconds,
+           "Seconds to wait for an answer (default: 60, or as long as the curator lets itself "
+           "compute it)")
       .InRange(0.1, 86400.0)
-      .ShowDefault()
       .InGroup(group);
   return server;
 }
@@ -140,6 +154,11 @@ Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
   return command.Add(flag, id, description).Check(CheckId, "ID").Required(required);
 }
 
+Flag AddPublicKeyFlag(const Command& command, const std::string& flag, std::string& key,
+                      const std::string& description) {
+  return command.Add(flag, key, description).Check(CheckPublicKey, "PIN|FILE");
+}
+
 absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output) {
   if (path != "-" || !output.json) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -166,7 +185,11 @@ absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
   return kStdin;
 }
 
-absl::Status WithListHint(const absl::Status& status) {
+absl::Status WithHint(const absl::Status& status) {
+  if (absl::IsDeadlineExceeded(status) && absl::StrContains(status.message(), kNotInTime)) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(status.message(), "; give it more time with --timeout SECONDS"));
+  }
   if (!absl::IsNotFound(status)) return status;
   const std::pair<const char*, const char*> nouns[] = {{"study", "study list"},
                                                        {"model", "model list"},

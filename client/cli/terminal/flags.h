@@ -4,10 +4,12 @@
 #define COPPICE_CLIENT_CLI_TERMINAL_FLAGS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/collector/collector.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
@@ -21,11 +23,13 @@ struct OutputFlags {
 
 struct ServerFlags {
   ConnectOptions connect;
-  double timeout_seconds = 60;
+  std::optional<double> timeout_seconds{};  // of --timeout
 
   // The options to connect with. COPPICE_CA is a default for TLS, so --insecure ignores it.
   ConnectOptions Connection() const;
 
+  // --timeout, or else `usual`.
+  absl::Duration Wait(absl::Duration usual = absl::Minutes(1)) const;
   // For a command that a person waits for: one try.
   RetryOptions Once() const;
   // For delivery: retries until the time is up.
@@ -50,6 +54,10 @@ void WarnOfOpenFiles(const ServerFlags& flags);
 Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required = true);
 
+// Adds a flag for a public key, as ReadPublicKey() takes it.
+Flag AddPublicKeyFlag(const Command& command, const std::string& flag, std::string& key,
+                      const std::string& description);
+
 // InvalidArgument if a result would go to stdout ("-") where only JSON may.
 absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output);
 
@@ -67,8 +75,9 @@ Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string
 // `text` must have passed the flag's check.
 Budget EpsilonOf(const std::string& text);
 
-// Adds to NotFound the command that lists existing ids. Returns other statuses unchanged.
-absl::Status WithListHint(const absl::Status& status);
+// Adds what to do: to NotFound the command that lists existing ids, to an answer that did not come
+// in time the flag that waits longer. Returns other statuses unchanged.
+absl::Status WithHint(const absl::Status& status);
 
 // Makes `command` run `run` on `flags`, once its flags are checked.
 template <typename Flags>
@@ -86,7 +95,7 @@ void SetAction(const Command& command, std::shared_ptr<Flags> flags,
   };
   const auto act = [flags, run]() -> absl::Status {
     if constexpr (requires { flags->server; }) WarnOfOpenFiles(flags->server);
-    return WithListHint(run(*flags));
+    return WithHint(run(*flags));
   };
   command.Run(act, check);
 }

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal/describe.h"
-#include "common/base/read_file.h"
+#include "client/cli/terminal/flags.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/delta.h"
+#include "common/study/public_key_file.h"
 #include "common/study/relay_promise.h"
 
 namespace coppice::cli {
@@ -30,18 +30,6 @@ std::string CheckDelta(const std::string& text) {
 }
 
 }  // namespace
-
-absl::StatusOr<PublicKey> ReadRelayKey(const std::string& pin_or_file) {
-  if (absl::StartsWith(pin_or_file, "ed25519:")) return ParsePublicKey(pin_or_file);
-  absl::StatusOr<std::string> text = ReadFile(pin_or_file);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is neither \"ed25519:...\" nor a file that can be read: ", text.status().message()));
-  }
-  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
-  if (key.ok()) return key;
-  return absl::InvalidArgumentError(absl::StrCat(pin_or_file, " ", key.status().message()));
-}
 
 Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
   const Flag min_batch =
@@ -67,15 +55,10 @@ Flag AddBatchFlags(const Command& command, RelayFlags& flags) {
 }
 
 void AddRelayFlags(const Command& command, RelayFlags& flags) {
-  const Flag key =
-      command
-          .Add("--relay-key", flags.key,
-               "Take reports through the relay with this key (`coppice-relay keygen`) and in no "
-               "other way, so that the curator does not learn which device gave which")
-          .Check([](const std::string& text) {
-            return std::string(ReadRelayKey(text).status().message());
-          })
-          .Takes("PIN|FILE");
+  const Flag key = AddPublicKeyFlag(
+      command, "--relay-key", flags.key,
+      "Take reports through the relay with this key (`coppice-relay keygen`) and in no other way, "
+      "so that the curator does not learn which device gave which");
   const Flag min_batch = AddBatchFlags(command, flags);
   key.Needs(min_batch);
   min_batch.Needs(key);
@@ -85,7 +68,7 @@ absl::Status SetRelay(const RelayFlags& flags, v1::StudySettings& settings) {
   if (!flags.min_batch.has_value()) return absl::OkStatus();
   v1::RelaySettings& relay = *settings.mutable_relay();
   if (!flags.key.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadRelayKey(flags.key));
+    COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ReadPublicKey(flags.key));
     relay.mutable_relay_key()->assign(key.begin(), key.end());
   }
   relay.set_min_batch(*flags.min_batch);

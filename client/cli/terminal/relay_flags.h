@@ -16,9 +16,6 @@
 
 namespace coppice::cli {
 
-// Reads "ed25519:..." or a file of a public key. InvalidArgument that says what is expected.
-absl::StatusOr<PublicKey> ReadRelayKey(const std::string& pin_or_file);
-
 struct RelayFlags {
   std::string key;
   std::optional<uint64_t> min_batch;

@@ -49,15 +49,30 @@ grpc::Status CallMethod(grpc::Channel& channel, const std::string& name,
 
 }  // namespace
 
-Remote::Remote(const ServerFlags& flags, std::shared_ptr<grpc::Channel> channel)
-    : channel_(std::move(channel)),
-      server_(flags.connect.server),
-      once_(flags.Once()),
-      patient_(flags.Patient()) {}
+absl::Duration UsualWait(absl::string_view method) {
+  constexpr std::pair<absl::string_view, absl::Duration> kComputing[] = {
+      {"/coppice.v1.ModelService/BuildModel", absl::Hours(1)},
+      {"/coppice.v1.StudyService/CreateStudy", absl::Hours(1)},
+      {"/coppice.v1.StudyService/ForecastStudy", absl::Minutes(5)},
+      {"/coppice.v1.StudyService/PreviewStudy", absl::Minutes(5)}};
+  for (const auto& [computing, wait] : kComputing) {
+    if (method == computing) return wait;
+  }
+  return absl::Minutes(1);
+}
+
+Remote::Remote(ServerFlags flags, std::shared_ptr<grpc::Channel> channel)
+    : channel_(std::move(channel)), flags_(std::move(flags)) {}
 
 absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(auto channel, coppice::Connect(flags.Connection()));
   return Remote(flags, std::move(channel));
+}
+
+absl::Status Remote::CallOnce(const Message& request, Message& response) const {
+  RetryOptions once = flags_.Once();
+  once.deadline = flags_.Wait(UsualWait(UnaryMethod(request, response)));
+  return CallUnary(request, response, once);
 }
 
 absl::Status Remote::CallUnary(const Message& request, Message& response,
@@ -67,24 +82,24 @@ absl::Status Remote::CallUnary(const Message& request, Message& response,
     return absl::InternalError(absl::StrCat("no method takes ", request.GetTypeName(),
                                             " and answers with ", response.GetTypeName()));
   }
-  return CallServer(*channel_, server_, retry, [&](grpc::ClientContext& context) {
+  return CallServer(*channel_, flags_.connect.server, retry, [&](grpc::ClientContext& context) {
     return CallMethod(*channel_, method, context, request, response);
   });
 }
 
 absl::Status Remote::Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
-  return CallServer(*channel_, server_, once_, call);
+  return CallServer(*channel_, flags_.connect.server, flags_.Once(), call);
 }
 
 absl::Status Remote::Stream(absl::Duration deadline,
                             absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
-  RetryOptions retry = once_;
+  RetryOptions retry = flags_.Once();
   retry.deadline = deadline;
-  return CallServer(*channel_, server_, retry, call);
+  return CallServer(*channel_, flags_.connect.server, retry, call);
 }
 
 absl::Status Remote::StatusOf(const grpc::Status& status) const {
-  return FromGrpcStatus(status, server_);
+  return FromGrpcStatus(status, flags_.connect.server);
 }
 
 }  // namespace coppice::cli

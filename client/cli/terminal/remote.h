@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/cli/terminal/flags.h"
 #include "common/base/status_macros.h"
@@ -23,6 +24,11 @@ class Status;
 }  // namespace grpc
 
 namespace coppice::cli {
+
+// How long a call of "/package.Service/Method" is waited for where --timeout does not say: a
+// minute, and for what the curator computes for longer as long as it lets itself (server/access/
+// method_table.h, with which a test compares this).
+absl::Duration UsualWait(absl::string_view method);
 
 // A connection to the curator, and calls over it.
 //
@@ -39,14 +45,14 @@ class Remote {
   template <typename Response>
   absl::StatusOr<Response> Call(const google::protobuf::Message& request) const {
     Response response;
-    COPPICE_RETURN_IF_ERROR(CallUnary(request, response, once_));
+    COPPICE_RETURN_IF_ERROR(CallOnce(request, response));
     return response;
   }
   // As Call(), but retries while the server cannot be reached. Only for calls that may be repeated.
   template <typename Response>
   absl::StatusOr<Response> CallPatiently(const google::protobuf::Message& request) const {
     Response response;
-    COPPICE_RETURN_IF_ERROR(CallUnary(request, response, patient_));
+    COPPICE_RETURN_IF_ERROR(CallUnary(request, response, flags_.Patient()));
     return response;
   }
   // Calls a List method until there is no further page, and `each` with every page.
@@ -69,15 +75,15 @@ class Remote {
   absl::Status StatusOf(const grpc::Status& status) const;
 
  private:
-  Remote(const ServerFlags& flags, std::shared_ptr<grpc::Channel> channel);
+  Remote(ServerFlags flags, std::shared_ptr<grpc::Channel> channel);
 
+  absl::Status CallOnce(const google::protobuf::Message& request,
+                        google::protobuf::Message& response) const;
   absl::Status CallUnary(const google::protobuf::Message& request,
                          google::protobuf::Message& response, const RetryOptions& retry) const;
 
   std::shared_ptr<grpc::Channel> channel_;
-  std::string server_;
-  RetryOptions once_;
-  RetryOptions patient_;
+  ServerFlags flags_;
 };
 
 }  // namespace coppice::cli

@@ -216,8 +216,9 @@ class Model:
         Parameters
         ----------
         curator_key : path, optional
-            A file with the key that must have signed, or have led to the one that did, as
-            `coppice study key --pem` prints it. Without one any key's signature is taken.
+            The key that must have signed, or have led to the one that did: "ed25519:..." as
+            `coppice study key` prints it, or a file of it. Without one any key's signature is
+            taken.
 
         Raises
         ------

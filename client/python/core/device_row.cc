@@ -3,10 +3,9 @@
 #include <exception>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
-#include "common/base/read_file.h"
+#include "common/study/public_key_file.h"
 
 namespace coppice::python {
 namespace {
@@ -14,18 +13,6 @@ namespace {
 namespace py = pybind11;
 
 bool IsRow(const py::object& row) { return py::hasattr(row, "items"); }
-
-absl::StatusOr<PublicKey> ParsePinOrFile(const std::string& pin_or_file) {
-  if (absl::StartsWith(pin_or_file, "ed25519:")) return ParsePublicKey(pin_or_file);
-  const absl::StatusOr<std::string> text = ReadFile(pin_or_file);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "neither \"ed25519:...\" nor a file that can be read: ", text.status().message()));
-  }
-  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
-  if (key.ok()) return key;
-  return absl::InvalidArgumentError(absl::StrCat(pin_or_file, " ", key.status().message()));
-}
 
 }  // namespace
 
@@ -69,7 +56,7 @@ TextRow ReadRow(const py::object& read) {
 std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }
 
 PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file) {
-  absl::StatusOr<PublicKey> key = ParsePinOrFile(pin_or_file.native());
+  absl::StatusOr<PublicKey> key = ReadPublicKey(pin_or_file.native());
   if (key.ok()) return *key;
   throw py::value_error(absl::StrCat(argument, ": ", key.status().message()));
 }

@@ -19,10 +19,10 @@
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
 #include "client/python/core/trained_model.h"
-#include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/write_file.h"
 #include "common/export/formats.h"
+#include "common/study/public_key_file.h"
 #include "common/tree/certificate_text.h"
 #include "common/tree/explain.h"
 #include "common/tree/render.h"
@@ -301,7 +301,7 @@ std::string IdOf(const v1::Model& message) {
 
 void CheckSignature(const TrainedModel& self, const std::optional<std::string>& curator_key) {
   std::optional<PublicKey> key;
-  if (curator_key.has_value()) key = ValueOrRaise(ReadCuratorKey(*curator_key));
+  if (curator_key.has_value()) key = ValueOrRaise(ReadPublicKey(*curator_key));
   RaiseIfError(CheckModelSignature(self.message, key, SystemSeconds()));
 }
 

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/listen_address.h"
+#include "common/study/public_key_file.h"
 #include "common/study/terms.h"
 #include "server/relay/daemon/flags.h"
 
@@ -99,9 +99,9 @@ absl::Status CheckTls(const RelayFlags& flags, const HostPort& listen) {
     return absl::OkStatus();
   }
   if (flags.tls_cert.empty() && flags.tls_key.empty()) {
-    return Missing("--tls-cert and --tls-key",
-                   "make a pair for testing with `deploy/make-certs.sh DIR`; or, on this machine "
-                   "only, use --insecure");
+    return absl::InvalidArgumentError(
+        "--tls-cert and --tls-key are missing: make a pair for testing with "
+        "`deploy/make-certs.sh DIR`; or, on this machine only, use --insecure");
   }
   return absl::InvalidArgumentError(absl::StrCat(
       flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
@@ -127,13 +127,7 @@ absl::Status CheckAdmission(const RelayFlags& flags) {
 }
 
 absl::StatusOr<PublicKey> ReadPin(const std::string& pin_or_file) {
-  if (!absl::StartsWith(pin_or_file, "ed25519:")) {
-    absl::StatusOr<PublicKey> key = ReadCuratorKey(pin_or_file);
-    if (key.ok()) return key;
-    return absl::Status(key.status().code(),
-                        absl::StrCat("--curator-key: ", key.status().message()));
-  }
-  absl::StatusOr<PublicKey> key = ParsePublicKey(pin_or_file);
+  absl::StatusOr<PublicKey> key = ReadPublicKey(pin_or_file);
   if (key.ok()) return key;
   return absl::InvalidArgumentError(absl::StrCat("--curator-key ", key.status().message()));
 }

@@ -101,12 +101,12 @@ TEST_F(StdinTest, WithoutRoomForACopyAPipeCannotBeReadAgain) {
 }
 
 TEST(ListHintTest, AnUnknownIdIsAnsweredWithTheCommandThatListsThem) {
-  EXPECT_THAT(WithListHint(absl::NotFoundError("there is no job j1 (request id 7)")),
+  EXPECT_THAT(WithHint(absl::NotFoundError("there is no job j1 (request id 7)")),
               testing::StatusIs(absl::StatusCode::kNotFound,
                                 "there is no job j1 (request id 7); `coppice train list` lists "
                                 "those there are"));
-  EXPECT_EQ(WithListHint(absl::NotFoundError("x.csv: not there")).message(), "x.csv: not there");
-  EXPECT_OK(WithListHint(absl::OkStatus()));
+  EXPECT_EQ(WithHint(absl::NotFoundError("x.csv: not there")).message(), "x.csv: not there");
+  EXPECT_OK(WithHint(absl::OkStatus()));
 }
 
 }  // namespace

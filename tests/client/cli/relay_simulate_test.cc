@@ -46,7 +46,7 @@ class RelaySimulateTest : public ::testing::Test {
   Outcome Simulate(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"collect",       "simulate",         "--study",
                                           "sample",        "--data",           Path("rows.csv"),
-                                          "--curator-key", Path("curator.pem")};
+                                          "--curator-key", curator_key_};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Run(arguments);
   }
@@ -54,6 +54,7 @@ class RelaySimulateTest : public ::testing::Test {
   TempDir dir_;
   FakeRelay relay_;
   std::string key_ = ToPin(RelayKey().public_key());
+  std::string curator_key_ = Path("curator.pem");
 };
 
 TEST_F(RelaySimulateTest, EveryRowAnswersAndNoCuratorIsAsked) {
@@ -89,6 +90,17 @@ TEST_F(RelaySimulateTest, AnotherRelayOrSmallBatchesAreDeclinedWithoutATicket) {
   key_ = ToPin(FakeKey(8).public_key());
   EXPECT_THAT(Simulate().err, HasSubstr("not signed by the relay"));
   EXPECT_EQ(relay_.asked, "studies/sample");  // for its terms, never for a ticket
+}
+
+TEST_F(RelaySimulateTest, TheCuratorsKeyMayBeGivenAsItIsPrinted) {
+  curator_key_ = "ed25519:nonsense";
+  const Outcome wrong = Simulate();
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--curator-key: wants \"ed25519:...\" or a file"));
+  curator_key_ = ToPin(FakeKey(8).public_key());
+  EXPECT_EQ(Simulate().code, 1) << "another key is another curator";
+  curator_key_ = ToPin(FakeKey().public_key());
+  EXPECT_EQ(Simulate().code, 0);
 }
 
 TEST_F(RelaySimulateTest, ARelayNeedsBothPins) {

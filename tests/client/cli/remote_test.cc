@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
+#include "server/access/method_table.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::cli {
@@ -56,6 +58,26 @@ TEST(RemoteTest, AStreamIsNoUnaryMethod) {
   const Remote remote = *Remote::Connect(Nowhere());
   EXPECT_THAT(remote.Call<v1::WatchJobResponse>(v1::WatchJobRequest()).status(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("WatchJobRequest")));
+}
+
+// No command gives up on what the curator still works at.
+TEST(RemoteTest, WaitsAsLongAsTheCuratorLetsItselfCompute) {
+  size_t methods = 0;
+  for (const access::Method& method : access::AllMethods()) {
+    if (method.deadline == absl::InfiniteDuration()) continue;  // streams say themselves
+    EXPECT_EQ(UsualWait(method.path), std::max(method.deadline, absl::Minutes(1))) << method.path;
+    ++methods;
+  }
+  EXPECT_GT(methods, 40u);
+}
+
+TEST(RemoteTest, TheTimeThatIsGivenHolds) {
+  ServerFlags flags;
+  EXPECT_EQ(flags.Wait(absl::Hours(1)), absl::Hours(1));
+  EXPECT_EQ(flags.Once().deadline, absl::Minutes(1));
+  flags.timeout_seconds = 2.5;
+  EXPECT_EQ(flags.Wait(absl::Hours(1)), absl::Seconds(2.5));
+  EXPECT_EQ(flags.Once().deadline, absl::Seconds(2.5));
 }
 
 TEST(RemoteTest, AServerThatIsNotThereIsNamed) {

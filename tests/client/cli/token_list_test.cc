@@ -22,6 +22,13 @@ TEST(TokenListTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read, tokens);
 }
 
+TEST(TokenListTest, AByteOrderMarkIsSkipped) {
+  const std::vector<std::string> tokens = {std::string(32, 'x'), std::string(32, 'y')};
+  const TempFile file(".txt", "\xEF\xBB\xBF" + WriteTokenList(tokens));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> read, ReadTokenList(file.path()));
+  EXPECT_EQ(read, tokens);
+}
+
 TEST(TokenListTest, ALineThatIsNoTokenIsNamedAndNotShown) {
   const std::string good = WriteTokenList({std::string(32, 'x')});
   for (const char* line : {"", "s3cr3t", "!!!"}) {

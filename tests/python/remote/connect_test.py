@@ -77,6 +77,53 @@ def test_a_server_that_is_not_to_be_trusted(curator, tmp_path):
     assert time.monotonic() - started < 10  # it does not get better by trying again
 
 
+def test_a_proxy_that_is_down_is_not_taken_for_the_curator(curator, monkeypatch):
+    port = free_port()
+    monkeypatch.setenv("https_proxy", f"http://ann:s3cr3t@127.0.0.1:{port}")
+    with coppice.connect("curator.invalid:8443", ca=curator.ca, timeout=5) as client:
+        with pytest.raises(remote.UnavailableError, match="nobody answers at the proxy 127.0.0.1:") as caught:
+            client.studies.list()
+    assert "(https_proxy), which leads to curator.invalid:8443" in str(caught.value)
+    assert "set no_proxy=curator.invalid" in str(caught.value)
+    assert "s3cr3t" not in str(caught.value)
+    monkeypatch.setenv("no_proxy", "*")
+    with coppice.connect("curator.invalid:8443", ca=curator.ca, timeout=5) as client:
+        with pytest.raises(remote.UnavailableError, match="nobody answers at curator.invalid:8443: .*check the name"):
+            client.studies.list()
+
+
+def test_proxies_are_those_of_the_environment(monkeypatch):
+    for name in ("grpc_proxy", "https_proxy", "http_proxy", "no_grpc_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    host = ConnectOptions("curator.example:8443")
+    assert host.proxy is None
+    monkeypatch.setenv("https_proxy", "http://ann:p%40ss@proxy:3128")
+    proxy = host.proxy
+    assert str(proxy) == "the proxy proxy:3128 (https_proxy)"
+    assert proxy.authorization == "Basic YW5uOnBAc3M="
+    assert "ss" not in repr(proxy).replace("https", "")
+    assert ConnectOptions("127.0.0.1:1").proxy is None
+    for excepted in ("*", " curator.example", "other,.example", "*.EXAMPLE"):
+        monkeypatch.setenv("no_proxy", excepted)
+        assert host.proxy is None, excepted
+    for kept in ("", "other", "curator.example.org"):
+        monkeypatch.setenv("no_proxy", kept)
+        assert host.proxy is not None, kept
+    for other in ("", "socks5://proxy:1", "https://proxy:1", "http://proxy:port"):
+        monkeypatch.setenv("https_proxy", other)
+        assert host.proxy is None, other
+
+
+def test_files_with_a_byte_order_mark(curator, tmp_path):
+    mark = b"\xef\xbb\xbf"
+    token, ca = tmp_path / "token", tmp_path / "ca.crt"
+    token.write_bytes(mark + curator.tokens["ops"].encode() + b"\r\n")
+    token.chmod(0o600)
+    ca.write_bytes(mark + pathlib.Path(curator.ca).read_bytes())
+    with coppice.connect(curator.server, ca=ca, token_file=token) as client:
+        assert client.studies.list() is not None
+
+
 class PlainAnswer(socketserver.BaseRequestHandler):
     def handle(self):
         self.request.recv(1 << 16)
@@ -137,7 +184,7 @@ def test_a_client_certificate(curator):
     strict.ca, certs = strict.certs / "ca.crt", curator.certs
     token = strict.tokens["ops"]
     with coppice.connect(strict.server, ca=strict.ca, token=token) as client:
-        with pytest.raises(remote.UnavailableError):
+        with pytest.raises(remote.UnavailableError, match="asks for client certificates; give `cert` and `key`"):
             client.studies.list()
     with_certificate = {"cert": certs / "client.crt", "key": certs / "client.key"}
     with coppice.connect(strict.server, ca=strict.ca, token=token, **with_certificate) as client:

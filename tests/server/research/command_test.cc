@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import ipaddress
 import os
 import pathlib
@@ -14,6 +15,8 @@ from typing import Any, Optional, Tuple, Union
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import grpc  # noqa: E402
+
+from coppice.remote._proxy import Proxy, proxy_for  # noqa: E402
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -47,6 +50,12 @@ class ConnectOptions:
                 "and an IPv6 address in brackets"
             )
         return host, int(port)
+
+    @property
+    def proxy(self) -> Optional[Proxy]:
+        """The proxy that the environment names for the server; this machine needs none."""
+        host, _ = self.address
+        return None if is_loopback(host) else proxy_for(host)
 
     def check(self) -> None:
         """Raise ValueError if the options do not go together."""
@@ -92,14 +101,14 @@ def make_channel(options: ConnectOptions) -> Any:
     options.check()
     _warn_of_open_file("key", options.key)
     _warn_of_open_file("token_file", options.token_file)
-    arguments = _arguments(is_loopback(options.address[0]))
+    arguments = _arguments(options.proxy)
     if options.insecure:
         return grpc.insecure_channel(options.server, arguments)
     return grpc.secure_channel(options.server, _credentials(options), arguments)
 
 
-def _arguments(loopback: bool) -> list[Tuple[str, int]]:
-    arguments = [
+def _arguments(proxy: Optional[Proxy]) -> list[Tuple[str, Union[int, str]]]:
+    arguments: list[Tuple[str, Union[int, str]]] = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         # gRPC looks at the size of an answer before it decompresses it: a megabyte from a hostile
         # curator would take a gigabyte here.
@@ -109,8 +118,10 @@ def _arguments(loopback: bool) -> list[Tuple[str, int]]:
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 5000),
     ]
-    if loopback:
+    if proxy is None:
         arguments.append(("grpc.enable_http_proxy", 0))
+    else:
+        arguments.append(("grpc.http_proxy", proxy.url))
     return arguments
 
 
@@ -138,15 +149,20 @@ def _warn_of_open_file(name: str, path: Optional[PathLike]) -> None:
 def _pem(name: str, path: Optional[PathLike], what: bytes) -> Optional[bytes]:
     if path is None:
         return None
-    text = pathlib.Path(path).read_bytes()
+    text = text_bytes(path)
     if what + b"-----" in text and b"-----BEGIN " in text:
         return text
     raise ValueError(f"{name}: {os.fspath(path)} is not a PEM file with a {what.decode().lower()}")
 
 
+def text_bytes(path: PathLike) -> bytes:
+    """Read a text file without the byte order mark that editors on Windows put before it."""
+    return pathlib.Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
+
+
 def _token(options: ConnectOptions) -> Optional[str]:
     if options.token_file is not None:
-        name, token = "token_file", pathlib.Path(options.token_file).read_text().strip()
+        name, token = "token_file", text_bytes(options.token_file).decode(errors="replace").strip()
     elif options.token is not None:
         name, token = "token", options.token.strip()
     else:

@@ -112,7 +112,7 @@ def _key_bytes(key: RelayKey) -> bytes:
     elif isinstance(key, str) and key.startswith(_PIN):
         raw = _decode(key[len(_PIN) :])
     else:
-        raw = _read(Path(key).read_text(encoding="ascii", errors="replace").strip())
+        raw = _read(Path(key).read_text(encoding="utf-8-sig", errors="replace").strip())
     if raw is None or len(raw) != _KEY_BYTES:
         raise ValueError(
             "relay_key: must be 'ed25519:...' as `coppice-relay keygen` prints it, or a file of a "

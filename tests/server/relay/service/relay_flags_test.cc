@@ -50,7 +50,7 @@ TEST(RelayFlagsTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tickets = 0; }), IsWrong("--tickets is missing"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert.clear(); }), IsWrong("--tls-key wants"));
   EXPECT_THAT(Spoiled([](auto& flags) { flags.tls_cert = flags.tls_key = ""; }),
-              IsWrong("--tls-cert and --tls-key is missing"));
+              IsWrong("--tls-cert and --tls-key are missing"));
 }
 
 TEST(RelayFlagsTest, WhoMayTakeTicketsIsSaidOnce) {
