@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lints the wire contract with buf's STANDARD rules. The npm package carries the binary; without npm or its registry the
-# test is skipped (exit 77).
+# Lints the wire contract with buf's STANDARD rules, and compares it with the last release, if there is one (WIRE_JSON).
+# The npm package carries the binary; without npm or its registry the test is skipped (exit 77).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools=$1  # the folder to install into
@@ -18,3 +18,9 @@ if [[ ! -x "$buf" ]]; then
 fi
 "$buf" lint "$root/proto" --path "$root/proto/coppice"  # other projects' protos have their own standards
 echo "proto files pass buf lint (STANDARD)"
+last=$(git -C "$root" describe --tags --abbrev=0 2>/dev/null) || { echo "no tag to compare the protos with yet"; exit 0; }
+released=$(mktemp -d)
+trap 'rm -rf "$released"' EXIT
+git -C "$root" archive "$last" proto | tar -x -C "$released"
+"$buf" breaking "$root/proto" --against "$released/proto"
+echo "proto files keep the wire format of $last (WIRE_JSON)"
