@@ -23,6 +23,7 @@
 #include "common/study/public_key_file.h"
 #include "common/study/signature.h"
 #include "common/wire/audit_chain.h"
+#include "common/wire/json_message.h"
 #include "common/wire/manifest.h"
 #include "coppice/v1/admin.pb.h"
 
@@ -215,8 +216,7 @@ absl::StatusOr<std::variant<v1::AuditEntry, v1::AuditHead>> ParseLine(absl::stri
   if (!json.is_object()) return no_line;
   if (json.contains("head")) {
     v1::AuditHead head;
-    if (!google::protobuf::util::JsonStringToMessage(json["head"].dump(), &head).ok())
-      return no_line;
+    if (!ParseJsonMessage(json["head"].dump(), head).ok()) return no_line;
     return head;
   }
   v1::AuditEntry entry;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/read_file.h"
 #include "common/wire/convert.h"
+#include "common/wire/json_message.h"
 
 namespace coppice {
 namespace {
@@ -19,10 +20,8 @@ namespace {
 // A later version may have written fields that this one does not know; those are skipped. In a file
 // of this version an unknown name is an error.
 bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
   model.Clear();
-  return google::protobuf::util::JsonStringToMessage(text, &model, options).ok() &&
+  return ParseJsonMessage(text, model, UnknownFields::kSkipped).ok() &&
          model.version() > kModelVersion;
 }
 
@@ -50,12 +49,12 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
   }
   if (absl::StartsWith(text, kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   v1::Model model;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
+  const absl::Status status = ParseJsonMessage(text, model);
   if (status.ok()) return model;
   if (ReadsAsLaterVersion(text, model)) return model;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, " is no model as `coppice model export` writes it without --format: ",
-                   std::string(status.message())));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path,
+      " is no model as `coppice model export` writes it without --format: ", status.message()));
 }
 
 absl::StatusOr<std::string> ModelFileText(const v1::Model& model) {

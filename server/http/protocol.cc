@@ -11,8 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "common/base/status_macros.h"
+#include "common/wire/json_message.h"
 #include "server/service/calls/unary_call.h"
 
 namespace coppice::http {
@@ -77,48 +76,6 @@ std::string EnvelopeOf(uint8_t flags, absl::string_view message) {
   bytes.append(message.data(), message.size());
   return bytes;
 }
-
-// Names a path of fields from the request. A path that cannot be a field's is not repeated.
-std::string FieldName(absl::string_view path) {
-  constexpr size_t kMaxBytes = 100;
-  const bool is_path =
-      !path.empty() && path.size() <= kMaxBytes &&
-      std::all_of(path.begin(), path.end(), [](unsigned char c) {
-        return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '[' || c == ']';
-      });
-  return is_path ? absl::StrCat("the field ", path) : "a field in it";
-}
-
-// JsonUtil's messages quote rejected values. This keeps only the field.
-absl::Status JsonError(const Message& message, absl::string_view words) {
-  const std::string type = message.GetDescriptor()->full_name();
-  const auto refuse = [&type](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("the request is no ", type, ": ", why));
-  };
-  absl::string_view path;
-  if (absl::ConsumePrefix(&words, "(")) {
-    const size_t end = std::min(words.find(')'), words.size());
-    path = words.substr(0, end);
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  constexpr absl::string_view kUnknownField = ": Cannot find field.";
-  if (absl::ConsumeSuffix(&words, kUnknownField)) {
-    const absl::string_view name = absl::StripLeadingAsciiWhitespace(words);
-    const std::string whole = path.empty() ? std::string(name) : absl::StrCat(path, ".", name);
-    return refuse(absl::StrCat(FieldName(whole),
-                               " is unknown; names are as in the .proto, or in "
-                               "lowerCamelCase"));
-  }
-  if (absl::StartsWith(words, ": invalid value")) {
-    return refuse(absl::StrCat(FieldName(path), " has a value of another type"));
-  }
-  if (absl::StrContains(words, "Root element must be a message")) {
-    return refuse("JSON of a message is an object, {...}");
-  }
-  return refuse("it does not parse as JSON in UTF-8");
-}
-
-google::protobuf::StringPiece PieceOf(absl::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
@@ -188,9 +145,10 @@ absl::Status ParseMessage(Encoding encoding, absl::string_view bytes, Message& m
     const bool parsed = message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
     return parsed ? absl::OkStatus() : service::UnreadableRequest(message);
   }
-  const auto status = google::protobuf::util::JsonStringToMessage(PieceOf(bytes), &message);
-  if (status.ok()) return absl::OkStatus();
-  return JsonError(message, {status.message().data(), status.message().size()});
+  const absl::Status status = ParseJsonMessage(bytes, message);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the request is no ", message.GetDescriptor()->full_name(), ": ", status.message()));
 }
 
 absl::StatusOr<std::string> SerializeMessage(Encoding encoding, const Message& message) {

@@ -148,6 +148,14 @@ TEST(ParseMessageTest, ErrorsNameTheFieldAndNoValue) {
   }
 }
 
+TEST(ParseMessageTest, NoValueIsLeftOutOfAList) {
+  const absl::Status status = ParseJson(R"({"rows":[{"values":[7,null,2]},{"values":[7,2]}]})");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the request is no coppice.v1.PredictRequest"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the field rows[0].values[1] is null"));
+}
+
 TEST(ParseMessageTest, DeepJsonIsRefused) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
