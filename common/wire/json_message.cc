@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -95,7 +94,7 @@ class Walk {
         nullptr;             // whose value comes; null before a name, and if unknown
     bool wants_name = true;  // a text is a name, and no value
     size_t index = 0;        // of a kList: which element comes
-    absl::InlinedVector<const FieldDescriptor*, 8> seen = {};
+    std::vector<const FieldDescriptor*> seen = {};
   };
 
   absl::Status TakeToken() {
