@@ -11,10 +11,12 @@ from typing import Any, Optional
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from coppice import _rows
+from coppice._cells import Column, codes_of
 from coppice._core import Schema
 from coppice.certificate import Certificate
 from coppice.model import Model
@@ -31,7 +33,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     # ---- fitting
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, Column, dict[str, Any]]:
         """Return the schema that is declared, the answers of all rows in its terms, and attributes.
 
         The attributes are set once there is a model that they go with.
@@ -42,10 +44,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Return the rows as trainers take them, and what `_declare` says."""
         X = self._check_rows(X, reset=True)
         schema, answers, attributes = self._declare(X, y)
-        table = _rows.make_table(X, schema, answers)
-        # The counts are private, so the estimator does not keep them.
-        _rows.tell_what_changed(table.notes, len(answers))
-        return table, schema, attributes
+        # What that changed is told and not kept: the counts are private.
+        return _rows.make_table(X, schema, answers), schema, attributes
 
     def _finish(self, model: Model, attributes: Mapping[str, Any]) -> None:
         for name, value in attributes.items():
@@ -60,10 +60,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         importances = self.model_.feature_importances
         if len(importances) == self.n_features_in_:
             return importances
-        names = [str(name) for name in self.feature_names_in_]  # columns that the schema leaves out
+        # There are columns that the schema leaves out.
+        place = {str(name): i for i, name in enumerate(self.feature_names_in_)}
         found = np.zeros(self.n_features_in_)
         for feature, importance in zip(self.model_.schema.features, importances):
-            found[names.index(feature.name)] = importance
+            found[place[feature.name]] = importance
         return found
 
     # ---- declaring
@@ -93,15 +94,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     # ---- rows
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """Check what scikit-learn checks. A DataFrame stays one, whose columns have types."""
+        """Check what scikit-learn checks, apart from cells. A DataFrame stays one: its columns have types."""
+        X = _rows.as_rows(X)
         if not _rows.is_frame(X):
-            has_text = self.categories is not None or self.schema is not None
-            return self._validate_data(
-                X,
-                reset=reset,
-                dtype=None if has_text else "numeric",
-                force_all_finite=not has_text and "allow-nan",
-            )
+            return self._validate_data(X, reset=reset, dtype=None, force_all_finite=False)
         self._check_feature_names(X, reset=reset)
         self._check_n_features(X, reset=reset)
         if len(X) == 0:
@@ -112,8 +108,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
         if _rows.is_frame(X) and not hasattr(self, "feature_names_in_"):
-            # It was fitted to columns without names, so these go by position.
-            return X.set_axis([feature.name for feature in self.model_.schema.features], axis=1)
+            return _rows.named_by_position(X, self.model_.schema)
         return X
 
     # ---- answers
@@ -213,19 +208,20 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         _take_model(estimator, model, {"classes_": _classes_by_text(schema.classes)})
         return estimator
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, Column, dict[str, Any]]:
         name = getattr(y, "name", None)
         y = _labels_of(y, X)
         schema = self._given_schema()
         if schema is None:
-            texts = [text_of(value) for value in self._declared_classes(y).tolist()]
-            schema = self._declare_features(X, _Named(name), classes=texts)
+            classes = self._declared_classes(y)
+            schema = self._declare_features(X, _Named(name), classes=list(classes))
         elif self.classes is not None:
             raise ValueError("schema and classes are both given: the schema says it all")
         elif schema.target is not None:
             raise ValueError("the schema predicts a number: use a regressor")
-        answers = _rows.codes_of(y, schema.classes, "y")
-        return schema, answers, {"classes_": _classes_as_in(y, schema.classes)}
+        else:
+            classes = _classes_as_in(y, schema.classes)
+        return schema, _rows.classes_of(y, schema.classes, "y"), {"classes_": classes}
 
     def _declared_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.classes is None:
@@ -249,8 +245,32 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         )
         return found
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted right.
+
+        `y` is read as `fit` reads it, so its type may be another one than that of `classes_`.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        y : Series or array of shape (rows,)
+            The classes. One that was not declared is never right.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts; all alike if not given.
+        """
+        X = self._rows_to_predict(X)
+        y = _one_column(y)
+        _check_length(X, y)
+        predicted = self.model_.predict_arrays(X)["labels"]
+        right = predicted == codes_of(y, self.model_.schema.classes, "y")
+        return float(np.average(right, weights=sample_weight))
+
     def predict(self, X: Any) -> Any:
         """Return the class of every row, as an array or, by `set_output`, a Series.
+
+        The classes have the type in which they were declared; where a schema declared them, as texts, that of
+        `y` in the fit.
 
         Parameters
         ----------
@@ -297,7 +317,7 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         _take_model(estimator, model, {})
         return estimator
 
-    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column, dict[str, Any]]:
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, Column, dict[str, Any]]:
         name = getattr(y, "name", None)
         y = _numbers_of(y, X)
         schema = self._given_schema()
@@ -309,7 +329,7 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             raise ValueError("the schema predicts a class: use a classifier")
         return schema, y, {}
 
-    def _declared_range(self, y: _rows.Column) -> Any:
+    def _declared_range(self, y: Column) -> Any:
         if self.target_bounds is not None:
             return self.target_bounds
         try:
@@ -324,6 +344,22 @@ class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
                 "y leaves the bounds of the features: declare its own, as target_bounds=(LOW, HIGH)"
             )
         return low, high
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the variance of `y` that is predicted: the coefficient of determination.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, features)
+            The rows, by the names or in the order of the features.
+        y : Series or array of shape (rows,)
+            The numbers.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts; all alike if not given.
+        """
+        X = self._rows_to_predict(X)
+        found = _numbers_of(y, X)
+        return float(r2_score(found, self.model_.predict_arrays(X)["value"], sample_weight=sample_weight))
 
     def predict(self, X: Any) -> Any:
         """Return the number of every row, as an array or, by `set_output`, a Series.
@@ -347,7 +383,7 @@ class _Named:
 def _labels_of(y: Any, X: Any) -> npt.NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = np.asarray(column_or_1d(y, warn=True))
+    y = _one_column(y)
     if y.dtype.kind == "f":
         check_array(y.reshape(1, -1) if len(y) > 0 else [[0.0]])
     elif y.dtype.kind == "O" and any(is_missing(value) for value in y):
@@ -357,13 +393,28 @@ def _labels_of(y: Any, X: Any) -> npt.NDArray[Any]:
     return np.asarray(y)
 
 
-def _numbers_of(y: Any, X: Any) -> _rows.Column:
+def _numbers_of(y: Any, X: Any) -> Column:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
-    numbers = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, ensure_min_samples=0))
-    _check_length(X, numbers)
-    return numbers
+    found = _rows.finite_numbers(_one_column(y), "y")
+    _check_length(X, found)
+    return found
+
+
+def _one_column(y: Any) -> npt.NDArray[Any]:
+    """Return answers as an array of NumPy's own types, where all values have the same one."""
+    return _of_one_type(np.asarray(column_or_1d(_rows.as_column(y), warn=True)))
+
+
+def _of_one_type(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return objects as bools or numbers; as texts where some are, and as they are where others are there."""
+    types = set(map(type, values)) if values.dtype.kind == "O" else set()
+    for plain, names in _PLAIN_TYPES.items():
+        if types and types <= names:
+            return np.asarray(values.astype(plain))
+    if str in types and types <= {str, *_PLAIN_TYPES[bool], *_PLAIN_TYPES[np.float64]}:
+        return np.array([text_of(value) for value in values], dtype=object)
+    return values
 
 
 def _check_length(X: Any, y: npt.NDArray[Any]) -> None:
@@ -373,6 +424,11 @@ def _check_length(X: Any, y: npt.NDArray[Any]) -> None:
         )
 
 
+_PLAIN_TYPES: dict[type, set[type]] = {
+    bool: {bool, np.bool_},
+    np.int64: {int, np.int64, np.int32},
+    np.float64: {int, float, np.int64, np.int32, np.float64, np.float32},
+}
 _BOOLS = {"True": True, "False": False, "1": True, "0": False}
 
 
@@ -380,6 +436,8 @@ def _classes_as_in(y: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[Any
     """Return the classes as values of y's type, where their texts are such values."""
     if y.dtype.kind == "b" and all(text in _BOOLS for text in texts):
         return np.array([_BOOLS[text] for text in texts])
+    if y.dtype.kind in "iuf" and set(texts) <= {"True", "False"}:
+        return np.array([_BOOLS[text] for text in texts])  # which equal 1 and 0
     try:
         classes = np.array([y.dtype.type(text) for text in texts])
     except (TypeError, ValueError):

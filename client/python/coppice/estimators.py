@@ -32,8 +32,9 @@ class _PrivateTree(TreeEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (rows, features)
-            The rows. NaN, None and pandas.NA are missing values. Numbers outside their bounds are cut to
-            them, and values that are no category become "other": a warning counts both.
+            The rows. NaN, NaT, None, pandas.NA and empty texts are missing values. Numbers outside their
+            bounds are cut to them, and values that are no category become "other": a warning counts both.
+            Dates and times are refused: turn them into numbers or texts first.
         y : Series or array of shape (rows,)
             What is predicted.
         progress : callable, optional

@@ -65,19 +65,14 @@ def simulate(
     )
 
 
-def _table_of(frame: Any, schema: Schema) -> Any:
+def _table_of(rows: Any, schema: Schema) -> Any:
     from coppice import _rows
 
-    if not _rows.is_frame(frame) or schema.label not in frame.columns:
+    frame = _rows.as_rows(rows)
+    if not _rows.is_frame(frame) or schema.label not in map(str, frame.columns):
         raise ValueError(f"rows must be a DataFrame with the schema's columns and {schema.label!r}")
-    answers = frame[schema.label]
-    if schema.target is None:
-        codes = _rows.codes_of(answers, schema.classes, schema.label)
-    else:
-        codes = answers.to_numpy(dtype="float64", na_value=float("nan"))
-    table = _rows.make_table(frame, schema, codes)
-    _rows.tell_what_changed(table.notes, len(codes))
-    return table
+    answers = _rows.column_of(frame, schema.label)
+    return _rows.make_table(frame, schema, _rows.read_answers(answers, schema))
 
 
 class _LocalTree(TreeEstimator):

@@ -118,8 +118,16 @@ class Model:
             `labels` (positions of classes), `probabilities`, `standard_error`, and for numbers `value`
             and `value_error`; `low` and `high` are a 95 % interval of the label's probability or of
             the number.
+
+        Warns
+        -----
+        RuntimeWarning
+            Of numbers that were outside their bounds and of unknown categories, with how many there were.
         """
-        return self._core.predict(_rows.columns_of(X, self.schema))
+        rows = _rows.Rows(X, self.schema)
+        predicted, notes = self._core.predict(rows.columns)
+        _rows.tell_what_changed({**notes, **rows.notes}, len(predicted["low"]))
+        return predicted
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class, as text, or the number of every row.
@@ -201,7 +209,9 @@ class Model:
         """
         import pandas
 
-        explained = self._core.explain(_rows.columns_of(X, self.schema))
+        rows = _rows.Rows(X, self.schema)
+        explained = self._core.explain(rows.columns)
+        _rows.tell_what_changed({**explained["notes"], **rows.notes}, len(explained["bias"]))
         index = X.index if _rows.is_frame(X) else None
         frame = pandas.DataFrame(
             explained["contributions"], index=index, columns=explained["names"]

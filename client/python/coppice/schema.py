@@ -6,12 +6,13 @@ A schema is public. So nothing in this module reads a value of a row, but where 
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import numbers
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 from coppice._core import Schema
@@ -53,7 +54,9 @@ def _plain(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Write a category or a class as schemas have it: whole numbers without a point."""
+    """Write a category or a class as schemas have it: whole numbers without a point, bytes as UTF-8."""
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
         if float(value).is_integer():
             return str(int(value))
@@ -65,9 +68,24 @@ def is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return bool(value != value) or value == ""
+        return bool(value != value) or value in ("", b"")
     except TypeError:  # pandas.NA has no truth
         return True
+    except Exception:  # an array has several
+        return False
+
+
+def is_time(value: Any) -> bool:
+    """Tell a date, a time or a duration, of Python, NumPy or pandas."""
+    # By the name, so that neither NumPy nor pandas is loaded, and nothing of the value is looked at.
+    is_other = type(value).__name__ in ("datetime64", "timedelta64", "Period")
+    return is_other or isinstance(value, (datetime.date, datetime.time, datetime.timedelta))
+
+
+def is_moment(value: Any) -> bool:
+    """Tell a time whose text depends on what holds it. A day's, a time of day's and a period's do not."""
+    is_plain = type(value) in (datetime.date, datetime.time) or type(value).__name__ == "Period"
+    return is_time(value) and not is_plain
 
 
 def text_row(row: Any) -> dict[str, str]:
@@ -130,19 +148,26 @@ def declare_schema(
         else {"name": name, "type": "numeric", "min": limits[name][0], "max": limits[name][1]}
         for name in names
     ]
-    label = _free_name(label, names)
+    label = _free_name(label, set(names))
     declared: dict[str, Any] = {"features": features, "label": label}
     if target_bounds is not None:
         declared["target_min"], declared["target_max"] = _as_pair(target_bounds, "target_bounds")
     else:
-        declared["classes"] = [text_of(value) for value in classes or []]
+        declared["classes"] = _texts_of(classes or [], "classes")
     return as_schema(declared)
 
 
-def _free_name(label: str, names: Sequence[str]) -> str:
+def _free_name(label: str, names: set[str]) -> str:
     while label in names:
         label += "_"
     return label
+
+
+def _texts_of(values: Iterable[Any], what: str) -> list[str]:
+    listed = list(values)
+    if any(is_moment(value) for value in listed):
+        raise ValueError(f"{what} are times, which are written in several ways: declare them as texts")
+    return [text_of(value) for value in listed]
 
 
 def _as_pair(given: Any, what: str) -> Pair:
@@ -160,16 +185,17 @@ def _is_pair(given: Any) -> bool:
         float(low), float(high)
     except (TypeError, ValueError):
         return False
-    return not isinstance(given, (str, Mapping))
+    return not isinstance(given, (str, Mapping)) and not is_time(low) and not is_time(high)
 
 
 def _by_name(names: Sequence[str], given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     """Take keys that are names or positions."""
+    known = set(names)
     result = {}
     for key, value in given.items():
-        is_position = isinstance(key, numbers.Integral) and str(key) not in names
+        is_position = isinstance(key, numbers.Integral) and str(key) not in known
         name = names[int(key)] if is_position and 0 <= key < len(names) else str(key)
-        if name not in names:
+        if name not in known:
             raise ValueError(f"{what} names {key!r}, which is no column; there are {_some(names)}")
         result[name] = value
     return result
@@ -220,7 +246,7 @@ def _values_by_name(
         found = _values_of_dtypes(names, types)
     else:
         found = {
-            name: [text_of(value) for value in values]
+            name: _texts_of(values, f"categories of {name!r}")
             for name, values in _by_name(names, categories or {}, "categories").items()
         }
     without = []
@@ -244,7 +270,7 @@ def _values_by_name(
 
 def _values_of_dtypes(names: Sequence[str], types: Sequence[Any]) -> dict[str, list[str]]:
     found = {
-        name: [text_of(value) for value in dtype.categories]
+        name: _texts_of(dtype.categories, f"categories of {name!r}")
         for name, dtype in zip(names, types)
         if hasattr(dtype, "categories")
     }

@@ -21,6 +21,11 @@ bool IsCode(double value, const Feature& feature) {
   return value >= 0 && value <= feature.other() && value == std::floor(value);
 }
 
+absl::Status Refusal(const Feature& feature, size_t row, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("column '", feature.name, "', row ", row, " (counted from 0): ", why));
+}
+
 }  // namespace
 
 Columns::Columns(std::shared_ptr<const Schema> schema, std::vector<py::array_t<double>> arrays)
@@ -55,15 +60,14 @@ absl::Status Columns::EncodeRow(size_t row, Row& out, ReadNotes& notes) const {
       ++notes.missing;
     } else if (feature.type == FeatureType::kCategorical) {
       if (!IsCode(value, feature)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "feature \"", feature.name, "\" must be missing or a category number from ", "0 to ",
-            feature.values.size()));
+        return Refusal(
+            feature, row,
+            absl::StrCat("must be missing or a category number from 0 to ", feature.values.size()));
       }
       out[i] = value;
       if (value == feature.other()) ++notes.unknown_categories;
     } else if (std::isinf(value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("feature \"", feature.name, "\" must be missing or a finite number"));
+      return Refusal(feature, row, "must be missing or a finite number");
     } else {
       const EncodedField field = EncodeNumber(feature, value);
       out[i] = field.value;

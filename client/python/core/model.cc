@@ -18,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
+#include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
 #include "common/base/mutex.h"
 #include "common/base/write_file.h"
@@ -108,9 +109,8 @@ struct PredictionMemory {
 };
 
 absl::Status PredictRows(const Model& model, const Columns& columns, size_t begin, size_t end,
-                         const PredictionMemory& out) {
+                         const PredictionMemory& out, ReadNotes& notes) {
   Row row(model.schema().num_features());
-  ReadNotes notes;
   for (size_t i = begin; i < end; ++i) {
     const absl::Status encoded = columns.EncodeRow(i, row, notes);
     if (!encoded.ok()) return encoded;
@@ -119,9 +119,17 @@ absl::Status PredictRows(const Model& model, const Columns& columns, size_t begi
   return absl::OkStatus();
 }
 
+// What the rows of a prediction can be noted for: they have no answers.
+void AddNotes(const ReadNotes& more, ReadNotes& notes) {
+  notes.clamped += more.clamped;
+  notes.rounded += more.rounded;
+  notes.unknown_categories += more.unknown_categories;
+  notes.missing += more.missing;
+}
+
 // Rows are independent, so each thread has a part of them.
 absl::Status PredictOnThreads(const Model& model, const Columns& columns,
-                              const PredictionMemory& out) {
+                              const PredictionMemory& out, ReadNotes& notes) {
   const size_t rows = columns.num_rows();
   const size_t threads = std::clamp<size_t>(rows / kRowsPerThread, 1,
                                             std::max(1u, std::thread::hardware_concurrency()));
@@ -129,13 +137,16 @@ absl::Status PredictOnThreads(const Model& model, const Columns& columns,
   absl::Status status;
   const auto work = [&](size_t part) {
     absl::Status done;
+    ReadNotes of_part;
     try {
-      done = PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out);
+      done = PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out,
+                         of_part);
     } catch (const std::bad_alloc&) {
       done = absl::InternalError("there is not enough memory to predict these rows");
     }
     const MutexLock lock(mutex);
     status.Update(done);
+    AddNotes(of_part, notes);
   };
   std::vector<std::thread> workers;
   for (size_t part = 1; part < threads; ++part) {
@@ -150,15 +161,17 @@ absl::Status PredictOnThreads(const Model& model, const Columns& columns,
   return status;
 }
 
-py::dict Predict(const TrainedModel& self, std::vector<py::array_t<double>> arrays) {
+// The predictions, and what reading the rows changed.
+py::tuple Predict(const TrainedModel& self, std::vector<py::array_t<double>> arrays) {
   const std::shared_ptr<const Model> model = self.model;
   const Columns columns(std::make_shared<Schema>(model->schema()), std::move(arrays));
   Predictions predictions(columns.num_rows(), model->schema().num_outputs());
   const PredictionMemory memory(predictions);
   absl::Status status;
+  ReadNotes notes;
   {
     const WithoutInterpreter without;
-    status = PredictOnThreads(*model, columns, memory);
+    status = PredictOnThreads(*model, columns, memory, notes);
   }
   RaiseIfError(status);
   py::dict result;
@@ -169,7 +182,7 @@ py::dict Predict(const TrainedModel& self, std::vector<py::array_t<double>> arra
   result["value_error"] = predictions.value_error;
   result["low"] = predictions.low;
   result["high"] = predictions.high;
-  return result;
+  return py::make_tuple(result, NotesOf(notes));
 }
 
 // ---- explaining
@@ -216,6 +229,7 @@ py::dict ExplainRows(const TrainedModel& self, std::vector<py::array_t<double>> 
   result["bias"] = bias;
   result["contributions"] = contributions;
   result["names"] = names;
+  result["notes"] = NotesOf(notes);
   return result;
 }
 

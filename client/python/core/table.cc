@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/columns.h"
+#include "common/schema/number.h"
 
 namespace coppice::python {
 namespace {
@@ -30,14 +32,18 @@ void CheckAnswers(const std::optional<Answers>& answers, size_t rows) {
 
 absl::Status AppendRow(const Schema& schema, const Row& row, double answer, Table& table,
                        ReadNotes& notes) {
+  const auto refuse = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", schema.label(), "', row ", table.num_rows(), " (counted from 0): ", why));
+  };
   if (!schema.target()) {
     const bool known = answer >= 0 && answer < schema.num_classes();
-    if (!known && !std::isnan(answer)) return absl::InvalidArgumentError("a label is no class");
+    if (!known && !std::isnan(answer)) return refuse("is no class");
     table.Append(row, known ? static_cast<uint32_t>(answer) : kUnlabelled);
     return absl::OkStatus();
   }
   if (!std::isfinite(answer)) {
-    return absl::InvalidArgumentError("what is predicted must be a finite number in every row");
+    return refuse("what is predicted must be a finite number in every row");
   }
   const double inside = std::clamp(answer, schema.target()->min, schema.target()->max);
   if (inside != answer) ++notes.clamped_targets;
@@ -98,6 +104,14 @@ py::dict NotesOf(const ReadNotes& notes) {
 }
 
 void BindTable(py::module_& module) {
+  module.def(
+      "parse_number",
+      [](const std::string& text) -> std::optional<double> {
+        const absl::optional<double> number = ParseFinite(text);
+        if (!number.has_value()) return std::nullopt;
+        return *number;
+      },
+      py::arg("text"));
   py::class_<EncodedTable>(module, "Table", "Rows by a schema, encoded.")
       .def(py::init(&MakeTable), py::arg("schema").none(false), py::arg("columns"),
            py::arg("answers") = py::none())

@@ -5,29 +5,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from coppice import Schema
-from coppice._rows import encode_features, encode_labels, tell_what_changed
+from coppice._rows import (
+    as_rows,
+    column_of,
+    encode_features,
+    encode_labels,
+    is_frame,
+    places_of,
+    tell_what_changed,
+)
+from coppice.schema import is_missing, text_of
 from coppice.v1 import dataset_pb2, schema_pb2
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-_UNLABELLED = 2**32 - 1
 _UPLOAD_BYTES = 1 << 20
 _UPLOAD_ROWS = 65_536
 _PREDICT_BYTES = 2 << 20
 _PREDICT_ROWS = 10_000
 
 
-def as_frame(rows: Any) -> pd.DataFrame:
-    """Return `rows` as a DataFrame: one already, an Arrow or Polars table, or columns by name."""
-    import pandas as pd
+def as_frame(rows: Any, name: str) -> pd.DataFrame:
+    """Return `rows` as a DataFrame, which has the column `name`: an array has none.
 
-    if isinstance(rows, pd.DataFrame):
-        return rows
-    if hasattr(rows, "to_pandas"):
-        return rows.to_pandas()
-    return pd.DataFrame(rows)
+    Parameters
+    ----------
+    rows : DataFrame or what becomes one
+        An Arrow or Polars table, a mapping of columns, or a sequence of mappings.
+    """
+    frame = as_rows(rows)
+    if not is_frame(frame):
+        raise ValueError(f"rows: have no column {name}: give a DataFrame, or a mapping of columns")
+    return frame
 
 
 class Table:
@@ -36,7 +47,8 @@ class Table:
     Parameters
     ----------
     rows : DataFrame or what becomes one
-        Columns by name; those that the schema does not name are ignored.
+        Columns by name; those that the schema does not name are ignored. Without labels also an array, in the
+        order of the features.
     labelled : bool
         Whether the label's column is needed; otherwise it is not looked at.
     allow_unlabelled : bool
@@ -46,22 +58,19 @@ class Table:
     def __init__(
         self, rows: Any, schema: Schema, *, labelled: bool, allow_unlabelled: bool = False
     ) -> None:
-        frame = as_frame(rows)
-        names = [feature.name for feature in schema.features]
-        missing = [name for name in names + [schema.label] * labelled if name not in frame.columns]
-        if missing:
-            raise ValueError(
-                f"rows: have no column {', '.join(missing)}; the schema wants "
-                f"{', '.join(names + [schema.label] * labelled)}"
-            )
-        self.index = frame.index
-        self.columns, notes = encode_features(frame[names], schema)
+        import pandas as pd
+
+        table = as_frame(rows, schema.label) if labelled else as_rows(rows)
+        if labelled:  # so that one error names all columns that are missing
+            places_of(table, [*(feature.name for feature in schema.features), schema.label])
+        self.index = table.index if is_frame(table) else pd.RangeIndex(len(table))
+        self.columns, notes = encode_features(table, schema)
         self.labels: Optional[npt.NDArray[Any]] = None
         self._has_target = schema.target is not None
         if labelled:
-            encode = _encode_known_labels if allow_unlabelled else encode_labels
-            self.labels = encode(frame[schema.label], schema)
-        tell_what_changed(notes, len(frame))
+            answers = column_of(table, schema.label)
+            self.labels = encode_labels(answers, schema, allow_unlabelled=allow_unlabelled)
+        tell_what_changed(notes, len(table))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -94,15 +103,13 @@ class Table:
         return _rows_within(_PREDICT_BYTES, _PREDICT_ROWS, len(self.columns))
 
 
-def _encode_known_labels(labels: pd.Series, schema: Schema) -> npt.NDArray[Any]:
-    import numpy as np
-
-    if schema.target is not None:
-        return encode_labels(labels, schema)
-    is_known = (labels.notna() & (labels != "")).to_numpy(dtype=bool, na_value=False)
-    encoded = np.full(len(labels), _UNLABELLED, dtype=np.uint32)
-    encoded[is_known] = encode_labels(labels[is_known], schema)
-    return encoded
+def ids_of(frame: pd.DataFrame, column: str) -> list[str]:
+    """Return the id of every row as devices write it."""
+    ids = column_of(frame, column).tolist()
+    missing = next((row for row, identifier in enumerate(ids) if is_missing(identifier)), None)
+    if missing is not None:
+        raise ValueError(f"column {column!r}: row {missing}, counted from 0, has no id")
+    return [text_of(identifier) for identifier in ids]
 
 
 def _rows_within(size: int, most: int, features: int) -> int:

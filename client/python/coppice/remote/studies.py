@@ -12,7 +12,7 @@ from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
 from coppice.remote._describe import describe_study, describe_study_briefly, frame_of, study_state
 from coppice.remote._public_rows import AUTO, study_request
 from coppice.remote._relay import RelayKey, set_relay
-from coppice.remote._tables import Table, as_frame, from_message
+from coppice.remote._tables import Table, as_frame, from_message, ids_of
 from coppice.remote._units import (
     Number,
     enum_value,
@@ -322,10 +322,8 @@ class Study:
         column = id_column or self._message.terms.joined_by
         if not self._message.terms.joined_by:
             raise ValueError(f"study {self.id}: is not joined by an id; create one with joined_by")
-        frame = as_frame(rows)
-        if column not in frame.columns:
-            raise ValueError(f"rows: have no column {column}, of the ids")
-        ids = [str(one) for one in frame[column]]
+        frame = as_frame(rows, column)
+        ids = ids_of(frame, column)
         table = Table(frame, self.schema, labelled=False)
         stored = self._message.join_rows
         for begin in range(0, len(table), _JOIN_ROWS):
