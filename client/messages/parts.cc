@@ -35,6 +35,7 @@ void ReadColumnField(MessageReader& field, SchemaMessage::Column& column) {
   if (field.field() == 2 && ReadNumber(field, column.numeric)) column.values.reset();
   if (field.field() == 3 && ReadCategories(field, column.values)) column.numeric.reset();
   if (field.field() == 4) field.Read(column.is_public);
+  if (field.field() == 5) field.Read(column.from_private_rows);
 }
 
 void ReadSchemaField(MessageReader& field, SchemaMessage& message) {
@@ -47,6 +48,7 @@ void ReadSchemaField(MessageReader& field, SchemaMessage& message) {
   if (field.field() == 2) field.ReadText(message.label);
   if (field.field() == 3) field.AddText(message.classes);
   if (field.field() == 4) ReadNumber(field, message.target);
+  if (field.field() == 5) field.Read(message.answers_from_private_rows);
   // A column is many times as large as the two bytes that can stand for it.
   if (message.features.size() > kMaxFeatures || message.classes.size() > kMaxClasses) field.Fail();
 }
@@ -55,6 +57,7 @@ absl::StatusOr<Feature> MakeFeature(SchemaMessage::Column column, size_t positio
   Feature feature;
   feature.name = std::move(column.name);
   feature.is_public = column.is_public;
+  feature.from_private_rows = column.from_private_rows;
   if (column.numeric.has_value()) {
     feature.min = column.numeric->min;
     feature.max = column.numeric->max;
@@ -78,6 +81,11 @@ void ReadSchemaMessage(MessageReader& reader, SchemaMessage& message) {
 }
 
 absl::StatusOr<Schema> MakeSchema(SchemaMessage message) {
+  if (message.answers_from_private_rows) {
+    message.answers_from_private_rows = false;
+    COPPICE_ASSIGN_OR_RETURN(const Schema schema, MakeSchema(std::move(message)));
+    return schema.WithAnswersFromPrivateRows();
+  }
   std::vector<Feature> features;
   features.reserve(message.features.size());
   for (SchemaMessage::Column& column : message.features) {

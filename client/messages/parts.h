@@ -36,11 +36,13 @@ struct SchemaMessage {
     std::optional<Number> numeric;
     std::optional<std::vector<std::string>> values;
     bool is_public = false;
+    bool from_private_rows = false;
   };
   std::vector<Column> features;
   std::string label;
   std::vector<std::string> classes;
   std::optional<Number> target;
+  bool answers_from_private_rows = false;
 };
 void ReadSchemaMessage(MessageReader& reader, SchemaMessage& message);
 // InvalidArgument, naming the field.

@@ -1,5 +1,6 @@
 // Reads table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM.
 //
+// A number is a plain decimal, or is written as the format declares for its column (CSV only).
 // A field is a missing value if it is empty or one of the texts that its format declares for this.
 // A number outside its public bounds is clamped, one that is not whole in a column of whole numbers
 // is rounded, and an unknown category becomes "other"; all are counted. With `strict` each is an
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/data/number_format.h"
 #include "common/data/table.h"
 
 namespace coppice {
@@ -33,6 +36,8 @@ inline constexpr char kFindDelimiter = '\0';
 struct TableFormat {
   char delimiter = kFindDelimiter;        // comma, semicolon, tab, or whichever the header has most
   std::vector<std::string> missing = {};  // texts for a missing value, such as "NA" or "?"
+  // By the column's name, where numbers are not written as plain decimals.
+  std::map<std::string, NumberFormat> numbers = {};
 
   friend bool operator==(const TableFormat&, const TableFormat&) = default;
 };

@@ -22,6 +22,9 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
   if (const auto& target = table_.schema().target(); target && !options_.total) {
     target_ = target->min;
   }
+  if (!options_.format.numbers.empty()) {
+    number_formats_ = FormatsByColumn(options_.format.numbers, table_.schema());
+  }
 }
 
 namespace {
@@ -39,14 +42,33 @@ absl::string_view RowEncoder::EmptyIfMissing(absl::string_view text) const {
   return std::find(missing.begin(), missing.end(), text) == missing.end() ? text : "";
 }
 
+std::string RowEncoder::Plain(size_t column, absl::string_view text) const {
+  const std::optional<NumberFormat>& format = number_formats_[column];
+  if (!format.has_value() || text.empty()) return std::string(text);
+  return PlainNumber(text, *format).value_or("not in the declared format");
+}
+
+absl::Status RowEncoder::NotANumber(size_t column, const absl::Status& status) const {
+  if (number_formats_.empty() || !number_formats_[column].has_value()) {
+    return WithMissingHint(status);
+  }
+  const bool is_label = column == schema().num_features();
+  return WithMissingHint(absl::InvalidArgumentError(
+      absl::StrCat(is_label ? "target \"" : "feature \"",
+                   is_label ? schema().label() : schema().features()[column].name,
+                   "\" must be a number written as ", number_formats_[column]->ToText())));
+}
+
 absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
   if (!options_.format.missing.empty()) text = EmptyIfMissing(text);
+  std::string plain;
+  if (!number_formats_.empty()) text = plain = Plain(feature, text);
   EncodedField field;
   if (options_.total) {
     field = schema().EncodeOrMissing(feature, text);
   } else {
     absl::StatusOr<EncodedField> encoded = schema().Encode(feature, text);
-    if (!encoded.ok()) return WithMissingHint(encoded.status());
+    if (!encoded.ok()) return NotANumber(feature, encoded.status());
     field = *encoded;
   }
   const Feature& f = schema().features()[feature];
@@ -84,8 +106,13 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
 }
 
 absl::Status RowEncoder::SetTarget(absl::string_view text) {
+  std::string plain;
+  const bool has_format = !number_formats_.empty();
+  if (has_format) text = plain = Plain(schema().num_features(), text);
   const absl::StatusOr<EncodedField> encoded = schema().EncodeTarget(text);
-  if (!encoded.ok() && !options_.total) return encoded.status();
+  if (!encoded.ok() && !options_.total) {
+    return has_format ? NotANumber(schema().num_features(), encoded.status()) : encoded.status();
+  }
   const EncodedField field = encoded.value_or(EncodedField());
   target_ = field.value;
   if (field.note == FieldNote::kNone) return absl::OkStatus();

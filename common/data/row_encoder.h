@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,14 @@ class RowEncoder {
  private:
   absl::Status SetTarget(absl::string_view text);
   absl::string_view EmptyIfMissing(absl::string_view text) const;
+  // The field with its number as a plain decimal, or a text that is no number if it is not written
+  // as its column's format says; `column` counts the label as the last.
+  std::string Plain(size_t column, absl::string_view text) const;
+  // Says how the numbers of a column must be written.
+  absl::Status NotANumber(size_t column, const absl::Status& status) const;
 
   ReadOptions options_;
+  std::vector<std::optional<NumberFormat>> number_formats_;  // empty if all numbers are plain
   size_t block_rows_;
   Take take_;
   uint64_t rows_taken_ = 0;

@@ -20,20 +20,19 @@ using nlohmann::json;
 
 constexpr uint64_t kMaxSchemaBytes = uint64_t{1} << 24;
 constexpr size_t kMaxMissingTexts = 100;
-constexpr char kDeclared[] = "declared";
-constexpr char kFromRows[] = "from these rows";
 
 using Names = std::vector<std::string>;
 
 const Names& RootMembers() {
-  static const Names names = {"label",     "classes", "target_min", "target_max", "features",
-                              "delimiter", "missing", "integer",    "unit",       "bounds"};
+  static const Names names = {"label",       "classes", "target_min", "target_max",
+                              "features",    "missing", "integer",    "unit",
+                              "rows_sha256", "bounds",  "delimiter",  "number_format"};
   return names;
 }
 
 const Names& FeatureMembers() {
-  static const Names names = {"name",   "type",    "min",  "max",   "values",
-                              "public", "integer", "unit", "bounds"};
+  static const Names names = {"name",   "type",    "min",  "max",    "values",
+                              "public", "integer", "unit", "bounds", "number_format"};
   return names;
 }
 
@@ -72,6 +71,9 @@ class SchemaParser {
   Names Texts(const json& object, const char* name, absl::string_view where);
 
   ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
+  std::string RowsHash(const json& root);
+  // Reads how the numbers of a column are written, if the object says it.
+  void TakeNumberFormat(const json& object, const std::string& column, absl::string_view where);
   // Reads a member that is true or false; false if it is absent.
   bool Switch(const json& object, const char* name, absl::string_view where);
   std::string Unit(const json& object, absl::string_view where);
@@ -138,18 +140,45 @@ Names SchemaParser::Texts(const json& object, const char* name, absl::string_vie
 
 ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_view where) {
   ColumnNotes notes;
-  for (const char* name : {"integer", "unit"}) {
+  for (const char* name : {"integer", "unit", "number_format"}) {
     if (object.contains(name) && !numeric) {
       Add(absl::StrCat(where, " has the member \"", name, "\", which is for numbers alone"));
     }
   }
   if (const auto found = object.find("bounds"); found != object.end()) {
-    notes.from_rows = *found == kFromRows;
-    if (*found != kDeclared && !notes.from_rows) {
-      Add(absl::StrCat(where, ": \"bounds\" must be \"", kDeclared, "\" or \"", kFromRows, "\""));
+    const absl::Span<const char* const> origins = BoundsOriginTexts();
+    const auto origin = std::find(origins.begin(), origins.end(), *found);
+    if (origin == origins.end()) {
+      Add(absl::StrCat(where, ": \"bounds\" must be \"", absl::StrJoin(origins, "\" or \""), "\""));
+    } else {
+      notes.bounds = static_cast<BoundsOrigin>(origin - origins.begin());
     }
   }
   return notes;
+}
+
+std::string SchemaParser::RowsHash(const json& root) {
+  constexpr size_t kDigits = 64;
+  const auto found = root.find("rows_sha256");
+  if (found == root.end()) return "";
+  std::string hash = found->is_string() ? found->get<std::string>() : "";
+  const bool good = hash.size() == kDigits &&
+                    std::all_of(hash.begin(), hash.end(),
+                                [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  if (!good) Add("the schema: \"rows_sha256\" must be a SHA-256 of 64 hexadecimal digits");
+  return hash;
+}
+
+void SchemaParser::TakeNumberFormat(const json& object, const std::string& column,
+                                    absl::string_view where) {
+  if (!object.contains("number_format")) return;
+  const absl::StatusOr<NumberFormat> format =
+      ParseNumberFormat(Text(object, "number_format", where));
+  if (format.ok()) {
+    file_.format.numbers[column] = *format;
+  } else {
+    Add(absl::StrCat(where, ": \"number_format\": ", format.status().message()));
+  }
 }
 
 bool SchemaParser::Switch(const json& object, const char* name, absl::string_view where) {
@@ -220,6 +249,7 @@ void SchemaParser::TakeFeature(const json& object) {
     feature.max = Number(object, "max", where);
     feature.unit = Unit(object, where);
     feature.integer = Switch(object, "integer", where);
+    TakeNumberFormat(object, feature.name, where);
   } else if (type == "categorical") {
     feature.type = FeatureType::kCategorical;
     feature.values = Texts(object, "values", where);
@@ -228,6 +258,7 @@ void SchemaParser::TakeFeature(const json& object) {
     Add(absl::StrCat(where, ": type must be \"numeric\" or \"categorical\", not \"", type, "\""));
   }
   file_.features.back() = Notes(object, type != "categorical", where);
+  feature.from_private_rows = MayLeak(file_.features.back().bounds);
   features_.back() = feature;
   if (count_ > errors_before) return;
   // Checks the feature's own rules, in a schema of its own.
@@ -260,6 +291,7 @@ void SchemaParser::TakeAnswers(const json& root) {
     target.max = Number(root, "target_max", "the schema");
     target.unit = Unit(root, "the schema");
     file_.label.integer = Switch(root, "integer", "the schema");
+    TakeNumberFormat(root, label_, "the schema");
     if (count_ == errors_before) Add(Schema::CreateRegression({any}, label_, target).status());
     return;
   }
@@ -273,7 +305,9 @@ SchemaFile SchemaParser::Finish() {
       target_ ? Schema::CreateRegression(std::move(features_), std::move(label_), *target_)
               : Schema::Create(std::move(features_), std::move(label_), std::move(classes_));
   Add(schema.status());
-  if (schema.ok()) file_.schema = std::make_shared<const Schema>(*std::move(schema));
+  if (!schema.ok()) return std::move(file_);
+  if (MayLeak(file_.label.bounds)) schema = schema->WithAnswersFromPrivateRows();
+  file_.schema = std::make_shared<const Schema>(*std::move(schema));
   return std::move(file_);
 }
 
@@ -309,6 +343,7 @@ absl::StatusOr<SchemaFile> SchemaParser::Parse(absl::string_view text) {
   }
   CheckMembers(root, RootMembers(), "the schema");
   file_.format = Format(root);
+  file_.rows_sha256 = RowsHash(root);
   TakeAnswers(root);
   TakeFeatures(root);
   if (count_ > 0) return Error();
@@ -345,68 +380,6 @@ absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& pat
   SchemaParser parser;
   (void)parser.Parse(text);
   return parser.errors();
-}
-
-// ---- Writing
-
-namespace {
-
-using OrderedJson = nlohmann::ordered_json;
-
-void AddNotes(bool integer, const std::string& unit, const ColumnNotes& notes,
-              OrderedJson& object) {
-  if (integer) object["integer"] = true;
-  if (!unit.empty()) object["unit"] = unit;
-  object["bounds"] = notes.from_rows ? kFromRows : kDeclared;
-}
-
-// Writes a bound that is a whole number as one: 4, not 4.0.
-OrderedJson BoundToJson(double bound) {
-  constexpr double kExact = 9e15;
-  if (bound == std::floor(bound) && std::abs(bound) < kExact) return static_cast<int64_t>(bound);
-  return bound;
-}
-
-OrderedJson ToJson(const Feature& feature, const ColumnNotes& notes) {
-  OrderedJson object = {{"name", feature.name}};
-  if (feature.type == FeatureType::kNumeric) {
-    object["type"] = "numeric";
-    object["min"] = BoundToJson(feature.min);
-    object["max"] = BoundToJson(feature.max);
-  } else {
-    object["type"] = "categorical";
-    object["values"] = feature.values;
-  }
-  if (feature.is_public) object["public"] = true;
-  AddNotes(feature.integer, feature.unit, notes, object);
-  return object;
-}
-
-}  // namespace
-
-std::string ToText(const SchemaFile& file) {
-  const Schema& schema = *file.schema;
-  OrderedJson root = {{"label", schema.label()}};
-  if (schema.target()) {
-    root["target_min"] = BoundToJson(schema.target()->min);
-    root["target_max"] = BoundToJson(schema.target()->max);
-  } else {
-    root["classes"] = schema.classes();
-  }
-  AddNotes(file.label.integer, schema.target() ? schema.target()->unit : "", file.label, root);
-  const char delimiter = file.format.delimiter;
-  if (delimiter != kFindDelimiter) root["delimiter"] = std::string(1, delimiter);
-  if (!file.format.missing.empty()) root["missing"] = file.format.missing;
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : root.items()) {
-    lines.push_back(absl::StrCat("  ", OrderedJson(name).dump(), ": ", value.dump()));
-  }
-  std::vector<std::string> features;
-  for (size_t f = 0; f < schema.num_features(); ++f) {
-    features.push_back("    " + ToJson(schema.features()[f], file.features[f]).dump());
-  }
-  lines.push_back(absl::StrCat("  \"features\": [\n", absl::StrJoin(features, ",\n"), "\n  ]"));
-  return absl::StrCat("{\n", absl::StrJoin(lines, ",\n"), "\n}\n");
 }
 
 }  // namespace coppice

@@ -11,15 +11,32 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/data/read_table.h"
 
 namespace coppice {
 
+// Where a column's bounds, values or classes come from.
+enum class BoundsOrigin {
+  kDeclared,
+  kPublicRows,
+  kPrivateRows,
+  kUnsaidRows,  // "from these rows", which may be private ones
+};
+
+// How files say it, in the order of BoundsOrigin.
+absl::Span<const char* const> BoundsOriginTexts();
+
+// Whether the schema must be marked (Feature::from_private_rows).
+inline bool MayLeak(BoundsOrigin origin) {
+  return origin == BoundsOrigin::kPrivateRows || origin == BoundsOrigin::kUnsaidRows;
+}
+
 // Notes of a schema file about a column, for people and for checks. They are not part of terms,
-// manifests and models.
+// manifests and models, but for a mark in the schema where MayLeak().
 struct ColumnNotes {
-  bool integer = false;    // only for targets: whole numbers only; for features the schema says it
-  bool from_rows = false;  // bounds, values or classes were derived from rows, not declared
+  bool integer = false;  // only for targets: whole numbers only; for features the schema says it
+  BoundsOrigin bounds = BoundsOrigin::kDeclared;
 
   friend bool operator==(const ColumnNotes&, const ColumnNotes&) = default;
 };
@@ -29,6 +46,9 @@ struct SchemaFile {
   TableFormat format = {};
   std::vector<ColumnNotes> features = {};  // in the schema's order
   ColumnNotes label = {};
+  // SHA-256, in hexadecimal, of the public file that bounds "from public rows" were read from;
+  // empty if it is not given.
+  std::string rows_sha256 = {};
 };
 
 // Ignores unknown members, but refuses those that look like misspellings of known ones.

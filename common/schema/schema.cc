@@ -52,11 +52,13 @@ bool UnitsAgree(const std::string& a, const std::string& b) {
   return a == b || a.empty() || b.empty();
 }
 
-// Being public changes what a study does with a feature, not its values.
+// Being public changes what a study does with a feature, and a mark says where its bounds come
+// from: neither changes its values.
 bool IsSame(Feature a, const Feature& b) {
   if (!UnitsAgree(a.unit, b.unit)) return false;
   a.unit = b.unit;
   a.is_public = b.is_public;
+  a.from_private_rows = b.from_private_rows;
   return a == b;
 }
 
@@ -249,6 +251,35 @@ Schema Schema::WithAllPublic() const {
   for (Feature& feature : schema.features_) feature.is_public = true;
   schema.FindPublicFeatures();
   return schema;
+}
+
+Schema Schema::WithAnswersFromPrivateRows() const {
+  Schema schema = *this;
+  schema.answers_from_private_rows_ = true;
+  return schema;
+}
+
+std::vector<std::string> Schema::ColumnsFromPrivateRows() const {
+  std::vector<std::string> names;
+  for (const Feature& feature : features_) {
+    if (feature.from_private_rows) names.push_back(feature.name);
+  }
+  if (answers_from_private_rows_) names.push_back(label_);
+  return names;
+}
+
+absl::Status Schema::CheckNothingFromPrivateRows() const {
+  const std::vector<std::string> columns = ColumnsFromPrivateRows();
+  if (columns.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "bounds, values or classes of these columns are marked as read from private rows, or from "
+      "rows that the mark does not call public: ",
+      Printable(ListOf(columns)),
+      ". A schema is public, so they would leak what is in the rows. Declare what is known without "
+      "looking at the rows, or infer the schema from public ones (`coppice schema infer --rows "
+      "public`). accept_leak (--accept-leak) takes them as they are, and certificates then say "
+      "that "
+      "no epsilon covers them"));
 }
 
 absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view text) const {

@@ -2,9 +2,10 @@
 // several classes, or a number within public bounds (regression).
 //
 // Everything here is public: names, bounds, vocabularies and classes are public by declaration.
-// Nothing in a Schema may be computed from private rows. A row is one double per feature: a numeric
-// value inside [min, max], whole where the feature is; a category's position in `values`, or
-// values.size() for "other"; kMissingValue (a NaN) where it is missing.
+// What was read from private rows all the same is marked, travels with its mark, and is refused
+// unless the owner of the rows accepts the leak (CheckNothingFromPrivateRows()). A row is one
+// double per feature: a numeric value inside [min, max], whole where the feature is; a category's
+// position in `values`, or values.size() for "other"; kMissingValue (a NaN) where it is missing.
 
 #ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
 #define COPPICE_COMMON_SCHEMA_SCHEMA_H_
@@ -65,6 +66,8 @@ struct Feature {
   std::string unit{};               // numeric: "mmHg", for people; empty: not given
   bool integer = false;             // numeric: whole numbers only, and so are its bounds
   bool is_public = false;           // in a study: devices send it in the clear, and hide the rest
+  bool from_private_rows =
+      false;  // bounds or values were, or may have been, read from private rows
 
   // The code of a category outside the vocabulary.
   double other() const { return static_cast<double>(values.size()); }
@@ -136,6 +139,14 @@ class Schema {
   uint32_t num_classes() const { return static_cast<uint32_t>(classes_.size()); }
   // The positions of the public features, in ascending order.
   const std::vector<uint32_t>& public_features() const { return public_features_; }
+  // Whether the classes, or the bounds of the target, were or may have been read from private rows.
+  bool answers_from_private_rows() const { return answers_from_private_rows_; }
+  Schema WithAnswersFromPrivateRows() const;
+  // The names of the columns whose bounds, values or classes are so marked; the label's comes last.
+  std::vector<std::string> ColumnsFromPrivateRows() const;
+  // InvalidArgument, naming the columns, if there are any: whoever publishes a model of this schema
+  // would publish the rows' extremes and rarest values, which no epsilon covers.
+  absl::Status CheckNothingFromPrivateRows() const;
   // If true, a study protects the label alone.
   bool all_public() const { return public_features_.size() == features_.size(); }
   // This schema with exactly these public features, given by name. InvalidArgument for a name that
@@ -174,7 +185,7 @@ class Schema {
   absl::Status CheckAgreesWith(const Schema& own) const;
 
   // Whether the schemas differ only in units that one of them does not give. Rows of one are then
-  // rows of the other.
+  // rows of the other. Where bounds come from does not count.
   bool IsSameButForUnsaidUnits(const Schema& other) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.
@@ -198,6 +209,7 @@ class Schema {
   std::string label_;
   std::vector<std::string> classes_;
   std::optional<Target> target_;
+  bool answers_from_private_rows_ = false;
 };
 
 }  // namespace coppice

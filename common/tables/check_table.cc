@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/data/csv_file.h"
 #include "common/schema/number.h"
+#include "common/tables/spelling.h"
 #include "common/tables/tables.h"
 
 namespace coppice {
@@ -18,8 +22,16 @@ namespace {
 class CheckingSink : public CsvSink {
  public:
   CheckingSink(const SchemaFile& file, const CheckOptions& options)
-      : file_(file), schema_(*file.schema), options_(options), seen_(schema_.num_features()) {
-    for (const Feature& feature : schema_.features()) Add({.name = feature.name});
+      : file_(file),
+        schema_(*file.schema),
+        options_(options),
+        formats_(FormatsByColumn(file.format.numbers, schema_)),
+        seen_(schema_.num_features() + 1) {
+    for (const Feature& feature : schema_.features()) {
+      AddSpellings(feature.values);
+      Add({.name = feature.name});
+    }
+    AddSpellings(schema_.classes());
     Add({.name = schema_.label()});
     classes_seen_.resize(schema_.num_classes());
   }
@@ -49,6 +61,10 @@ class CheckingSink : public CsvSink {
         file_.format.missing.end()) {
       text = "";
     }
+    std::string plain;
+    if (formats_[c].has_value() && !text.empty()) {
+      text = plain = PlainNumber(text, *formats_[c]).value_or("not in the declared format");
+    }
     if (c < schema_.num_features()) {
       TakeFeature(c, text);
     } else {
@@ -72,6 +88,7 @@ class CheckingSink : public CsvSink {
     Flush(1);
     WarnOfWideBounds();
     WarnOfUnseenClasses();
+    WarnOfSpellings();
     return std::move(check_);
   }
 
@@ -81,9 +98,27 @@ class CheckingSink : public CsvSink {
   struct Seen {
     double min = std::numeric_limits<double>::infinity();
     double max = -std::numeric_limits<double>::infinity();
+    NumberSpelling spelling{};
+    uint64_t twins = 0;  // texts outside the vocabulary that people would take for one inside
   };
 
   void Add(ColumnCounts column) { check_.columns.push_back(std::move(column)); }
+
+  void AddSpellings(const std::vector<std::string>& values) {
+    absl::flat_hash_set<std::string>& known = spellings_.emplace_back();
+    for (const std::string& value : values) known.insert(PlainSpelling(value));
+  }
+
+  void NoteUnknown(size_t column, absl::string_view text) {
+    if (spellings_[column].contains(PlainSpelling(text))) ++seen_[column].twins;
+  }
+
+  // Says what is wrong with a text that is no number.
+  std::string NotANumber(size_t column) const {
+    return formats_[column].has_value()
+               ? absl::StrCat("is no number written as ", formats_[column]->ToText())
+               : std::string("is no finite decimal number");
+  }
 
   // The line number is added when the row ends.
   void Report(const std::string& column, std::string what) {
@@ -110,12 +145,15 @@ class CheckingSink : public CsvSink {
     if (!field.ok()) {
       ++counts.unreadable;
       return Report(feature.name,
-                    "is no finite decimal number; a text that stands for a missing value is "
-                    "listed under \"missing\" in the schema");
+                    absl::StrCat(NotANumber(f),
+                                 "; a text that stands for a missing value is listed under "
+                                 "\"missing\" in the schema"));
     }
     if (feature.type == FeatureType::kNumeric && !text.empty()) {
       const double number = *ParseFinite(text);
-      seen_[f] = {std::min(seen_[f].min, number), std::max(seen_[f].max, number)};
+      seen_[f].min = std::min(seen_[f].min, number);
+      seen_[f].max = std::max(seen_[f].max, number);
+      if (!formats_[f].has_value()) seen_[f].spelling.Take(text, number);
     }
     switch (field->note) {
       case FieldNote::kMissing:
@@ -134,6 +172,7 @@ class CheckingSink : public CsvSink {
                              "; readers round it");
       case FieldNote::kUnknownCategory:
         ++counts.unknown;
+        NoteUnknown(f, text);
         return ReportOutside(feature.name,
                              absl::StrCat("is none of the values: ", ListOf(feature.values)),
                              "; readers take it as \"other\"");
@@ -156,6 +195,7 @@ class CheckingSink : public CsvSink {
       return;
     }
     ++counts.unknown;
+    NoteUnknown(schema_.num_features(), text);
     Report(counts.name, absl::StrCat("is none of the classes: ", ListOf(schema_.classes())));
   }
 
@@ -164,7 +204,7 @@ class CheckingSink : public CsvSink {
     const absl::StatusOr<EncodedField> field = schema_.EncodeTarget(text);
     if (!field.ok()) {
       ++counts.unreadable;
-      return Report(counts.name, "is no finite decimal number");
+      return Report(counts.name, NotANumber(schema_.num_features()));
     }
     if (field->note != FieldNote::kClamped) return;
     ++counts.clamped;
@@ -200,11 +240,30 @@ class CheckingSink : public CsvSink {
     }
   }
 
+  void WarnOfSpellings() {
+    for (size_t c = 0; c < seen_.size(); ++c) {
+      const std::string column = absl::StrCat("column \"", check_.columns[c].name, "\"");
+      for (std::string& warning : seen_[c].spelling.Warnings(
+               column,
+               "make the column categorical in the schema, with their texts as its values")) {
+        check_.warnings.push_back(std::move(warning));
+      }
+      if (seen_[c].twins == 0) continue;
+      check_.warnings.push_back(absl::StrCat(
+          column, ": ", seen_[c].twins,
+          " of its texts are values of the schema in another spelling, such as 1.0 or 01 for 1, or "
+          "other capitals or blanks, and do not count as them: write them as the schema does"));
+    }
+  }
+
   const SchemaFile& file_;
   const Schema& schema_;
   const CheckOptions& options_;
   std::vector<size_t> columns_;  // for each column of the file: its index in check_.columns
-  std::vector<Seen> seen_;       // per numeric feature
+  // Per column of check_: declared formats, what was seen, and the plain spellings of its values.
+  const std::vector<std::optional<NumberFormat>> formats_;
+  std::vector<Seen> seen_;
+  std::vector<absl::flat_hash_set<std::string>> spellings_;
   std::vector<bool> classes_seen_;
   size_t placed_ = 0;  // problems whose line is known
   TableCheck check_;

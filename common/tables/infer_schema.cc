@@ -1,165 +1,32 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/data/csv_file.h"
 #include "common/schema/number.h"
+#include "common/tables/spelling.h"
+#include "common/tables/survey.h"
 #include "common/tables/tables.h"
+#include "common/tables/written_numbers.h"
 
 namespace coppice {
 namespace {
 
 using Names = std::vector<std::string>;
 
-// Texts that are missing values in any column, and those that are among numbers.
-const Names& UsualMissing() {
-  static const Names texts = {"NA",  "N/A", "n/a",  "NaN",  "nan",  "NAN",
-                              "nil", "?",   "null", "NULL", "#N/A", "<NA>"};
-  return texts;
-}
-const Names& MissingAmongNumbers() {
-  static const Names texts = {"na", "none", "None", "NONE", "-", "--", ".", "missing"};
-  return texts;
-}
-
 bool Contains(const Names& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-
-// Whether a number is whole and in the range in which all whole numbers are doubles.
-bool IsWhole(double number) {
-  constexpr double kMost = 9007199254740992;  // 2^53
-  return number == std::floor(number) && std::abs(number) <= kMost;
-}
-
-// What the rows contain in one column.
-struct Survey {
-  uint64_t empty = 0, numbers = 0, others = 0;
-  uint64_t dates = 0, decimal_commas = 0;  // counted among the others
-  uint64_t first_other_line = 0;
-  Target range;  // range of the numbers
-  bool integer = true;
-  std::set<std::string> values;                // texts that are not missing, up to a limit
-  bool long_texts = false;                     // too long for a category
-  std::map<std::string, uint64_t> candidates;  // texts that may stand for a missing value
-  absl::flat_hash_set<size_t> hashes;          // hashes of values, as long as all differ
-  bool all_differ = true;
-
-  uint64_t present() const { return numbers + others; }
-};
-
-class SurveySink : public CsvSink {
- public:
-  explicit SurveySink(const InferOptions& options)
-      : options_(options), max_values_(std::max(options.max_categories, kMaxClasses)) {}
-
-  absl::Status OnHeader(const Names& names, const CsvRow& row) override {
-    header_ = names;
-    delimiter_ = row.delimiter;
-    surveys_.resize(names.size());
-    constexpr size_t kMaxHashes = 10'000'000;  // for all columns together
-    max_hashes_ = std::max<size_t>(kMaxHashes / names.size(), 100);
-    Names sorted = names;
-    std::sort(sorted.begin(), sorted.end());
-    const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twin != sorted.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the header names column \"", *twin, "\" twice: give each column a name of its own"));
-    }
-    for (const std::string& name : names) {
-      if (ParseFinite(name).has_value()) numbers_.push_back(name);
-    }
-    if (numbers_.size() == names.size()) {
-      return absl::InvalidArgumentError(
-          "the first line must name the columns, and it has numbers alone: put a line of names "
-          "before it");
-    }
-    return absl::OkStatus();
-  }
-
-  void OnField(size_t column, absl::string_view text) override {
-    if (column >= surveys_.size()) return;  // OnRow() reports it
-    Survey& survey = surveys_[column];
-    if (text.empty()) {
-      ++survey.empty;
-    } else if (IsCandidate(text)) {
-      ++survey.candidates[std::string(text)];
-    } else {
-      Take(text, survey);
-    }
-  }
-
-  absl::Status OnRow(const CsvRow& row) override {
-    if (rows_++ == 0 && row.fields != surveys_.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the row has ", row.fields, " fields, the header ", surveys_.size(),
-                       " columns: the first line must name all columns and nothing else"));
-    }
-    for (Survey* survey : first_others_) survey->first_other_line = row.line;
-    first_others_.clear();
-    return row.CheckFields(surveys_.size());
-  }
-
-  const Names& header() const { return header_; }
-  char delimiter() const { return delimiter_; }
-  // Column names that are numbers.
-  const Names& numbers() const { return numbers_; }
-  uint64_t rows() const { return rows_; }
-  std::vector<Survey>& surveys() { return surveys_; }
-
- private:
-  bool IsCandidate(absl::string_view text) const {
-    if (options_.missing) return Contains(*options_.missing, text);
-    constexpr size_t kLongest = 7;
-    if (text.size() > kLongest || absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
-      return false;
-    }
-    return Contains(UsualMissing(), text) || Contains(MissingAmongNumbers(), text);
-  }
-
-  void Take(absl::string_view text, Survey& survey) {
-    constexpr size_t kLongestCategory = 256;
-    if (text.size() > kLongestCategory) {
-      survey.long_texts = true;
-    } else if (survey.values.size() <= max_values_) {
-      survey.values.emplace(text);
-    }
-    if (survey.all_differ && survey.hashes.size() < max_hashes_) {
-      survey.all_differ = survey.hashes.insert(absl::HashOf(text)).second;
-      if (!survey.all_differ) survey.hashes = {};
-    }
-    const absl::optional<double> number = ParseFinite(text);
-    if (!number.has_value()) return TakeOther(text, survey);
-    if (survey.numbers++ == 0) survey.range = {*number, *number};
-    survey.range.min = std::min(survey.range.min, *number);
-    survey.range.max = std::max(survey.range.max, *number);
-    if (!IsWhole(*number)) survey.integer = false;
-  }
-
-  void TakeOther(absl::string_view text, Survey& survey) {
-    if (survey.others++ == 0) first_others_.push_back(&survey);
-    if (LooksLikeDate(text)) ++survey.dates;
-    if (ParseFinite(absl::StrReplaceAll(text, {{",", "."}})).has_value()) ++survey.decimal_commas;
-  }
-
-  const InferOptions& options_;
-  Names header_, numbers_;
-  char delimiter_ = ',';
-  std::vector<Survey> surveys_;
-  size_t max_hashes_ = 0;
-  const size_t max_values_;            // distinct values kept per column, plus one
-  std::vector<Survey*> first_others_;  // in the row that is being read
-  uint64_t rows_ = 0;
-};
 
 // Derives a schema from a survey.
 class Inference {
@@ -178,6 +45,7 @@ class Inference {
     COPPICE_RETURN_IF_ERROR(CheckNames());
     SettleMissing();
     COPPICE_RETURN_IF_ERROR(CheckDeclaredBounds());
+    COPPICE_RETURN_IF_ERROR(CheckNumberFormats());
     std::vector<Feature> features;
     for (size_t c = 0; c < header_.size(); ++c) {
       if (IsFeature(header_[c])) AddFeature(c, features);
@@ -188,6 +56,7 @@ class Inference {
           result_.warnings.empty() ? "" : absl::StrCat("; the first: ", result_.warnings[0])));
     }
     COPPICE_ASSIGN_OR_RETURN(Schema schema, WithAnswers(std::move(features)));
+    if (MayLeak(result_.file.label.bounds)) schema = schema.WithAnswersFromPrivateRows();
     result_.file.schema = std::make_shared<const Schema>(std::move(schema));
     return std::move(result_);
   }
@@ -216,6 +85,7 @@ class Inference {
     Names named = options_.leave_out;
     named.insert(named.end(), options_.categorical.begin(), options_.categorical.end());
     for (const auto& [name, bounds] : options_.declared_bounds) named.push_back(name);
+    for (const auto& [name, format] : options_.number_formats) named.push_back(name);
     named.push_back(answer());
     for (const std::string& name : named) {
       if (Contains(header_, name)) continue;
@@ -246,7 +116,7 @@ class Inference {
 
   bool IsNumeric(size_t column) const {
     return surveys_[column].numbers > 0 && surveys_[column].others == 0 &&
-           !Contains(options_.categorical, header_[column]);
+           !IsDeclaredCategorical(column);
   }
 
   // Decides which texts are missing values, in all columns. The others are ordinary values.
@@ -278,10 +148,70 @@ class Inference {
   absl::Status CheckDeclaredBounds() const {
     for (size_t c = 0; c < header_.size(); ++c) {
       if (!options_.declared_bounds.contains(header_[c]) || IsNumeric(c)) continue;
+      const std::string advice = NumberAdvice(c);
       return absl::InvalidArgumentError(absl::StrCat(
-          "--bounds ", header_[c], ": the column is not one of numbers alone, and has no bounds"));
+          "--bounds ", header_[c], ": the column is not one of numbers alone, and has no bounds",
+          advice.empty() ? "" : ": ", advice));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckNumberFormats() const {
+    for (size_t c = 0; c < header_.size(); ++c) {
+      if (!surveys_[c].format.has_value()) continue;
+      const std::string flag =
+          absl::StrCat("--number-format ", header_[c], "=", surveys_[c].format->ToText());
+      if (IsDeclaredCategorical(c) || header_[c] == options_.label) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            flag, ": the column is one of --categorical or --label, too, and so not of numbers"));
+      }
+      if (surveys_[c].others == 0) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, ": ", surveys_[c].others,
+          " of the column's values are not written so, the first on line ",
+          surveys_[c].first_other_line, "; correct them, or declare them missing with --missing"));
+    }
+    return absl::OkStatus();
+  }
+
+  bool IsDeclaredCategorical(size_t column) const {
+    return Contains(options_.categorical, header_[column]);
+  }
+
+  // A flag with a value for a column, as a shell reads it.
+  static std::string FlagFor(absl::string_view flag, const std::string& value) {
+    const bool is_plain = std::all_of(value.begin(), value.end(), [](unsigned char c) {
+      return absl::ascii_isalnum(c) || absl::StrContains("_.,%=-", static_cast<char>(c));
+    });
+    const char* const quote = is_plain ? "" : absl::StrContains(value, '\'') ? "\"" : "'";
+    return absl::StrCat(flag, " ", quote, value, quote);
+  }
+  std::string CategoricalFlag(size_t column) const {
+    return FlagFor("--categorical", header_[column]);
+  }
+
+  // How to read a column whose numbers are not plain decimals; empty if it is not one.
+  std::string NumberAdvice(size_t column) const {
+    const WrittenNumbers& written = surveys_[column].written;
+    if (!written.HasFormat()) return "";
+    const std::vector<NumberFormat> formats = written.Formats();
+    if (formats.empty()) {
+      return "its numbers have different signs or marks; write them alike, as plain decimals";
+    }
+    Names flags;
+    for (const NumberFormat& format : formats) {
+      flags.push_back(
+          FlagFor("--number-format", absl::StrCat(header_[column], "=", format.ToText())));
+    }
+    if (flags.size() == 1) {
+      return absl::StrCat("its numbers are written as ", formats[0].ToText(), ": read them with ",
+                          flags[0]);
+    }
+    return absl::StrCat(
+        "a mark in its numbers may stand between thousands or before decimals, and one of the two "
+        "is "
+        "wrong by a factor of 1000: say which with ",
+        absl::StrJoin(flags, " or "));
   }
 
   void Warn(std::string warning) { result_.warnings.push_back(std::move(warning)); }
@@ -303,26 +233,46 @@ class Inference {
     if (IsNumeric(column)) {
       return std::isfinite(survey.range.span()) ? "" : "its numbers are too far apart";
     }
-    if (survey.others > 0 && survey.dates == survey.others && survey.numbers == 0) {
-      return "it looks like dates, which have no type here; write them as numbers, such as days";
+    // What the user calls categories is not guessed at.
+    if (!IsDeclaredCategorical(column)) {
+      std::string why = WhyNotCategories(column);
+      if (!why.empty()) return why;
     }
-    if (survey.others > 0 && survey.decimal_commas == survey.others) {
-      return "its numbers have decimal commas; write decimal points";
+    if (survey.long_texts) return "its texts are too long for categories";
+    const size_t most = IsDeclaredCategorical(column)
+                            ? std::max(options_.max_categories, kMaxClasses)
+                            : options_.max_categories;
+    if (survey.values.size() <= most) return "";
+    return absl::StrCat("it has more than ", most,
+                        " categories; merge some, or raise --max-categories");
+  }
+
+  // Says what a column of texts seems to be, if not one of categories.
+  std::string WhyNotCategories(size_t column) const {
+    const Survey& survey = surveys_[column];
+    if (survey.dates == survey.others && survey.numbers == 0) {
+      return absl::StrCat(
+          "it looks like dates, which have no type here; write them as numbers, such as days, or, "
+          "if "
+          "they are versions or codes, give ",
+          CategoricalFlag(column));
+    }
+    if (const std::string advice = NumberAdvice(column); !advice.empty()) {
+      return absl::StrCat(advice, "; if they are codes, give ", CategoricalFlag(column));
     }
     constexpr double kMostly = 0.9;
-    if (static_cast<double>(survey.numbers) > kMostly * static_cast<double>(survey.present()) &&
-        survey.others > 0) {
-      return absl::StrCat(survey.numbers, " of its values are numbers and ", survey.others,
-                          " are not, the first on line ", survey.first_other_line,
-                          "; correct them, or declare them missing with --missing");
+    if (static_cast<double>(survey.numbers) > kMostly * static_cast<double>(survey.present())) {
+      return absl::StrCat(
+          survey.numbers, " of its values are numbers and ", survey.others,
+          " are not, the first on line ", survey.first_other_line,
+          "; correct them, declare them missing with --missing, or, if all are codes, "
+          "give ",
+          CategoricalFlag(column));
     }
     if (survey.all_differ && survey.present() > options_.max_categories) {
       return "each row has another text, as in an id or a name";
     }
-    if (survey.long_texts) return "its texts are too long for categories";
-    if (survey.values.size() <= options_.max_categories) return "";
-    return absl::StrCat("it has more than ", options_.max_categories,
-                        " categories; merge some, or raise --max-categories");
+    return "";
   }
 
   void AddFeature(size_t column, std::vector<Feature>& features) {
@@ -330,7 +280,7 @@ class Inference {
     const Survey& survey = surveys_[column];
     Feature feature;
     feature.name = header_[column];
-    ColumnNotes notes{.from_rows = true};
+    ColumnNotes notes{.bounds = options_.rows};
     if (IsNumeric(column)) {
       const Target bounds = BoundsOf(column, notes);
       feature.min = bounds.min;
@@ -338,36 +288,54 @@ class Inference {
       feature.unit = bounds.unit;
       // Declared bounds with a fraction describe more rows than these.
       feature.integer = survey.integer && IsWhole(bounds.min) && IsWhole(bounds.max);
-      if (survey.integer && survey.all_differ && survey.present() == result_.rows &&
-          result_.rows > 20) {
-        Warn(absl::StrCat("column \"", feature.name,
-                          "\" has another whole number in each row: if it is an id, leave it out "
-                          "with --leave-out ",
-                          feature.name));
-      }
+      WarnOfCodes(column);
     } else {
       feature.type = FeatureType::kCategorical;
       feature.values = CategoriesOf(column);
     }
+    feature.from_private_rows = MayLeak(notes.bounds);
     features.push_back(std::move(feature));
     result_.file.features.push_back(notes);
   }
 
-  Target BoundsOf(size_t column, ColumnNotes& notes) const {
-    const auto declared = options_.declared_bounds.find(header_[column]);
-    notes.from_rows = declared == options_.declared_bounds.end();
+  // Warns of numbers that are more than numbers: ids, and codes that lose their spelling.
+  void WarnOfCodes(size_t column) {
     const Survey& survey = surveys_[column];
-    return notes.from_rows ? RoundOutward(survey.range, survey.integer) : declared->second;
+    const std::string name = absl::StrCat("column \"", header_[column], "\"");
+    if (survey.all_whole && survey.all_differ && survey.present() == result_.rows &&
+        result_.rows > 20) {
+      Warn(absl::StrCat(name,
+                        " has another whole number in each row: if it is an id, leave it out "
+                        "with ",
+                        FlagFor("--leave-out", header_[column])));
+    }
+    for (std::string& warning :
+         survey.spelling.Warnings(name, absl::StrCat("give ", CategoricalFlag(column), ", or ",
+                                                     FlagFor("--leave-out", header_[column])))) {
+      Warn(std::move(warning));
+    }
+  }
+
+  // Also notes where the bounds come from and how their numbers are written.
+  Target BoundsOf(size_t column, ColumnNotes& notes) {
+    const Survey& survey = surveys_[column];
+    if (survey.format.has_value()) {
+      result_.file.format.numbers[header_[column]] = *survey.format;
+    }
+    const auto declared = options_.declared_bounds.find(header_[column]);
+    if (declared == options_.declared_bounds.end()) {
+      return RoundOutward(survey.range, survey.integer);
+    }
+    notes.bounds = BoundsOrigin::kDeclared;
+    return declared->second;
   }
 
   // Sorted as numbers if all are numbers.
   Names CategoriesOf(size_t column) {
     const Survey& survey = surveys_[column];
     Names values(survey.values.begin(), survey.values.end());
-    if (survey.others > 0) {
-      WarnOfTwins(header_[column], values);
-      return values;
-    }
+    WarnOfTwins(header_[column], values);
+    if (survey.others > 0) return values;
     std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
       return *ParseFinite(a) < *ParseFinite(b);
     });
@@ -378,8 +346,7 @@ class Inference {
   void WarnOfTwins(const std::string& column, const Names& values) {
     std::map<std::string, std::string> seen;
     for (const std::string& value : values) {
-      const std::string plain = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value));
-      const auto [twin, is_new] = seen.emplace(plain, value);
+      const auto [twin, is_new] = seen.emplace(PlainSpelling(value), value);
       if (is_new) continue;
       return Warn(absl::StrCat("column \"", column, "\" has \"", twin->second, "\" and \"", value,
                                "\", which count as two: write them alike if they are one"));
@@ -397,13 +364,14 @@ class Inference {
                         "known"));
     }
     ColumnNotes& notes = result_.file.label;
-    notes.from_rows = true;
+    notes.bounds = options_.rows;
     if (!options_.target.empty()) {
       if (!IsNumeric(column)) {
+        const std::string advice = NumberAdvice(column);
         return absl::InvalidArgumentError(absl::StrCat(
             "--target ", answer(), ": the column has texts that are no numbers",
             survey.others == 0 ? "" : absl::StrCat(", the first on line ", survey.first_other_line),
-            "; for classes give --label"));
+            "; for classes give --label", advice.empty() ? "" : "; ", advice));
       }
       notes.integer = survey.integer;
       return Schema::CreateRegression(std::move(features), answer(), BoundsOf(column, notes));

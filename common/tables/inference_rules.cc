@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -6,24 +7,45 @@
 #include "common/tables/tables.h"
 
 namespace coppice {
+namespace {
+
+struct DatePart {
+  int number = 0;
+  size_t digits = 0;
+};
+
+bool AreMonthAndDay(DatePart month, DatePart day) {
+  return month.number >= 1 && month.number <= 12 && day.number >= 1 && day.number <= 31;
+}
+
+// Whether the year comes first or last, in two digits or more, beside a month and a day.
+bool AreDate(const std::array<DatePart, 3>& parts) {
+  const auto [first, middle, last] = parts;
+  const auto is_year = [](DatePart part) { return part.digits >= 2; };
+  return (is_year(first) && AreMonthAndDay(middle, last)) ||
+         (is_year(last) && (AreMonthAndDay(middle, first) || AreMonthAndDay(first, middle)));
+}
+
+}  // namespace
 
 bool LooksLikeDate(absl::string_view text) {
   text = text.substr(0, text.find_first_of(" T"));
-  size_t digits = 0, parts = 0;
+  size_t part = 0;
+  std::array<DatePart, 3> parts = {};
   char separator = 0;
   for (const char c : text) {
     if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
-      if (++digits > 4) return false;
+      if (++parts[part].digits > 4) return false;
+      parts[part].number = 10 * parts[part].number + (c - '0');
       continue;
     }
-    if (!absl::StrContains("-/.", c) || digits == 0 || (separator != 0 && c != separator)) {
+    if (!absl::StrContains("-/.", c) || parts[part].digits == 0 ||
+        (separator != 0 && c != separator) || ++part == parts.size()) {
       return false;
     }
     separator = c;
-    digits = 0;
-    ++parts;
   }
-  return parts == 2 && digits > 0;
+  return part == 2 && parts[part].digits > 0 && AreDate(parts);
 }
 
 Target RoundOutward(Target exact, bool integer) {

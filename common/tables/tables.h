@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/data/number_format.h"
 #include "common/data/schema_file.h"
 
 namespace coppice {
@@ -27,12 +28,17 @@ struct InferOptions {
   std::string label = {};                              // the column of the classes, or
   std::string target = {};                             // of the number to predict
   std::map<std::string, Target> declared_bounds = {};  // numeric columns' bounds and units
-  std::vector<std::string> categorical = {};           // columns of codes that look like numbers
-  std::vector<std::string> leave_out = {};             // columns to leave out
+  // Columns of categories, whatever their texts look like.
+  std::vector<std::string> categorical = {};
+  // How numbers are written, by column, where not as plain decimals.
+  std::map<std::string, NumberFormat> number_formats = {};
+  std::vector<std::string> leave_out = {};  // columns to leave out
   // Texts for a missing value, instead of the usual ones.
   std::optional<std::vector<std::string>> missing = {};
   char delimiter = kFindDelimiter;
-  size_t max_categories = 100;  // a column with more is left out
+  size_t max_categories = 100;  // a column with more is left out, unless `categorical` names it
+  // What is said of bounds, categories and classes that are read from the rows.
+  BoundsOrigin rows = BoundsOrigin::kUnsaidRows;
 };
 
 struct InferredSchema {
@@ -43,10 +49,15 @@ struct InferredSchema {
 };
 
 // Infers a schema from the rows of a CSV file. Bounds enclose the rows' numbers, rounded outward;
-// they, the categories and the classes are marked as derived from the rows.
+// they, the categories and the classes are marked by where the rows come from.
+//
+// What a column loses as numbers (leading zeros, digits beyond 2^53, spellings) is a warning; dates
+// and numbers that are not plain decimals are left out with the options that would read them. An
+// option that names a column always decides how the column is read.
 //
 // Errors     as ReadCsvFile(). InvalidArgument, listing the columns, if neither a label nor a
-//            target is named, if they or another option name no column, or if no feature is left.
+//            target is named, if they or another option name no column, if two options disagree
+//            about one, or if no feature is left.
 absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options);
 
 // The smallest interval around [min, max] whose ends are multiples of 1, 2 or 5 times a power of
@@ -54,7 +65,8 @@ absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferO
 // or too wide for this.
 Target RoundOutward(Target exact, bool integer);
 
-// Whether the text is like "2020-01-31", "31.1.2020", "1/31/20", with or without a time after it.
+// Whether the text is like "2020-01-31", "31.1.2020", "1/31/20", with or without a time after it: a
+// day and a month that exist, in some order. Versions such as "10.4.1" can look like it, too.
 bool LooksLikeDate(absl::string_view text);
 
 // ---- Checks

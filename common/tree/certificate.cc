@@ -4,7 +4,9 @@
 #include <map>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -15,6 +17,10 @@ constexpr double kNanosPerEpsilon = 1e9;
 std::string Text(uint64_t nanos) {
   return absl::StrCat(static_cast<double>(nanos) / kNanosPerEpsilon);
 }
+
+constexpr absl::string_view kUncoveredBegin = "bounds of columns ";
+constexpr absl::string_view kUncoveredEnd =
+    " were read from the private rows and are not covered by ε";
 
 // The sum of one kind of cost.
 absl::StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Release::*cost) {
@@ -42,6 +48,17 @@ absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
 
 absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases) {
   return Total(releases, &Release::delta_atto);
+}
+
+std::string UncoveredColumns(const Schema& schema) {
+  const std::vector<std::string> columns = schema.ColumnsFromPrivateRows();
+  if (columns.empty()) return "";
+  return absl::StrCat(kUncoveredBegin, ListOf(columns), kUncoveredEnd);
+}
+
+bool IsUncoveredColumns(absl::string_view public_input) {
+  return absl::StartsWith(public_input, kUncoveredBegin) &&
+         absl::EndsWith(public_input, kUncoveredEnd);
 }
 
 absl::Status CheckCertificate(const Certificate& certificate) {

@@ -17,7 +17,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/schema/schema.h"
 
 namespace coppice {
 
@@ -85,6 +87,13 @@ struct Certificate {
 absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases);
 // The total of their deltas, in 1e-18. Errors as above.
 absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases);
+
+// What the public inputs of a certificate say of columns whose bounds, values or classes were read
+// from private rows: with such a schema a model shows more than its epsilon covers. Empty if there
+// are none.
+std::string UncoveredColumns(const Schema& schema);
+// Whether this is what a public input says.
+bool IsUncoveredColumns(absl::string_view public_input);
 
 // OK if the certificate's epsilon and delta equal the cost of its releases.
 absl::Status CheckCertificate(const Certificate& certificate);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -238,9 +240,18 @@ Section Meaning(const Certificate& certificate) {
 
 // ---- What is not covered
 
+// What is said of columns that were read from private rows; empty if there are none.
+std::string Uncovered(const Certificate& certificate) {
+  const auto found = std::find_if(certificate.public_inputs.begin(),
+                                  certificate.public_inputs.end(), IsUncoveredColumns);
+  return found == certificate.public_inputs.end() ? "" : Printable(*found);
+}
+
 std::string PublicInputs(const Certificate& certificate) {
   std::string text = "Public inputs are not protected";
-  const std::vector<std::string>& inputs = certificate.public_inputs;
+  std::vector<std::string> inputs;
+  std::remove_copy_if(certificate.public_inputs.begin(), certificate.public_inputs.end(),
+                      std::back_inserter(inputs), IsUncoveredColumns);
   for (size_t i = 0; i < std::min(kMaxListed, inputs.size()); ++i) {
     absl::StrAppend(&text, i == 0 ? ": " : "; ", Printable(inputs[i]));
   }
@@ -282,6 +293,13 @@ void AddCentralLimits(std::vector<std::string>& sentences) {
 Section NotCovered(const Certificate& certificate) {
   Section section{.title = "What that does not cover", .sentences = {PublicInputs(certificate)}};
   std::vector<std::string>& sentences = section.sentences;
+  if (std::string uncovered = Uncovered(certificate); !uncovered.empty()) {
+    uncovered[0] = absl::ascii_toupper(static_cast<unsigned char>(uncovered[0]));
+    sentences.push_back(absl::StrCat(
+        uncovered,
+        ": they may tell the largest, the smallest and the rarest value of somebody's row, also "
+        "categories and classes, whatever the noise."));
+  }
   switch (PromiseOf(certificate)) {
     case Promise::kLocal:
       AddLocalLimits(certificate, sentences);
@@ -299,18 +317,7 @@ Section NotCovered(const Certificate& certificate) {
   return section;
 }
 
-}  // namespace
-
-CertificateText DescribeCertificate(const Certificate& certificate) {
-  return {.sections = {Released(certificate), PrivateTo(certificate), Meaning(certificate),
-                       NotCovered(certificate)}};
-}
-
-std::string CostText(const Certificate& certificate) {
-  return EpsilonAndDelta(certificate.epsilon_nanos, certificate.delta_atto);
-}
-
-std::string PrivacyInALine(const Certificate& certificate) {
+std::string PromiseInALine(const Certificate& certificate) {
   const std::string cost = CostText(certificate);
   switch (PromiseOf(certificate)) {
     case Promise::kLocal:
@@ -326,6 +333,23 @@ std::string PrivacyInALine(const Certificate& certificate) {
       break;
   }
   return absl::StrCat(cost, "; ", Printable(certificate.neighbouring));
+}
+
+}  // namespace
+
+CertificateText DescribeCertificate(const Certificate& certificate) {
+  return {.sections = {Released(certificate), PrivateTo(certificate), Meaning(certificate),
+                       NotCovered(certificate)}};
+}
+
+std::string CostText(const Certificate& certificate) {
+  return EpsilonAndDelta(certificate.epsilon_nanos, certificate.delta_atto);
+}
+
+std::string PrivacyInALine(const Certificate& certificate) {
+  const std::string uncovered = Uncovered(certificate);
+  const std::string promise = PromiseInALine(certificate);
+  return uncovered.empty() ? promise : absl::StrCat(promise, "; but ", uncovered);
 }
 
 }  // namespace coppice

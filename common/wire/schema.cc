@@ -11,6 +11,7 @@ v1::Feature ToProto(const Feature& feature) {
   v1::Feature proto;
   proto.set_name(feature.name);
   proto.set_is_public(feature.is_public);
+  proto.set_from_private_rows(feature.from_private_rows);
   if (feature.type == FeatureType::kNumeric) {
     proto.mutable_numeric()->set_min(feature.min);
     proto.mutable_numeric()->set_max(feature.max);
@@ -27,6 +28,7 @@ absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
   Feature feature;
   feature.name = proto.name();
   feature.is_public = proto.is_public();
+  feature.from_private_rows = proto.from_private_rows();
   switch (proto.type_case()) {
     case v1::Feature::kNumeric:
       feature.type = FeatureType::kNumeric;
@@ -58,6 +60,7 @@ v1::Schema ToProto(const Schema& schema) {
     proto.mutable_target()->set_max(schema.target()->max);
     proto.mutable_target()->set_unit(schema.target()->unit);
   }
+  proto.set_answers_from_private_rows(schema.answers_from_private_rows());
   return proto;
 }
 
@@ -87,6 +90,7 @@ absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
                          : Schema::Create(std::move(features), proto.label(),
                                           {proto.classes().begin(), proto.classes().end()});
   if (!schema.ok()) return InField("schema", schema.status());
+  if (proto.answers_from_private_rows()) return schema->WithAnswersFromPrivateRows();
   return schema;
 }
 

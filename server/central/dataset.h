@@ -27,6 +27,7 @@ struct DatasetSpec {
   uint64_t most_datasets = 0;
   uint64_t most_bytes = 0;
   models::DrawnIdCheck may_draw{};
+  bool accept_leak = false;  // take a schema that is marked as read from private rows
 };
 
 struct DatasetInfo {

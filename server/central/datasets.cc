@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
 #include "server/central/central_keys.h"
 #include "server/central/row_block.h"
 #include "server/central/write_outcome.h"
@@ -63,6 +64,9 @@ absl::Status Datasets::LoadAll() {
 absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
+  if (!spec.accept_leak) {
+    COPPICE_RETURN_IF_ERROR(InField("schema", spec.schema->CheckNothingFromPrivateRows()));
+  }
   const std::string hash = HashRequest(spec);
   COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> made, FindByRequest(spec, hash));
   if (made.has_value()) return Get(*made);

@@ -65,6 +65,7 @@ class Datasets {
 
   // AlreadyExists if the id is taken, even by a deleted dataset, or if the request id made another.
   // ResourceExhausted if the owner has as much as allowed.
+  // InvalidArgument for a schema with anything from private rows, unless the spec accepts the leak.
   absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
 
   // Whether the request made a dataset before, so that Create() would make none.

@@ -107,7 +107,8 @@ absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& r
   return central::DatasetSpec{.id = request.dataset_id(),
                               .request_id = request.request_id(),
                               .schema = std::make_shared<const Schema>(std::move(schema)),
-                              .cap = cap};
+                              .cap = cap,
+                              .accept_leak = request.accept_leak()};
 }
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info) {

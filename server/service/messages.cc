@@ -282,7 +282,8 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
                             .expected_devices = request.expected_devices(),
                             .settings = settings,
                             .rounding = RoundingOf(request),
-                            .joined_by = request.joined_by()};
+                            .joined_by = request.joined_by(),
+                            .accept_leak = request.accept_leak()};
 }
 
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

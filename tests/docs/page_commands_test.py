@@ -70,8 +70,8 @@ PAGES = {
 awk 'BEGIN { srand(3); print "customer,plan,spent,churn,rent"; split("basic plus gold", plan, " ")
   for (i = 0; i < 400; ++i) printf "c%d,%s,%.2f,%s,%.2f\n", i, plan[1 + i % 3], 90 * rand(), rand() < .4 ? "yes" : "no", 900 * rand() }' > all.csv
 cut -d, -f2-4 all.csv > public.csv && cut -d, -f1-3 all.csv > customers.csv && cut -d, -f1,4 all.csv > answers.csv && cut -d, -f2,3,5 all.csv > rents.csv
-coppice schema infer --data public.csv --label churn --output inferred.json
-coppice schema infer --data rents.csv --target rent --output rents.json
+coppice schema infer --data public.csv --rows public --label churn --output inferred.json
+coppice schema infer --data rents.csv --rows public --target rent --output rents.json
 python3 -c 'import json; s = json.load(open("inferred.json")); [f.update(public=True) for f in s["features"]]; json.dump(s, open("schema.json", "w"))'
 coppice study create --study s-4f2a --by plan --public public.csv --schema schema.json --epsilon 4
 coppice collect simulate --study s-4f2a --data public.csv --show plan,spent

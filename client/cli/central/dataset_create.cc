@@ -84,6 +84,7 @@ struct CreateFlags : FileFlags {
   std::string delta = "0";
   v1::Composition composition = v1::COMPOSITION_BASIC;
   v1::Neighbours neighbours = v1::NEIGHBOURS_ADD_OR_REMOVE_ROW;
+  bool accept_leak = false;
 };
 
 absl::Status Create(const CreateFlags& flags) {
@@ -93,6 +94,7 @@ absl::Status Create(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_dataset_id(flags.dataset);
   *request.mutable_schema() = ToProto(*file.schema);
+  request.set_accept_leak(flags.accept_leak);
   v1::BudgetCap& cap = *request.mutable_cap();
   cap.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
   cap.set_delta_atto(DeltaOf(flags.delta));
@@ -164,6 +166,7 @@ void AddDatasetCreate(const Command& noun) {
        {"change_label", v1::NEIGHBOURS_CHANGE_LABEL}},
       "What is hidden: add_or_remove_row, whether a row is there at all (default); or "
       "change_label, the label of a row alone: its features are then public");
+  AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);
   AddOutputFlags(verb, flags->output);

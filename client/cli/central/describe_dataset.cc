@@ -37,6 +37,12 @@ Json DescribeSchema(const v1::Schema& schema) {
   } else {
     json["classes"] = schema.classes();
   }
+  Json leaked = Json::array();
+  for (const v1::Feature& feature : schema.features()) {
+    if (feature.from_private_rows()) leaked.push_back(feature.name());
+  }
+  if (schema.answers_from_private_rows()) leaked.push_back(schema.label());
+  if (!leaked.empty()) json["from_private_rows"] = leaked;
   return json;
 }
 

@@ -38,6 +38,7 @@ struct CreateFlags {
   std::optional<uint32_t> depth, min_leaf, trees;
   std::string by_feature;
   uint64_t seed = 1;
+  bool accept_leak = false;
 };
 
 constexpr uint32_t kForestTrees = 64;
@@ -79,6 +80,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   *request.mutable_settings() = flags.settings;
   COPPICE_RETURN_IF_ERROR(SetRelay(flags.relay, *request.mutable_settings()));
   request.set_joined_by(flags.joined_by);
+  request.set_accept_leak(flags.accept_leak);
   return request;
 }
 
@@ -150,6 +152,7 @@ void AddCreate(const Command& noun) {
   AddSettingsFlags(verb, flags->settings);
   AddRelayFlags(verb, flags->relay);
   AddPartitionFlags(verb, *flags);
+  AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
   AddOutputFlags(verb, flags->output);

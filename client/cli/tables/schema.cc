@@ -1,9 +1,13 @@
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
@@ -11,8 +15,10 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
+#include "common/data/number_format.h"
 #include "common/data/schema_file.h"
 #include "common/schema/number.h"
+#include "common/study/sha256.h"
 #include "common/tables/tables.h"
 
 namespace coppice::cli {
@@ -23,7 +29,8 @@ namespace {
 struct InferFlags {
   OutputFlags output;
   std::string data_file, output_file;
-  std::vector<std::string> missing, bounds;
+  std::vector<std::string> missing, bounds, number_formats;
+  std::string rows;  // public, private, or empty: it is not said
   uint32_t max_categories = 100;
   bool force = false;
   InferOptions options;
@@ -44,8 +51,69 @@ absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& te
   return std::pair(text.substr(0, equals), Target{*min, *max, parts[2]});
 }
 
+// Parses "salary=1,234.5".
+absl::StatusOr<std::pair<std::string, NumberFormat>> ParseColumnFormat(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("wants NAME=FORMAT, such as salary=1,234.5, not \"", text, "\""));
+  }
+  COPPICE_ASSIGN_OR_RETURN(NumberFormat format, ParseNumberFormat(text.substr(equals + 1)));
+  return std::pair(text.substr(0, equals), std::move(format));
+}
+
+// What the schema says of bounds that are read from the rows.
+BoundsOrigin OriginOf(const std::string& rows) {
+  if (rows == "public") return BoundsOrigin::kPublicRows;
+  return rows == "private" ? BoundsOrigin::kPrivateRows : BoundsOrigin::kUnsaidRows;
+}
+
+// SHA-256 of a file, in hexadecimal: says which public rows a schema was read from.
+absl::StatusOr<std::string> HashOfFile(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " must be a file for --rows public: it is read twice, once for its hash"));
+  }
+  std::ifstream file(path, std::ios::binary);
+  Sha256Stream hash;
+  std::string piece(size_t{1} << 16, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+  }
+  if (!file.eof()) return absl::UnavailableError(absl::StrCat("cannot read ", path));
+  const Sha256Digest digest = hash.Finish();
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+}
+
+// What the user has to know of bounds that were read from the rows.
+std::string LeakNote(BoundsOrigin origin, const std::string& data_file) {
+  if (origin == BoundsOrigin::kPublicRows) return "";
+  if (origin == BoundsOrigin::kPrivateRows) {
+    return absl::StrCat(
+        "warning: what the schema marks \"from private rows\" was read off the rows of ", data_file,
+        ", and that leaks: a curator refuses it without --accept-leak. Write what is known without "
+        "looking at the rows, and mark it \"declared\".");
+  }
+  return absl::StrCat(
+      "warning: a schema is public, and what it marks \"from these rows\" was read off the rows "
+      "of ",
+      data_file,
+      ". Say whether everybody may see them: --rows public, or --rows private, since that leaks. A "
+      "curator refuses the mark that does not say it.");
+}
+
 absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
   InferOptions options = flags.options;
+  options.rows = OriginOf(flags.rows);
+  for (const std::string& text : flags.number_formats) {
+    COPPICE_ASSIGN_OR_RETURN(auto format, ParseColumnFormat(text));
+    if (!options.number_formats.insert(std::move(format)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--number-format ", text, ": the column is named twice"));
+    }
+  }
   options.max_categories = flags.max_categories;
   if (!flags.missing.empty()) options.missing = flags.missing;
   for (const std::string& text : flags.bounds) {
@@ -82,19 +150,16 @@ Json Summary(const InferredSchema& inferred, const std::string& output_file) {
 
 absl::Status Infer(const InferFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const InferOptions options, OptionsOf(flags));
-  COPPICE_ASSIGN_OR_RETURN(const InferredSchema inferred, InferSchema(flags.data_file, options));
+  COPPICE_ASSIGN_OR_RETURN(InferredSchema inferred, InferSchema(flags.data_file, options));
+  if (options.rows == BoundsOrigin::kPublicRows) {
+    COPPICE_ASSIGN_OR_RETURN(inferred.file.rows_sha256, HashOfFile(flags.data_file));
+  }
   const std::string text = ToText(inferred.file);
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
   }
   for (const std::string& warning : inferred.warnings) Note(absl::StrCat("warning: ", warning));
-  Note(
-      absl::StrCat("warning: a schema is public, and what it marks \"from these rows\" was read "
-                   "off the rows of ",
-                   flags.data_file,
-                   ". If these are private, that leaks: write what is known without looking at "
-                   "them, and mark it "
-                   "\"declared\"."));
+  if (const std::string leak = LeakNote(options.rows, flags.data_file); !leak.empty()) Note(leak);
   if (flags.output.json) {
     PrintObject({{"schema", Json::parse(text)},
                  {"output", flags.output_file.empty() ? Json() : Json(flags.output_file)},
@@ -114,9 +179,16 @@ void AddInfer(const Command& noun) {
   const auto flags = std::make_shared<InferFlags>();
   const Command verb =
       noun.AddCommand("infer", "Write the schema that suits the rows of a CSV file",
-                      "coppice schema infer --data public.csv --label income --output schema.json");
+                      "coppice schema infer --data public.csv --rows public --label income "
+                      "--output schema.json");
   InferOptions& options = flags->options;
   verb.Add("--data", flags->data_file, "Table, CSV with a header line").Required().Takes("FILE");
+  verb.Add(
+          "--rows", flags->rows,
+          "public: everybody may see these rows, and the schema names them by their hash; private: "
+          "what is read off them leaks, and a curator refuses it without --accept-leak (default: "
+          "it is not said, which a curator refuses too)")
+      .OneOf({"public", "private"});
   const Flag label =
       verb.Add("--label", options.label, "The column of the classes that are to be predicted")
           .Takes("NAME");
@@ -131,8 +203,18 @@ void AddInfer(const Command& noun) {
       .Check(
           [](const std::string& text) { return std::string(ParseBounds(text).status().message()); },
           "NAME=MIN:MAX");
+  verb.Add("--number-format", flags->number_formats,
+           "How the numbers of a column are written where not as plain decimals, NAME=FORMAT with "
+           "1234.5 as it is written there, such as salary=1,234.5 or price=1.234,5 EUR or "
+           "share=1234.5%; may be repeated")
+      .Check(
+          [](const std::string& text) {
+            return std::string(ParseColumnFormat(text).status().message());
+          },
+          "NAME=FORMAT");
   verb.Add("--categorical", options.categorical,
-           "Columns whose numbers are codes of categories, by commas")
+           "Columns of categories, whatever their texts look like, by commas: codes, versions, "
+           "dates")
       .SplitAt(',')
       .Takes("NAMES");
   verb.Add("--leave-out", options.leave_out, "Columns that are no features, such as ids, by commas")

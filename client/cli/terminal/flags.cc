@@ -90,6 +90,13 @@ void AddOutputFlags(const Command& command, OutputFlags& flags) {
                     "Print one JSON object a line, and nothing else, on stdout");
 }
 
+void AddAcceptLeakFlag(const Command& command, bool& accept_leak) {
+  command.AddSwitch(
+      "--accept-leak", accept_leak,
+      "Take a schema with bounds, values or classes that it marks as read from private "
+      "rows. They leak, whatever the epsilon, and certificates say so");
+}
+
 Flag AddServerFlags(const Command& command, ServerFlags& flags) {
   const std::string group = "Connection";
   const Flag server = command.Add("--server", flags.connect.server, "Where coppiced listens")

@@ -50,6 +50,9 @@ absl::Status CheckServerFlags(const ServerFlags& flags);
 // Warns on stderr of each secret in a file that everybody may read, and says what to do.
 void WarnOfOpenFiles(const ServerFlags& flags);
 
+// Adds --accept-leak, for commands that send the schema of private rows.
+void AddAcceptLeakFlag(const Command& command, bool& accept_leak);
+
 // Adds --study, --model, --dataset or --job.
 Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required = true);

@@ -91,6 +91,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
                 raise ValueError(f"schema and {name} are both given: the schema says it all")
         return as_schema(self.schema)
 
+    def _accepts_leak(self) -> bool:
+        """Tell whether columns that were read from private rows may be trained on.
+
+        Without a schema only "from y" and "from dtypes" make such columns, and asked for them by name.
+        """
+        return bool(self.accept_leak) or self.schema is None
+
     # ---- rows
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
@@ -214,7 +221,9 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         schema = self._given_schema()
         if schema is None:
             classes = self._declared_classes(y)
-            schema = self._declare_features(X, _Named(name), classes=list(classes))
+            schema = self._declare_features(
+                X, _Named(name), classes=list(classes), classes_from_rows=isinstance(self.classes, str)
+            )
         elif self.classes is not None:
             raise ValueError("schema and classes are both given: the schema says it all")
         elif schema.target is not None:

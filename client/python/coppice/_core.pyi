@@ -213,6 +213,7 @@ def plan(
     delta: str,
     settings: Mapping[str, str],
     accountant: Optional[Accountant] = None,
+    accept_leak: bool = False,
 ) -> dict[str, Any]: ...
 def train(
     table: Table,
@@ -222,10 +223,15 @@ def train(
     settings: Mapping[str, str],
     accountant: Optional[Accountant],
     fit: str,
+    accept_leak: bool = False,
     progress: Optional[Callable[[float], None]] = None,
 ) -> tuple[Model, str]: ...
 def simulate(
-    public_rows: Table, private_rows: Table, epsilon: float, mechanism: Optional[str] = None
+    public_rows: Table,
+    private_rows: Table,
+    epsilon: float,
+    mechanism: Optional[str] = None,
+    accept_leak: bool = False,
 ) -> Model: ...
 
 Path = Union[str, PathLike[str]]

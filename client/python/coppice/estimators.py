@@ -75,12 +75,14 @@ class _PrivateTree(TreeEstimator):
         epsilon = float(self.epsilon)
         asked = (str(self.algorithm), epsilon, repr(float(self.delta)), settings)
         core = self._checked_accountant()
-        plan = _core.plan(schema, *asked, core)
+        accept_leak = self._accepts_leak()
+        plan = _core.plan(schema, *asked, core, accept_leak)
         for warning in plan["warnings"]:
             warnings.warn(warning, PrivacyWarning, stacklevel=3)
         if core is None and epsilon != math.inf:
             default_accountant(plan["neighbours"]).add(plan["epsilon"], plan["delta"])
-        model, unsettled = _core.train(table, *asked, core, f"fit-{uuid.uuid4().hex}", progress)
+        fit = f"fit-{uuid.uuid4().hex}"
+        model, unsettled = _core.train(table, *asked, core, fit, accept_leak, progress)
         return Model(model), unsettled
 
     def _checked_accountant(self) -> Optional[_core.Accountant]:
@@ -133,6 +135,9 @@ _DOCUMENTATION = """
         Settings of the algorithm, by name.
     accountant : BudgetAccountant, optional
         What the fit is charged to; else `coppice.default_accountant()`, which only adds up.
+    accept_leak : bool, default False
+        Whether to train under a schema with columns that are marked as read from private rows. They leak
+        what is in the rows, which no epsilon covers; the certificate says so.
 
     Attributes
     ----------
@@ -172,6 +177,7 @@ class PrivateTreeClassifier(_PrivateTree, ClassEstimator):
         schema: Optional[SchemaLike] = None,
         settings: Optional[Mapping[str, Any]] = None,
         accountant: Optional[BudgetAccountant] = None,
+        accept_leak: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -182,6 +188,7 @@ class PrivateTreeClassifier(_PrivateTree, ClassEstimator):
         self.schema = schema
         self.settings = settings
         self.accountant = accountant
+        self.accept_leak = accept_leak
 
 
 class PrivateTreeRegressor(_PrivateTree, NumberEstimator):
@@ -207,6 +214,7 @@ class PrivateTreeRegressor(_PrivateTree, NumberEstimator):
         schema: Optional[SchemaLike] = None,
         settings: Optional[Mapping[str, Any]] = None,
         accountant: Optional[BudgetAccountant] = None,
+        accept_leak: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -217,6 +225,7 @@ class PrivateTreeRegressor(_PrivateTree, NumberEstimator):
         self.schema = schema
         self.settings = settings
         self.accountant = accountant
+        self.accept_leak = accept_leak
 
 
 def _tell_what_is_spent(accountant: Union[BudgetAccountant, SpendingTally]) -> None:

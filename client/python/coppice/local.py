@@ -36,6 +36,7 @@ def simulate(
     schema: SchemaLike,
     epsilon: float,
     mechanism: Optional[str] = None,
+    accept_leak: bool = False,
 ) -> Model:
     """Run a study in this process: every private row is a device, and a curator adds reports up.
 
@@ -54,6 +55,8 @@ def simulate(
         Privacy of each report.
     mechanism : str, optional
         How reports are randomized; chosen by what is best for the trees if not given.
+    accept_leak : bool, default False
+        Whether the schema may have columns that are marked as read from private rows.
 
     Returns
     -------
@@ -61,7 +64,9 @@ def simulate(
     """
     checked = as_schema(schema)
     return Model(
-        _core.simulate(_table_of(public, checked), _table_of(private, checked), epsilon, mechanism)
+        _core.simulate(
+            _table_of(public, checked), _table_of(private, checked), epsilon, mechanism, accept_leak
+        )
     )
 
 
@@ -98,7 +103,9 @@ class _LocalTree(TreeEstimator):
         private_table, private_schema, attributes = self._encode(X, y)
         if private_schema != schema:
             raise ValueError("the public rows have other features or classes than the private ones")
-        core = _core.simulate(public_table, private_table, float(self.epsilon), self.mechanism)
+        core = _core.simulate(
+            public_table, private_table, float(self.epsilon), self.mechanism, self._accepts_leak()
+        )
         self._finish(Model(core), attributes)
         return self
 
@@ -115,7 +122,7 @@ _DOCUMENTATION = """
         Privacy of each report: nobody learns more than that about any row, the curator included.
     mechanism : str, optional
         How reports are randomized; chosen if not given.
-    bounds, categories, {answers}, schema
+    bounds, categories, {answers}, schema, accept_leak
         As for `{central}`.
     """
 
@@ -134,6 +141,7 @@ class LocalTreeClassifier(_LocalTree, ClassEstimator):
         categories: Optional[Categories] = None,
         classes: Optional[Sequence[Any]] = None,
         schema: Optional[SchemaLike] = None,
+        accept_leak: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism
@@ -141,6 +149,7 @@ class LocalTreeClassifier(_LocalTree, ClassEstimator):
         self.categories = categories
         self.classes = classes
         self.schema = schema
+        self.accept_leak = accept_leak
 
 
 class LocalTreeRegressor(_LocalTree, NumberEstimator):
@@ -157,6 +166,7 @@ class LocalTreeRegressor(_LocalTree, NumberEstimator):
         categories: Optional[Categories] = None,
         target_bounds: Optional[Pair] = None,
         schema: Optional[SchemaLike] = None,
+        accept_leak: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism
@@ -164,3 +174,4 @@ class LocalTreeRegressor(_LocalTree, NumberEstimator):
         self.categories = categories
         self.target_bounds = target_bounds
         self.schema = schema
+        self.accept_leak = accept_leak

@@ -25,6 +25,11 @@ SchemaLike = Union[Schema, Mapping[str, Any], str, "os.PathLike[str]"]
 FROM_DTYPES = "from dtypes"
 FROM_Y = "from y"
 
+# Where a schema file says that bounds, categories and classes come from.
+_DECLARED = "declared"
+_PRIVATE_ROWS = "from private rows"
+_UNSAID_ROWS = "from these rows"
+
 
 class LeakWarning(UserWarning):
     """Something public was read off private rows, because the caller asked for that."""
@@ -112,6 +117,7 @@ def declare_schema(
     target_bounds: Optional[Pair] = None,
     label: str = "label",
     dtypes: Optional[Sequence[Any]] = None,
+    classes_from_rows: bool = False,
 ) -> Schema:
     """Declare a schema by bounds and categories.
 
@@ -132,6 +138,9 @@ def declare_schema(
         Name of what is predicted.
     dtypes : sequence, optional
         pandas' types of the columns, which tell numbers from categories.
+    classes_from_rows : bool
+        Whether the classes were read off private rows. The schema is marked then, as it is where
+        categories come from types, and certificates say that no epsilon covers these columns.
 
     Returns
     -------
@@ -142,8 +151,12 @@ def declare_schema(
     values = _values_by_name(names, types, categories)
     numeric = [name for name in names if name not in values]
     limits = _bounds_by_name(names, numeric, bounds)
+    origins = {
+        name: _UNSAID_ROWS if categories == FROM_DTYPES and hasattr(dtype, "categories") else _DECLARED
+        for name, dtype in zip(names, types)
+    }
     features: list[dict[str, Any]] = [
-        {"name": name, "type": "categorical", "values": values[name]}
+        {"name": name, "type": "categorical", "values": values[name], "bounds": origins[name]}
         if name in values
         else {"name": name, "type": "numeric", "min": limits[name][0], "max": limits[name][1]}
         for name in names
@@ -154,6 +167,7 @@ def declare_schema(
         declared["target_min"], declared["target_max"] = _as_pair(target_bounds, "target_bounds")
     else:
         declared["classes"] = _texts_of(classes or [], "classes")
+        declared["bounds"] = _PRIVATE_ROWS if classes_from_rows else _DECLARED
     return as_schema(declared)
 
 

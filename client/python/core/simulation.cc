@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
 
 // As `coppice study create` asks for it.
 curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget& epsilon,
-                          std::optional<MechanismKind> mechanism) {
+                          std::optional<MechanismKind> mechanism, bool accept_leak) {
   return {.id = kStudy,
           .request_id = kStudy,
           .public_rows = std::move(public_rows),
@@ -61,7 +61,8 @@ curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget
                         .trees = curator::kForestTrees},
           .choose_size = true,
           .epsilon = epsilon,
-          .mechanism = mechanism};
+          .mechanism = mechanism,
+          .accept_leak = accept_leak};
 }
 
 LabelledRow RowOf(const Table& rows, size_t i) {
@@ -161,10 +162,12 @@ Budget ReportEpsilon(double epsilon) {
 }
 
 TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& private_rows,
-                      double epsilon, const std::optional<std::string>& mechanism) {
+                      double epsilon, const std::optional<std::string>& mechanism,
+                      bool accept_leak) {
   std::optional<MechanismKind> kind;
   if (mechanism.has_value()) kind = ValueOrRaise(ParseMechanism(*mechanism));
-  const curator::StudySpec spec = SpecOf(public_rows.table, ReportEpsilon(epsilon), kind);
+  const curator::StudySpec spec =
+      SpecOf(public_rows.table, ReportEpsilon(epsilon), kind, accept_leak);
   absl::StatusOr<Model> model = absl::UnknownError("");
   {
     const WithoutInterpreter without;
@@ -177,7 +180,7 @@ TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& priva
 
 void BindSimulation(py::module_& module) {
   module.def("simulate", Simulate, py::arg("public_rows"), py::arg("private_rows"),
-             py::arg("epsilon"), py::arg("mechanism") = py::none());
+             py::arg("epsilon"), py::arg("mechanism") = py::none(), py::arg("accept_leak") = false);
 }
 
 }  // namespace coppice::python

@@ -36,14 +36,16 @@ struct Request {
   std::optional<uint64_t> epsilon_nanos;
   uint64_t delta_atto = 0;
   trainers::Settings settings{};
+  bool accept_leak = false;
 };
 
 Request MakeRequest(const std::string& algorithm, double epsilon, const std::string& delta,
-                    const std::map<std::string, std::string>& settings) {
+                    const std::map<std::string, std::string>& settings, bool accept_leak) {
   Request request{.algorithm = algorithm,
                   .epsilon_nanos = std::nullopt,
                   .delta_atto = ValueOrRaise(ParseDelta(delta)),
-                  .settings = trainers::Settings(settings.begin(), settings.end())};
+                  .settings = trainers::Settings(settings.begin(), settings.end()),
+                  .accept_leak = accept_leak};
   if (!std::isinf(epsilon) || epsilon < 0) {
     request.epsilon_nanos = EpsilonOf(epsilon).nanos();
   }
@@ -72,6 +74,7 @@ absl::StatusOr<central::JobPlan> Plan(const Request& request, const Schema& sche
   COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
                            trainers::FindTrainer(request.algorithm));
   if (!request.epsilon_nanos) return PlanWithoutPrivacy(*trainer, request, schema);
+  if (!request.accept_leak) COPPICE_RETURN_IF_ERROR(schema.CheckNothingFromPrivateRows());
   return central::PlanJob({.dataset = "",
                            .algorithm = request.algorithm,
                            .epsilon_nanos = *request.epsilon_nanos,
@@ -127,8 +130,9 @@ absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& ta
 
 py::tuple Train(const EncodedTable& table, const std::string& algorithm, double epsilon,
                 const std::string& delta, const std::map<std::string, std::string>& settings,
-                Accountant* accountant, const std::string& fit, py::object progress) {
-  const Request request = MakeRequest(algorithm, epsilon, delta, settings);
+                Accountant* accountant, const std::string& fit, bool accept_leak,
+                py::object progress) {
+  const Request request = MakeRequest(algorithm, epsilon, delta, settings, accept_leak);
   if (!request.epsilon_nanos && accountant != nullptr) {
     throw py::value_error("epsilon is infinite: no budget has room for a fit without privacy");
   }
@@ -148,9 +152,9 @@ py::tuple Train(const EncodedTable& table, const std::string& algorithm, double 
 
 py::dict PlanOf(const Schema& schema, const std::string& algorithm, double epsilon,
                 const std::string& delta, const std::map<std::string, std::string>& settings,
-                const Accountant* accountant) {
-  const central::JobPlan plan =
-      ValueOrRaise(Plan(MakeRequest(algorithm, epsilon, delta, settings), schema, accountant));
+                const Accountant* accountant, bool accept_leak) {
+  const central::JobPlan plan = ValueOrRaise(
+      Plan(MakeRequest(algorithm, epsilon, delta, settings, accept_leak), schema, accountant));
   py::dict described;
   described["epsilon"] = static_cast<double>(plan.cost.epsilon_nanos) / kBillion;
   described["delta"] = static_cast<double>(plan.cost.delta_atto) / kQuintillion;
@@ -191,10 +195,11 @@ py::list Algorithms() {
 void BindTraining(py::module_& module) {
   module.def("algorithms", Algorithms);
   module.def("plan", PlanOf, py::arg("schema"), py::arg("algorithm"), py::arg("epsilon"),
-             py::arg("delta"), py::arg("settings"), py::arg("accountant") = nullptr);
+             py::arg("delta"), py::arg("settings"), py::arg("accountant") = nullptr,
+             py::arg("accept_leak") = false);
   module.def("train", Train, py::arg("table"), py::arg("algorithm"), py::arg("epsilon"),
              py::arg("delta"), py::arg("settings"), py::arg("accountant"), py::arg("fit"),
-             py::arg("progress") = py::none());
+             py::arg("accept_leak") = false, py::arg("progress") = py::none());
 }
 
 }  // namespace coppice::python

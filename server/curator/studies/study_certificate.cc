@@ -63,6 +63,8 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition, bool se
         "a model or counts that were shown, or may have been, before the last report had come: "
         "nothing more than the ε of a report is promised to readers of models");
   }
+  const std::string uncovered = UncoveredColumns(*definition.terms->schema);
+  if (!uncovered.empty()) inputs.push_back(uncovered);
   return inputs;
 }
 

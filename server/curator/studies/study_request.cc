@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
+#include "common/wire/field_error.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
@@ -28,7 +29,8 @@ absl::Status ValidateRequest(const StudySpec& spec) {
     return absl::InvalidArgumentError(
         "public_rows: needs at least one row; if there are none, set partition.from_schema");
   }
-  return absl::OkStatus();
+  if (spec.accept_leak) return absl::OkStatus();
+  return InField("schema", spec.public_rows->schema().CheckNothingFromPrivateRows());
 }
 
 std::string HashRequest(const StudySpec& spec) {

@@ -56,9 +56,10 @@ struct StudySpec {
   StudySettings settings{};
   // The range to round numbers within, if a number is predicted; chosen if unset (number_labels.h).
   std::optional<NumberRange> rounding{};
-  std::string joined_by{};  // as in the terms
-  std::string owner{};      // name of the requesting policy entry; empty without a policy
-  uint64_t most_owned = 0;  // the most studies that the owner may have; 0: no limit
+  std::string joined_by{};   // as in the terms
+  std::string owner{};       // name of the requesting policy entry; empty without a policy
+  uint64_t most_owned = 0;   // the most studies that the owner may have; 0: no limit
+  bool accept_leak = false;  // take a schema that is marked as read from private rows
   // Refuses an id that the curator drew (server/models/ids.h); null refuses none.
   std::function<absl::Status(const std::string& id)> may_draw{};
 };

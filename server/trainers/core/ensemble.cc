@@ -264,6 +264,8 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
   if (info.neighbours == Neighbours::kChangeLabel) {
     certificate.public_inputs.push_back("the features of all rows, and which rows have a label");
   }
+  const std::string uncovered = UncoveredColumns(schema);
+  if (!uncovered.empty()) certificate.public_inputs.push_back(uncovered);
   COPPICE_ASSIGN_OR_RETURN(certificate.epsilon_nanos, TotalCost(certificate.releases));
   COPPICE_ASSIGN_OR_RETURN(certificate.delta_atto, TotalDelta(certificate.releases));
   return Model::Create(schema, std::move(forest), std::move(leaves), std::move(certificate),

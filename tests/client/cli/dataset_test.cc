@@ -63,6 +63,21 @@ TEST_F(DatasetTest, CreateUploadsTheRowsUnderTheBudgetAskedFor) {
   EXPECT_EQ(curator_.datasets->labels, (std::vector<uint32_t>{0, 1, 1}));
 }
 
+TEST_F(DatasetTest, CreateSendsMarksOfPrivateRowsAndWhetherTheLeakIsAccepted) {
+  const TempFile marked(".json", R"({"label": "y", "classes": ["no", "yes"],
+      "bounds": "from public rows", "features": [{"name": "x", "type": "numeric", "min": 0,
+      "max": 10, "bounds": "from these rows"}]})");
+  std::vector<std::string> line = {"dataset",  "create",      "--data",          rows_.path(),
+                                   "--schema", marked.path(), "--epsilon-total", "1"};
+  EXPECT_EQ(Run(line).code, 0);
+  EXPECT_TRUE(curator_.datasets->created.schema().features(0).from_private_rows());
+  EXPECT_FALSE(curator_.datasets->created.schema().answers_from_private_rows());
+  EXPECT_FALSE(curator_.datasets->created.accept_leak());
+  line.emplace_back("--accept-leak");
+  EXPECT_EQ(Run(line).code, 0);
+  EXPECT_TRUE(curator_.datasets->created.accept_leak());
+}
+
 TEST_F(DatasetTest, CreateSendsEveryChoice) {
   const Outcome outcome = Create({"--delta-total", "1e-6", "--composition", "zcdp", "--neighbours",
                                   "change_label", "--dataset", "mine"});

@@ -76,6 +76,17 @@ class SchemaFormat(unittest.TestCase):
             self.assertEqual(schema["delimiter"], ";")
             self.assertEqual([f["bounds"] for f in schema["features"]], ["from these rows"] * 2)
 
+    def test_what_infer_says_of_rows_and_numbers_suits_both(self):
+        data = self.write("rows.csv", "pay,y\n" + "".join(f'"{i},{100 + i}",{i % 2}\n' for i in range(10, 40)))
+        for rows in ("public", "private"):
+            run = subprocess.run([COPPICE, "schema", "infer", "--data", data, "--label", "y", "--rows", rows,
+                                  "--number-format", "pay=1,234.5"], capture_output=True, text=True, check=True)
+            schema = json.loads(run.stdout)
+            self.assertTrue(suits(schema), schema)
+            self.assertTrue(self.is_taken(schema), schema)
+            self.assertEqual(schema["bounds"], f"from {rows} rows")
+            self.assertEqual(schema["features"][0]["number_format"], "1,234.5")
+
     def test_each_way_to_be_wrong_is_refused_by_both(self):
         classes, number = documented()
         wrong = []
@@ -90,16 +101,16 @@ class SchemaFormat(unittest.TestCase):
         for member, value in (("label", 3), ("classes", ["one"]), ("classes", ["a", "a"]),
                               ("classes", ["a", 1]), ("features", []), ("features", {}),
                               ("delimiter", "|"), ("missing", "NA"), ("missing", [""]),
-                              ("missing", ["NA", "NA"]), ("bounds", "guessed"), ("target_min", 0),
+                              ("missing", ["NA", "NA"]), ("bounds", "guessed"), ("rows_sha256", "12"), ("target_min", 0),
                               ("integer", True)):
             variant(classes, lambda s, m=member, v=value: s.update({m: v}))
         for member, value in (("type", "date"), ("min", "0"), ("min", 0.5), ("integer", 1), ("unit", 3),
                               ("unit", "m" * 65), ("unit", "a\tb"),
-                              ("bounds", True), ("missing", ["NA"]), ("name", 1)):
+                              ("bounds", True), ("missing", ["NA"]), ("name", 1), ("number_format", "1,23")):
             variant(classes, lambda s, m=member, v=value: s["features"][0].update({m: v}))
         for member in ("name", "type", "min", "max"):
             variant(classes, lambda s, m=member: s["features"][0].pop(m))
-        for member, value in (("values", []), ("values", ["a", "a"]), ("integer", True)):
+        for member, value in (("values", []), ("values", ["a", "a"]), ("integer", True), ("number_format", "1,234.5")):
             variant(classes, lambda s, m=member, v=value: s["features"][1].update({m: v}))
         variant(number, lambda s: s.pop("target_max"))
         variant(number, lambda s: s.update({"target_min": "1"}))

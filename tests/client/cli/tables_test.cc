@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/read_file.h"
+#include "common/study/sha256.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/temp_file.h"
@@ -102,6 +104,35 @@ TEST(TablesTest, CrlfSemicolonsAndDeclaredMissingTextsAreRead) {
   }
 }
 
+// Infers a schema from good rows with these flags, and returns what it is.
+Json Inferred(const std::vector<std::string>& flags, std::string& err) {
+  const TempFile data(".csv", kGood);
+  std::vector<std::string> line = {"schema", "infer", "--data", data.path(), "--label", "y"};
+  line.insert(line.end(), flags.begin(), flags.end());
+  const Outcome outcome = RunCoppice(line);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  err = outcome.err;
+  return Json::parse(outcome.out);
+}
+
+TEST(TablesTest, ASchemaOfPublicRowsNamesThemByTheirHash) {
+  std::string err;
+  const Json schema = Inferred({"--rows", "public"}, err);
+  EXPECT_EQ(schema["features"][0]["bounds"], "from public rows");
+  const Sha256Digest digest = Sha256({kGood});
+  EXPECT_EQ(schema["rows_sha256"],
+            absl::BytesToHexString(std::string(digest.begin(), digest.end())));
+  EXPECT_THAT(err, Not(HasSubstr("leaks")));
+}
+
+TEST(TablesTest, ASchemaOfPrivateRowsIsSaidToLeak) {
+  std::string err;
+  const Json schema = Inferred({"--rows", "private"}, err);
+  EXPECT_EQ(schema["features"][0]["bounds"], "from private rows");
+  EXPECT_FALSE(schema.contains("rows_sha256"));  // a hash lets others try what the rows are
+  EXPECT_THAT(err, AllOf(HasSubstr("that leaks"), HasSubstr("--accept-leak")));
+}
+
 TEST(TablesTest, ASchemaIsInferredAndSaidToLeak) {
   const TempDir folder;
   const std::string output = folder.path() + "/schema.json";
@@ -110,7 +141,8 @@ TEST(TablesTest, ASchemaIsInferredAndSaidToLeak) {
                                          "--label", "y",     "--output", output};
   const Outcome outcome = RunCoppice(line);
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("read off the rows"), HasSubstr("that leaks")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("read off the rows"), HasSubstr("that leaks"),
+                                 HasSubstr("--rows public"), HasSubstr("refuses")));
   const Json schema = Json::parse(*ReadFile(output));
   EXPECT_EQ(schema["features"][0]["bounds"], "from these rows");
   const Outcome check =
@@ -145,6 +177,13 @@ TEST(TablesTest, WrongUsageNamesTheFlagAndWhatItWants) {
             "--label"},
            {{"schema", "infer", "--data", "d", "--bounds", "age=9"}, "--bounds", "NAME=MIN:MAX"},
            {{"schema", "infer", "--data", "d", "--bounds", "=1:2"}, "--bounds", "NAME=MIN:MAX"},
+           {{"schema", "infer", "--data", "d", "--rows", "mine"}, "--rows", "public"},
+           {{"schema", "infer", "--data", "d", "--number-format", "pay"},
+            "--number-format",
+            "NAME="},
+           {{"schema", "infer", "--data", "d", "--number-format", "pay=1"},
+            "--number-format",
+            "1,234.5"},
            {{"schema", "infer", "--data", "d", "--bounds", "age=2:1"}, "--bounds", "MIN below MAX"},
            {{"schema", "check", "--data", "d"}, "--schema", "required"},
            {{"data", "split", "--data", "d", "--output-dir", "o", "--parts", "a"},

@@ -98,12 +98,13 @@ TEST(SchemaFileTest, NamesTheFeatureThatIsWrong) {
 }
 
 constexpr char kNoted[] = R"({
-  "label": "income", "classes": ["low", "high"], "bounds": "from these rows",
+  "label": "income", "classes": ["low", "high"], "bounds": "from public rows",
+  "rows_sha256": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
   "delimiter": ";", "missing": ["NA", "?"],
   "features": [{"name": "age", "type": "numeric", "min": 17, "max": 90.5,
                 "unit": "years", "bounds": "declared"},
                {"name": "sex", "type": "categorical", "values": ["Female", "Male"],
-                "bounds": "from these rows"}]})";
+                "bounds": "from public rows"}]})";
 
 TEST(SchemaFileTest, ReadsWhatIsNoPartOfTheSchema) {
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
@@ -111,8 +112,10 @@ TEST(SchemaFileTest, ReadsWhatIsNoPartOfTheSchema) {
   EXPECT_TRUE(file.schema->IsSameButForUnsaidUnits(*plain.schema));
   EXPECT_EQ(file.format, (TableFormat{.delimiter = ';', .missing = {"NA", "?"}}));
   EXPECT_EQ(plain.format, TableFormat());
-  EXPECT_THAT(file.features, ElementsAre(ColumnNotes(), ColumnNotes{.from_rows = true}));
-  EXPECT_TRUE(file.label.from_rows);
+  EXPECT_THAT(file.features,
+              ElementsAre(ColumnNotes(), ColumnNotes{.bounds = BoundsOrigin::kPublicRows}));
+  EXPECT_EQ(file.label.bounds, BoundsOrigin::kPublicRows);
+  EXPECT_THAT(file.rows_sha256, HasSubstr("00112233"));
 }
 
 TEST(SchemaFileTest, WhatIsWrittenReadsBackToTheSame) {
@@ -123,9 +126,61 @@ TEST(SchemaFileTest, WhatIsWrittenReadsBackToTheSame) {
     EXPECT_EQ(again.format, file.format);
     EXPECT_EQ(again.features, file.features);
     EXPECT_EQ(again.label, file.label);
+    EXPECT_EQ(again.rows_sha256, file.rows_sha256);
   }
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
   EXPECT_THAT(ToText(file), HasSubstr(R"("min":17,"max":90.5,"unit":"years")"));
+}
+
+// A schema of a feature and of classes that are marked so.
+std::string Marked(absl::string_view feature, absl::string_view classes) {
+  return absl::StrCat(R"({"label": "ill", "classes": ["no", "yes"], "bounds": ")", classes,
+                      R"(", "features": [
+      {"name": "age", "type": "numeric", "min": 0, "max": 120},
+      {"name": "job", "type": "categorical", "values": ["clerk"], "bounds": ")",
+                      feature, R"("}]})");
+}
+
+TEST(SchemaFileTest, BoundsFromPrivateRowsMarkTheSchemaAndAreRefused) {
+  for (const char* open : {"declared", "from public rows"}) {
+    ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(Marked(open, open)));
+    EXPECT_OK(file.schema->CheckNothingFromPrivateRows());
+  }
+  for (const char* leaking : {"from private rows", "from these rows"}) {
+    ASSERT_OK_AND_ASSIGN(const SchemaFile feature, ParseSchema(Marked(leaking, "declared")));
+    EXPECT_THAT(feature.schema->ColumnsFromPrivateRows(), ElementsAre("job"));
+    EXPECT_THAT(feature.schema->CheckNothingFromPrivateRows(),
+                testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr("does not call public: job. A schema is public")));
+    ASSERT_OK_AND_ASSIGN(const SchemaFile both, ParseSchema(Marked(leaking, leaking)));
+    EXPECT_THAT(both.schema->ColumnsFromPrivateRows(), ElementsAre("job", "ill"));
+    EXPECT_THAT(ToText(both), HasSubstr(leaking));
+    // Where bounds come from changes no row.
+    EXPECT_TRUE(both.schema->IsSameButForUnsaidUnits(*feature.schema));
+    EXPECT_OK(both.schema->CheckAgreesWith(*feature.schema));
+  }
+}
+
+TEST(SchemaFileTest, AMarkOfTheSchemaIsWrittenWithoutAFileThatHasIt) {
+  ASSERT_OK_AND_ASSIGN(const SchemaFile marked,
+                       ParseSchema(Marked("from these rows", "from private rows")));
+  SchemaFile bare{.schema = marked.schema};
+  bare.features.resize(2);
+  ASSERT_OK_AND_ASSIGN(const SchemaFile again, ParseSchema(ToText(bare)));
+  EXPECT_EQ(*again.schema, *marked.schema);
+}
+
+TEST(SchemaFileTest, ANumberFormatIsOfTheFile) {
+  ASSERT_OK_AND_ASSIGN(
+      const SchemaFile file,
+      ParseSchema(
+          R"({"label": "y", "target_min": 0, "target_max": 9, "number_format": "1234.5%", "features":
+          [{"name": "x", "type": "numeric", "min": 0, "max": 5, "number_format": "1.234,5 EUR"}]})"));
+  EXPECT_EQ(file.format.numbers.at("x"),
+            (NumberFormat{.prefix = "", .suffix = "EUR", .body = "1.234,5"}));
+  EXPECT_EQ(file.format.numbers.at("y").ToText(), "1234.5%");
+  ASSERT_OK_AND_ASSIGN(const SchemaFile again, ParseSchema(ToText(file)));
+  EXPECT_EQ(again.format, file.format);
 }
 
 TEST(SchemaFileTest, UnitsAreOfTheSchema) {
@@ -168,11 +223,16 @@ TEST(SchemaFileTest, RefusesNotesThatSayNothing) {
   EXPECT_THAT(numeric(R"("integer": "yes")"), IsRefusedSchema("true or false"));
   EXPECT_THAT(numeric(R"("unit": 3)"), IsRefusedSchema("text member \"unit\""));
   EXPECT_THAT(numeric(R"("bounds": "guessed")"),
-              IsRefusedSchema("\"declared\" or \"from these rows\""));
+              IsRefusedSchema("\"declared\" or \"from public rows\" or \"from private rows\""));
+  EXPECT_THAT(numeric(R"("number_format": "1,23")"), IsRefusedSchema("how 1234.5 is written"));
+  EXPECT_THAT(numeric(R"("number_format": 5)"), IsRefusedSchema("text member"));
   EXPECT_THAT(numeric(R"("missing": ["NA"])"), IsRefusedSchema("declared once for all features"));
   EXPECT_OK(ParseSchema(numeric(R"("missing": 17)")));  // a count, which files from elsewhere have
   EXPECT_THAT(With(R"({"name": "x", "type": "categorical", "values": ["a"], "integer": true})"),
               IsRefusedSchema("for numbers alone"));
+  EXPECT_THAT(
+      With(R"({"name": "x", "type": "categorical", "values": ["a"], "number_format": "1,234.5"})"),
+      IsRefusedSchema("for numbers alone"));
 }
 
 // A schema of one feature, with another member next to the list.

@@ -70,6 +70,34 @@ TEST(CheckTableTest, NoProblemQuotesAField) {
   }
 }
 
+TEST(CheckTableTest, ValuesInAnotherSpellingThanTheSchemasAreNoticed) {
+  const TableCheck check =
+      Check("age,job,income\n20,Clerk,low\n30,smith ,high\n40,pilot,LOW\n", {.lenient = true});
+  EXPECT_EQ(check.columns[1].unknown, 2u);
+  EXPECT_THAT(check.warnings,
+              ElementsAre(HasSubstr("\"job\": 1 of its texts are values of the schema in another"),
+                          HasSubstr("\"income\": 1 of its texts")));
+}
+
+TEST(CheckTableTest, NumbersThatAreMoreThanNumbersAreNoticed) {
+  const TableCheck check = Check("age,job,income\n007,clerk,low\n80,clerk,high\n80.0,clerk,low\n");
+  EXPECT_THAT(check.warnings,
+              ElementsAre(HasSubstr("\"age\" has numbers with leading zeros (1 fields)"),
+                          HasSubstr("the same number in several spellings")));
+}
+
+TEST(CheckTableTest, NumbersAreReadInTheirDeclaredFormat) {
+  const SchemaFile schema = *ParseSchema(R"({"label": "rent", "target_min": 0, "target_max": 5000,
+    "number_format": "1.234,5 €", "features": [
+      {"name": "share", "type": "numeric", "min": 0, "max": 100, "number_format": "1234.5%"}]})");
+  const TempFile file(".csv", "share;rent\n45%;1.200,50 €\n45;1200.5\n120%;9.000 €\n");
+  const TableCheck check = *CheckTable(file.path(), schema, {});
+  EXPECT_THAT(check.problems, ElementsAre(Problem(3, "share", "is no number written as 1234.5%"),
+                                          Problem(3, "rent", "is no number written as 1.234,5€"),
+                                          Problem(4, "share", "is outside [0, 100]"),
+                                          Problem(4, "rent", "is outside [0, 5000]")));
+}
+
 TEST(CheckTableTest, SharesAreCountedPerColumn) {
   const TableCheck check = Check(
       "age,job,income\n120,clerk,low\n-1,pilot,high\nx,clerk,low\n,,low\n", {.lenient = true});

@@ -55,15 +55,33 @@ TEST(InferSchemaTest, WhatItInfersReadsItsOwnRowsStrictly) {
   EXPECT_OK(ReadTable(file.path(), read.schema, {.strict = true, .format = read.format}));
 }
 
-TEST(InferSchemaTest, BoundsAreMarkedAsReadOffTheRowsOrDeclared) {
+TEST(InferSchemaTest, BoundsCategoriesAndClassesAreMarkedByTheRowsTheyAreReadFrom) {
+  for (const BoundsOrigin rows :
+       {BoundsOrigin::kUnsaidRows, BoundsOrigin::kPublicRows, BoundsOrigin::kPrivateRows}) {
+    InferOptions options = kLabelY;
+    options.rows = rows;
+    options.declared_bounds["age"] = {0, 120};
+    ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kPeople, options));
+    EXPECT_EQ(inferred.file.features[0].bounds, BoundsOrigin::kDeclared);
+    EXPECT_EQ(inferred.file.features[1].bounds, rows);
+    EXPECT_EQ(inferred.file.features[2].bounds, rows);
+    EXPECT_EQ(inferred.file.label.bounds, rows);
+    const std::vector<std::string> leaking = inferred.file.schema->ColumnsFromPrivateRows();
+    if (rows == BoundsOrigin::kPublicRows) {
+      EXPECT_THAT(leaking, IsEmpty());
+    } else {
+      EXPECT_THAT(leaking, ElementsAre("height", "job", "y"));
+    }
+    ASSERT_OK_AND_ASSIGN(const SchemaFile again, ParseSchema(ToText(inferred.file)));
+    EXPECT_EQ(*again.schema, *inferred.file.schema);
+  }
+}
+
+TEST(InferSchemaTest, DeclaredBoundsAreTakenAsTheyAre) {
   InferOptions options = kLabelY;
   options.declared_bounds["age"] = {0, 120};
   ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kPeople, options));
-  EXPECT_FALSE(inferred.file.features[0].from_rows);
   EXPECT_EQ(inferred.file.schema->features()[0].max, 120);
-  EXPECT_TRUE(inferred.file.features[1].from_rows);
-  EXPECT_TRUE(inferred.file.features[2].from_rows);
-  EXPECT_TRUE(inferred.file.label.from_rows);
   EXPECT_TRUE(inferred.file.schema->features()[0].integer);
   options.declared_bounds["age"] = {0, 120.5};
   EXPECT_FALSE(Infer(kPeople, options)->file.schema->features()[0].integer);
@@ -102,7 +120,7 @@ TEST(InferSchemaTest, DatesAreToldFromOtherTexts) {
     EXPECT_TRUE(LooksLikeDate(date)) << date;
   }
   for (const char* text : {"", "2020", "1.5", "a-b-c", "1-2-", "1-2-3-4", "1.2/3", "12345-1-1",
-                           "192.168.0.1", "--", "1-2-x"}) {
+                           "192.168.0.1", "--", "1-2-x", "1-0-0", "12.1.0", "555-43-21"}) {
     EXPECT_FALSE(LooksLikeDate(text)) << text;
   }
 }
@@ -167,7 +185,8 @@ TEST(InferSchemaTest, ColumnsThatAreNoFeaturesAreLeftOutAndSaidAloud) {
         Case{[](int) { return std::string(); }, "all its values are missing"},
         Case{[](int i) { return absl::StrCat("2020-01-", 10 + i % 9); }, "dates"},
         Case{[](int i) { return absl::StrCat(1 + i % 9, "/1/2021 10:30"); }, "dates"},
-        Case{[](int i) { return absl::StrCat("\"1,", i % 9, "\""); }, "decimal commas"},
+        Case{[](int i) { return absl::StrCat("\"1,", i % 9, "\""); },
+             "read them with --number-format c=1.234,5; if they are codes, give --categorical c"},
         Case{[](int i) { return absl::StrCat("name", i); }, "each row has another text"},
         Case{[](int i) { return absl::StrCat("name", i % 120); }, "more than 100 categories"},
         Case{[](int i) { return i == 9 ? "1O" : absl::StrCat(i); },
@@ -200,6 +219,45 @@ TEST(InferSchemaTest, CodesCanBeCategories) {
   ASSERT_OK_AND_ASSIGN(const InferredSchema both,
                        Infer(Column([](int i) { return absl::StrCat(i % 12); }), options));
   EXPECT_EQ(both.file.schema->features()[0].values[10], "10");  // ordered as numbers
+}
+
+TEST(InferSchemaTest, WhatTheUserCallsCategoriesIsNotGuessedAt) {
+  InferOptions options = kLabelY;
+  options.categorical = {"c"};
+  for (std::string (*value)(int) : std::initializer_list<std::string (*)(int)>{
+           [](int i) { return absl::StrCat("2020-01-", 10 + i % 9); },
+           [](int i) { return absl::StrCat("\"83,13", i % 9, "\""); },
+           [](int i) { return absl::StrCat("$", i % 9); },
+           [](int i) { return i % 30 == 9 ? "X" : absl::StrCat(i % 30); },
+           [](int i) { return absl::StrCat("v", i % 9, ".1.2"); },
+           [](int i) { return absl::StrCat("name", i); }}) {
+    ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(Column(value), options));
+    EXPECT_THAT(inferred.left_out, IsEmpty());
+    EXPECT_EQ(inferred.file.schema->features()[0].type, FeatureType::kCategorical);
+  }
+}
+
+TEST(InferSchemaTest, ANumberFormatReadsTheColumnAndIsWrittenDown) {
+  const auto salary = [](int i) { return absl::StrCat("\"", 10 + i, ",0", 10 + i % 9, "\""); };
+  EXPECT_THAT(Infer(Column(salary), kLabelY)->warnings,
+              Contains(HasSubstr("--number-format c=1,234.5 or --number-format c=1.234,5")));
+  InferOptions options = kLabelY;
+  options.number_formats["c"] = *ParseNumberFormat("1,234.5");
+  const TempFile file(".csv", Column(salary));
+  ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, InferSchema(file.path(), options));
+  EXPECT_EQ(inferred.file.schema->features()[0].max, 160000);
+  ASSERT_OK_AND_ASSIGN(const SchemaFile read, ParseSchema(ToText(inferred.file)));
+  ASSERT_OK_AND_ASSIGN(const TableFile table, ReadTable(file.path(), read.schema,
+                                                        {.strict = true, .format = read.format}));
+  EXPECT_EQ(table.table.value(1, 0), 11011);
+
+  options.number_formats["c"] = *ParseNumberFormat("$1,234.5");
+  EXPECT_OK(Infer(Column(salary), options));  // a currency may be left out
+  options.number_formats["c"] = *ParseNumberFormat("1234.5");
+  EXPECT_THAT(Infer(Column(salary), options),
+              IsRefused("150 of the column's values are not written so, the first on line 2"));
+  options.categorical = {"c"};
+  EXPECT_THAT(Infer(Column(salary), options), IsRefused("one of --categorical or --label, too"));
 }
 
 TEST(InferSchemaTest, AFirstLineThatNamesNothingIsNoticed) {

@@ -58,6 +58,28 @@ std::string TextOf(const Certificate& certificate) {
   return text;
 }
 
+TEST(CertificateTextTest, ColumnsFromPrivateRowsAreSaidToBeOutsideOfEpsilon) {
+  const Feature age{.name = "age", .max = 120, .values = {}, .from_private_rows = true};
+  const Schema open =
+      *Schema::Create({Feature{.name = "sex", .max = 1, .values = {}}, age}, "ill", {"no", "yes"});
+  const std::string uncovered = UncoveredColumns(open.WithAnswersFromPrivateRows());
+  EXPECT_EQ(uncovered,
+            "bounds of columns age, ill were read from the private rows and are not covered by ε");
+  for (Certificate certificate : {Central(), Local()}) {
+    EXPECT_THAT(TextOf(certificate), Not(HasSubstr("private rows")));
+    EXPECT_THAT(PrivacyInALine(certificate), Not(HasSubstr("; but")));
+    certificate.public_inputs.push_back(uncovered);
+    EXPECT_THAT(
+        TextOf(certificate),
+        HasSubstr("What that does not cover: Public inputs are not protected: the schema; "));
+    EXPECT_THAT(TextOf(certificate), HasSubstr(". Bounds of columns age, ill were read"));
+    EXPECT_THAT(PrivacyInALine(certificate), HasSubstr("; but " + uncovered));
+  }
+  EXPECT_EQ(UncoveredColumns(*Schema::Create({Feature{.name = "sex", .max = 1, .values = {}}},
+                                             "ill", {"no", "yes"})),
+            "");
+}
+
 TEST(CertificateTextTest, EachReleaseIsSaidWithItsCost) {
   EXPECT_THAT(
       TextOf(Central()),

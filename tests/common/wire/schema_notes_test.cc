@@ -1,5 +1,7 @@
-// A schema file's notes about files are not signed, stored or sent.
+// A schema file's notes about files are not signed, stored or sent, but for the mark of what was
+// read from private rows.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,14 +23,19 @@ constexpr char kWithUnit[] = R"({"label": "edible", "classes": ["no", "yes"], "f
   {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
 
 constexpr char kNoted[] = R"({"label": "edible", "classes": ["no", "yes"],
-  "bounds": "from these rows", "missing": ["NA"], "delimiter": ";", "source": "a forest",
+  "bounds": "from public rows", "missing": ["NA"], "delimiter": ";", "source": "a forest",
   "features": [
   {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": false,
-   "bounds": "from these rows"},
+   "bounds": "from public rows", "number_format": "1,234.5"},
   {"name": "odor", "type": "categorical", "values": ["almond", "none"], "bounds": "declared"}]})";
 
 constexpr char kWhole[] = R"({"label": "edible", "classes": ["no", "yes"], "features": [
   {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true},
+  {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
+
+constexpr char kLeaking[] = R"({"label": "edible", "classes": ["no", "yes"],
+  "bounds": "from these rows", "features": [
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "bounds": "from private rows"},
   {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
 
 std::string TermsOf(const char* schema) {
@@ -49,6 +56,14 @@ TEST(SchemaNotesTest, AUnitIsOfTheTerms) {
   EXPECT_NE(TermsOf(kWithUnit), TermsOf(kPlain));
   ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWithUnit)));
   EXPECT_EQ(terms.schema->features()[0].unit, "years");
+}
+
+TEST(SchemaNotesTest, WhatIsFromPrivateRowsIsMarkedWhereverTheSchemaGoes) {
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kLeaking)));
+  EXPECT_THAT(terms.schema->ColumnsFromPrivateRows(), ::testing::ElementsAre("age", "edible"));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kLeaking));
+  ASSERT_OK_AND_ASSIGN(const Schema received, FromProto(ToProto(*file.schema)));
+  EXPECT_EQ(received, *file.schema);
 }
 
 TEST(SchemaNotesTest, WholeNumbersAreOfTheTerms) {

@@ -45,6 +45,22 @@ TEST_F(DatasetServiceTest, CreateNamesTheFieldThatIsWrong) {
   EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("schema")));
 }
 
+TEST_F(DatasetServiceTest, BoundsFromPrivateRowsAreRefusedUnlessTheLeakIsAccepted) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  request.mutable_schema()->mutable_features(0)->set_from_private_rows(true);
+  request.mutable_schema()->set_answers_from_private_rows(true);
+  EXPECT_THAT(Create(request),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                           AllOf(HasSubstr("schema: bounds, values or classes"),
+                                 HasSubstr(request.schema().features(0).name() + ", label"),
+                                 HasSubstr("accept_leak"))));
+  EXPECT_THAT(Get("datasets/d"), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset d")));
+  request.set_accept_leak(true);
+  ASSERT_THAT(Create(request), IsGrpcOk());
+  EXPECT_TRUE(dataset_.schema().features(0).from_private_rows());
+  EXPECT_TRUE(dataset_.schema().answers_from_private_rows());
+}
+
 TEST_F(DatasetServiceTest, UploadStoresBlockAfterBlockAndAnswersWithTheDataset) {
   ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
   ASSERT_THAT(Upload({Rows("datasets/d", 0, 20), Rows("", 20, 30), Rows("", 50, 0, true)}),

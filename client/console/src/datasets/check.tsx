@@ -56,8 +56,9 @@ export function SchemaSummary({file: {schema, fromRows}}: {file: SchemaFile}) {
       ['Label', schema.target ? <><Name text={schema.label}/>, a number</> : <><Name text={schema.label}/>: <Names texts={schema.classes} most={6}/></>],
       ['Features', <>{count(schema.features.length)}: <Names texts={schema.features.map(feature => feature.name)} most={8}/></>],
     ]}/>
-    {fromRows.length > 0 && <Notice kind="warning" title="Some bounds were read off rows">
-      <p>Of <Names texts={fromRows} most={8}/>. Bounds are public: if those rows are private, this leaks them. Write what is known without looking at them, and mark it "declared".</p></Notice>}
+    {fromRows.length > 0 && <Notice kind="warning" title="Some bounds may have been read from private rows">
+      <p>Those of <Names texts={fromRows} most={8}/>. Bounds are public, so this leaks what is in the rows. Write what is known without looking at them, and mark it
+        "declared", or "from public rows" if everybody may see the rows that they were read from.</p></Notice>}
   </>;
 }
 

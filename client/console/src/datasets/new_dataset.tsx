@@ -5,7 +5,7 @@ import {useMemo, useState} from 'preact/hooks';
 import {datasets} from '../api/clients';
 import {idOf, newRequestId} from '../api/ids';
 import {useAction} from '../api/load';
-import {Form, SelectField, TextField} from '../parts/field';
+import {CheckField, Form, SelectField, TextField} from '../parts/field';
 import {DELTA_WANTED, countOf, delta, epsilon, parseDelta, parseEpsilon} from '../parts/format';
 import {Page, Remark, Section, Sentences} from '../parts/layout';
 import {Confirm} from '../parts/notice';
@@ -23,6 +23,7 @@ interface Terms {
   deltaText: string;
   composition: 'basic' | 'zcdp';
   neighbours: 'row' | 'label';
+  acceptLeak: boolean;
 }
 
 interface Cap {
@@ -32,7 +33,7 @@ interface Cap {
   neighbours: Neighbours;
 }
 
-const FIRST_TERMS: Terms = {id: '', epsilonText: '', deltaText: '', composition: 'basic', neighbours: 'row'};
+const FIRST_TERMS: Terms = {id: '', epsilonText: '', deltaText: '', composition: 'basic', neighbours: 'row', acceptLeak: false};
 const ID = /^[a-z0-9_-]{1,63}$/;
 
 function capOf({epsilonText, deltaText, composition, neighbours}: Terms): Cap | string {
@@ -77,7 +78,7 @@ function Create({terms, cap, schema, checked, onCreated, onClose}: {
 }) {
   const requestId = useMemo(newRequestId, []);
   const create = useAction(async signal => {
-    const {dataset} = await datasets.createDataset({requestId, datasetId: terms.id, schema: schema.schema, cap}, {signal});
+    const {dataset} = await datasets.createDataset({requestId, datasetId: terms.id, schema: schema.schema, cap, acceptLeak: terms.acceptLeak}, {signal});
     if (dataset === undefined) throw new Error('The daemon answered without the dataset.');
     onCreated(dataset);
   });
@@ -101,14 +102,17 @@ export function NewDataset() {
     </Page>;
   }
   const problem = schema === null ? 'Choose a schema.' : checked === null ? 'Choose rows that fit the schema.'
+    : schema.fromRows.length > 0 && !terms.acceptLeak ? 'Declare the bounds that may have been read from private rows, or accept that they leak.'
     : terms.id !== '' && !ID.test(terms.id) ? 'Mend the name.' : typeof cap === 'string' ? cap : null;
   return <Page title="New dataset" kind="Datasets" kindHref={href('datasets')}
     lead="The curator keeps the rows, and every model that is trained on them spends a part of the budget that you set here.">
     <div class="columns"><Form action="Create and upload" problem={problem} onSubmit={() => setAsking(true)}>
-      <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
-      {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>.
+      <SchemaPicker onSchema={file => { setSchema(file); setChecked(null); setTerms({...terms, acceptLeak: false}); }} hint="JSON: features with public bounds or values, and the label (docs/schema.md)."/>
+      {schema === null ? <Remark>A schema is made by <code>coppice schema infer --data public.csv --rows public --label NAME --output schema.json</code>.
         Its bounds and values are public: never read them off private rows.</Remark> : <>
         <SchemaSummary file={schema}/>
+        {schema.fromRows.length > 0 && <CheckField label="Take them as they are" checked={terms.acceptLeak} onChecked={acceptLeak => setTerms({...terms, acceptLeak})}
+          hint="What they tell is outside of every ε, and the certificates of the models say so."/>}
         <RowsPicker schema={schema.schema} format={schema.format} label="Rows" onChecked={setChecked}
           hint="CSV with a header. They are read in this browser; nothing is sent before you create the dataset."/></>}
       <TermFields terms={terms} onTerms={setTerms}/>

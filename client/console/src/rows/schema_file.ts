@@ -17,14 +17,22 @@ export interface TableFormat {
 export interface SchemaFile {
   schema: Schema;
   format: TableFormat;
-  /** Names of the columns, including the label's, whose bounds or values were read off rows. */
+  /** Names of the columns, including the label's, whose bounds or values were or may have been read from private rows. */
   fromRows: string[];
 }
 
 const MOST_SCHEMA_BYTES = 1 << 24;
 const MOST_FEATURES = 65536, MOST_CLASSES = 4096, MOST_MISSING = 100, MOST_UNIT_BYTES = 64, MOST_WHOLE = 2 ** 53;
-const ROOT_MEMBERS = ['label', 'classes', 'target_min', 'target_max', 'features', 'delimiter', 'missing', 'integer', 'unit', 'bounds'];
-const FEATURE_MEMBERS = ['name', 'type', 'min', 'max', 'values', 'public', 'integer', 'unit', 'bounds'];
+const ROOT_MEMBERS = ['label', 'classes', 'target_min', 'target_max', 'features', 'delimiter', 'missing', 'integer', 'unit', 'bounds', 'rows_sha256',
+  'number_format'];
+const FEATURE_MEMBERS = ['name', 'type', 'min', 'max', 'values', 'public', 'integer', 'unit', 'bounds', 'number_format'];
+// Where bounds come from. The last two may leak: the schema is marked, and the curator refuses it unless it is told to accept that.
+const ORIGINS = ['declared', 'from public rows', 'from private rows', 'from these rows'];
+
+/** Whether a column's bounds or values were, or may have been, read from private rows. */
+function mayLeak(object: Json): boolean {
+  return object.bounds === 'from private rows' || object.bounds === 'from these rows';
+}
 
 type Json = Record<string, unknown>;
 
@@ -50,13 +58,14 @@ class SchemaParser {
     this.#checkMembers(root, ROOT_MEMBERS, 'the schema');
     const format = this.#format(root);
     const label = this.#text(root, 'label', 'the schema');
-    if (root.bounds === 'from these rows') this.fromRows.push(label);
-    this.#checkBoundsNote(root, 'the schema');
+    this.#checkNotes(root, 'the schema');
     const answers = this.#answers(root);
     const features = this.#features(root);
     this.#checkDistinct([...features.map(feature => feature.name), label], 'feature or label name');
     if (this.errors.length > 0) throw new InputErrors(this.errors);
-    return {schema: create(SchemaSchema, {features, label, ...answers}), format, fromRows: this.fromRows};
+    const answersFromPrivateRows = mayLeak(root);
+    if (answersFromPrivateRows) this.fromRows.push(label);
+    return {schema: create(SchemaSchema, {features, label, answersFromPrivateRows, ...answers}), format, fromRows: this.fromRows};
   }
 
   #json(text: string): Json {
@@ -114,9 +123,12 @@ class SchemaParser {
     return unit;
   }
 
-  #checkBoundsNote(object: Json, where: string): void {
-    if (object.bounds === undefined || object.bounds === 'declared' || object.bounds === 'from these rows') return;
-    this.errors.push(`${where}: "bounds" must be "declared" or "from these rows"`);
+  #checkNotes(object: Json, where: string): void {
+    if (object.bounds !== undefined && !ORIGINS.includes(object.bounds as string)) {
+      this.errors.push(`${where}: "bounds" must be ${ORIGINS.map(origin => `"${origin}"`).join(' or ')}`);
+    }
+    if (object.number_format === undefined) return;
+    this.errors.push(`${where}: "number_format" is read by the coppice command and not here: use that, or write plain decimals`);
   }
 
   #checkDistinct(names: readonly string[], what: string): void {
@@ -186,19 +198,20 @@ class SchemaParser {
     const name = this.#text(object, 'name', position);
     const where = name === '' ? position : `feature "${name}"`;
     this.#checkMembers(object, FEATURE_MEMBERS, where);
-    this.#checkBoundsNote(object, where);
-    if (object.bounds === 'from these rows') this.fromRows.push(name);
+    this.#checkNotes(object, where);
+    const fromPrivateRows = mayLeak(object);
+    if (fromPrivateRows) this.fromRows.push(name);
     if (object.missing !== undefined && typeof object.missing !== 'number') {
       this.errors.push(`${where}: "missing" is declared once for all features, beside "features"`);
     }
     const isPublic = this.#flag(object, 'public', where);
     const type = this.#text(object, 'type', where);
-    if (type === 'numeric') return create(FeatureSchema, {name, isPublic, type: {case: 'numeric', value: this.#numeric(object, where)}});
+    if (type === 'numeric') return create(FeatureSchema, {name, isPublic, fromPrivateRows, type: {case: 'numeric', value: this.#numeric(object, where)}});
     if (type !== 'categorical') {
       if (type !== '') this.errors.push(`${where}: type must be "numeric" or "categorical", not "${type}"`);
       return create(FeatureSchema, {name});
     }
-    return create(FeatureSchema, {name, isPublic, type: {case: 'categorical', value: {values: this.#values(object, where)}}});
+    return create(FeatureSchema, {name, isPublic, fromPrivateRows, type: {case: 'categorical', value: {values: this.#values(object, where)}}});
   }
 
   #numeric(object: Json, where: string): {min: number; max: number; unit: string; integer: boolean} {

@@ -73,7 +73,7 @@ export function NewStudy() {
   return <Page title="New study" kind="Studies" kindHref={href('studies')} lead="A schema and a few public rows make a partition. Devices answer in it, one randomized report each.">
     <Inputs draft={draft} onDraft={setDraft}/>
     {isReady && <Planned draft={draft}/>}
-    {!isReady && <Remark>Next: a forecast of the accuracy, before anybody is asked. A schema is made by <code>coppice schema infer --data public.csv --label NAME --output schema.json</code>.</Remark>}
+    {!isReady && <Remark>Next: a forecast of the accuracy, before anybody is asked. A schema is made by <code>coppice schema infer --data public.csv --rows public --label NAME --output schema.json</code>.</Remark>}
   </Page>;
 }
 
@@ -153,8 +153,9 @@ function Summary({schema: {schema, fromRows}, rows}: {schema: SchemaFile; rows: 
       rows !== null && ['Public rows', count(rows.rows.length)],
     ]}/>
     {notes.length > 0 && <Remark>In the public rows: {notes.join(', ')}.</Remark>}
-    {fromRows.length > 0 && <Notice kind="warning" title="Some bounds were read off rows">
-      <p>Of <Names texts={fromRows} most={8}/>. If these rows are private, that leaks: write what is known without looking at them, and mark it "declared".</p></Notice>}
+    {fromRows.length > 0 && <Notice kind="warning" title="Some bounds may have been read from private rows">
+      <p>Those of <Names texts={fromRows} most={8}/>. That leaks, and the curator refuses it: write what is known without looking at the rows, and mark it "declared",
+        or "from public rows" if everybody may see the rows that they were read from.</p></Notice>}
   </>;
 }
 

@@ -224,6 +224,11 @@ def _describe_schema(schema: schema_pb2.Schema) -> Description:
         "label": schema.label,
         "features": [feature.name for feature in schema.features],
     }
+    leaked = [feature.name for feature in schema.features if feature.from_private_rows]
+    if schema.answers_from_private_rows:
+        leaked.append(schema.label)
+    if leaked:
+        described["from_private_rows"] = leaked
     if not schema.HasField("target"):
         described["classes"] = list(schema.classes)
         return described

@@ -80,6 +80,7 @@ class Datasets:
         unlabelled: bool = False,
         progress: Optional[bool] = None,
         request_id: Optional[str] = None,
+        accept_leak: bool = False,
     ) -> Dataset:
         """Upload a table under a privacy budget, which cannot be changed.
 
@@ -106,6 +107,9 @@ class Datasets:
             Whether to show how far the upload is; None: in a terminal or a notebook.
         request_id : str, optional
             Repeating it returns the dataset that it made; a new one otherwise.
+        accept_leak : bool
+            Whether the schema may have columns that are marked as read from private rows. They leak
+            what is in the rows, which no epsilon covers; certificates of models say so.
         """
         checked = as_schema(schema)
         cap = dataset_pb2.BudgetCap(
@@ -121,6 +125,7 @@ class Datasets:
             dataset_id=new_id(dataset_id),
             schema=to_message(checked),
             cap=cap,
+            accept_leak=accept_leak,
         )
         # Rows that do not fit are found before a budget is opened for them.
         tables = None if rows is None else _tables(rows, checked, unlabelled)

@@ -112,6 +112,7 @@ class Studies:
         dishonest: Number = 0.1,
         relay_delta: Optional[Number] = None,
         request_id: Optional[str] = None,
+        accept_leak: bool = False,
     ) -> Study:
         """Grow a partition from public rows and open a study on it.
 
@@ -169,6 +170,9 @@ class Studies:
             The delta of that promise; 1e-8, or less for large batches, if not given.
         request_id : str, optional
             Repeating it returns the study that it made; a new one otherwise.
+        accept_leak : bool
+            Whether the schema may have columns that are marked as read from private rows. They leak
+            what is in the rows, which no epsilon covers; certificates of models say so.
         """
         request = study_request(
             as_schema(schema),
@@ -179,6 +183,7 @@ class Studies:
             max_payload=max_payload,
         )
         request.request_id = request_id or new_request_id()
+        request.accept_leak = accept_leak
         request.study_id = new_id(study_id)
         request.epsilon_nanos = epsilon_nanos(epsilon)
         request.expected_devices = devices
