@@ -33,10 +33,10 @@ struct DatasetSpec {
 struct DatasetInfo {
   std::string id;
   DatasetState state = DatasetState::kUploading;
-  // The state when today (UTC) began, or kUploading if the dataset is of today: who does not own it
-  // may know no more, since the time from its creation until it is complete tells how many rows
-  // were uploaded.
-  DatasetState state_at_midnight = DatasetState::kUploading;
+  // As who does not own it may know it: a dataset that became ready today (UTC) is still
+  // kUploading, since the time from its creation until then tells how many rows were uploaded. A
+  // deletion shows at once, when it begins.
+  DatasetState state_for_others = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: the dataset was deleted
   uint64_t rows = 0;

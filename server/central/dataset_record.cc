@@ -19,14 +19,12 @@ static_assert(static_cast<int>(DatasetState::kUploading) == v1::DATASET_STATE_UP
 static_assert(static_cast<int>(DatasetState::kReady) == v1::DATASET_STATE_READY);
 static_assert(static_cast<int>(DatasetState::kDeleted) == v1::DATASET_STATE_DELETED);
 
-DatasetState StateAtMidnight(const DatasetEntry& entry, int64_t now_unix_seconds) {
+DatasetState StateForOthers(const DatasetEntry& entry, int64_t now_unix_seconds) {
   constexpr int64_t kDay = 24 * 60 * 60;
   const int64_t midnight = now_unix_seconds - now_unix_seconds % kDay;
-  const bool is_deleted = entry.state == DatasetState::kDeleted;
-  if (is_deleted && entry.deleted_unix_seconds < midnight) return DatasetState::kDeleted;
-  const bool is_completed = entry.completed_unix_seconds != 0;
-  if (is_completed && entry.completed_unix_seconds < midnight) return DatasetState::kReady;
-  return DatasetState::kUploading;
+  const bool is_of_today = entry.completed_unix_seconds >= midnight;
+  return entry.state == DatasetState::kReady && is_of_today ? DatasetState::kUploading
+                                                            : entry.state;
 }
 
 std::string HashRequest(const DatasetSpec& spec) {
@@ -46,7 +44,6 @@ std::string EncodeDataset(const DatasetEntry& entry) {
   record.set_state(static_cast<v1::DatasetState>(entry.state));
   record.set_created_unix_seconds(entry.created_unix_seconds);
   record.set_completed_unix_seconds(entry.completed_unix_seconds);
-  record.set_deleted_unix_seconds(entry.deleted_unix_seconds);
   if (entry.schema != nullptr) *record.mutable_schema() = ToProto(*entry.schema);
   record.set_rows(entry.rows);
   record.set_chunks(entry.chunks);
@@ -78,7 +75,6 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
                       .created_unix_seconds = record.created_unix_seconds(),
                       .completed_unix_seconds = lacks_completion ? record.created_unix_seconds()
                                                                  : record.completed_unix_seconds(),
-                      .deleted_unix_seconds = record.deleted_unix_seconds(),
                       .schema = std::move(schema),
                       .schema_bytes = record.schema().ByteSizeLong(),
                       .rows = record.rows(),

@@ -22,10 +22,9 @@ namespace coppice::central {
 struct DatasetEntry {
   DatasetState state = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
-  // When it became ready, and when it was deleted; 0 if it never was. Versions that did not note
-  // them left 0, which is read as the creation for the first, and stays for the second.
+  // When it became ready; 0 if it never was. Versions that did not note it left 0, which is read as
+  // the creation.
   int64_t completed_unix_seconds = 0;
-  int64_t deleted_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: deleted, and its schema with it
   uint64_t schema_bytes = 0;             // of its message, which stands for its size in memory
   uint64_t rows = 0;
@@ -37,9 +36,8 @@ struct DatasetEntry {
   std::string owner{};  // the creator; empty: made without a policy, or by a version without owners
 };
 
-// The state that the dataset had when the day (UTC) of `now_unix_seconds` began; kUploading before
-// its creation.
-DatasetState StateAtMidnight(const DatasetEntry& entry, int64_t now_unix_seconds);
+// The state as DatasetInfo has it for others than the owner.
+DatasetState StateForOthers(const DatasetEntry& entry, int64_t now_unix_seconds);
 
 // SHA-256 of everything that `spec` asks for, including its id but not its request id.
 std::string HashRequest(const DatasetSpec& spec);

@@ -151,7 +151,7 @@ absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
   COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id, entries));
   return DatasetInfo{.id = std::string(id),
                      .state = entry.state,
-                     .state_at_midnight = StateAtMidnight(entry, clock_()),
+                     .state_for_others = StateForOthers(entry, clock_()),
                      .created_unix_seconds = entry.created_unix_seconds,
                      .schema = entry.schema,
                      .rows = entry.rows,
@@ -420,7 +420,6 @@ absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
     dataset.deleting = true;
   }
   entry.state = DatasetState::kDeleted;
-  entry.deleted_unix_seconds = clock_();
   entry.rows = entry.chunks = entry.bytes = 0;
   ForgetSchema(entry);
   storage::StoreBatch batch;

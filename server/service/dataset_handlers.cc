@@ -24,7 +24,7 @@ namespace {
 v1::Dataset ShownTo(const Caller& caller, const central::DatasetInfo& info, v1::Dataset dataset) {
   if (caller.Owns(info.owner)) return dataset;
   constexpr int64_t kDay = 24 * 60 * 60;
-  dataset.set_state(static_cast<v1::DatasetState>(info.state_at_midnight));
+  dataset.set_state(static_cast<v1::DatasetState>(info.state_for_others));
   dataset.set_created_unix_seconds(info.created_unix_seconds - info.created_unix_seconds % kDay);
   dataset.clear_rows();
   dataset.clear_ledger();

@@ -403,43 +403,36 @@ TEST_F(DatasetsTest, BlocksThatAreBeingWrittenCountAgainstTheQuotaOfTheirOwner) 
 
 constexpr int64_t kDay = 24 * 60 * 60;
 
-TEST(DatasetStateTest, OthersThanTheOwnerSeeWhatItWasWhenTheDayBegan) {
+TEST(DatasetStateTest, OthersThanTheOwnerSeeThatItIsReadyFromTheNextDayOn) {
   DatasetEntry entry;
   entry.created_unix_seconds = 10 * kDay + 5;
-  EXPECT_EQ(StateAtMidnight(entry, 10 * kDay + 6), DatasetState::kUploading);
-  EXPECT_EQ(StateAtMidnight(entry, 12 * kDay), DatasetState::kUploading);
+  EXPECT_EQ(StateForOthers(entry, 10 * kDay + 6), DatasetState::kUploading);
+  EXPECT_EQ(StateForOthers(entry, 12 * kDay), DatasetState::kUploading);
   entry.state = DatasetState::kReady;
   entry.completed_unix_seconds = 10 * kDay + 7;
-  EXPECT_EQ(StateAtMidnight(entry, 11 * kDay - 1), DatasetState::kUploading);
-  EXPECT_EQ(StateAtMidnight(entry, 11 * kDay), DatasetState::kReady);
+  EXPECT_EQ(StateForOthers(entry, 11 * kDay - 1), DatasetState::kUploading);
+  EXPECT_EQ(StateForOthers(entry, 11 * kDay), DatasetState::kReady);
   entry.state = DatasetState::kDeleted;
-  entry.deleted_unix_seconds = 12 * kDay;
-  EXPECT_EQ(StateAtMidnight(entry, 13 * kDay - 1), DatasetState::kReady);
-  EXPECT_EQ(StateAtMidnight(entry, 13 * kDay), DatasetState::kDeleted);
+  EXPECT_EQ(StateForOthers(entry, 10 * kDay + 8), DatasetState::kDeleted);
 }
 
-TEST(DatasetStateTest, RecordsWithoutTimesAreOfTheirCreation) {
+TEST(DatasetStateTest, ARecordWithoutTheTimeOfItsCompletionHasThatOfItsCreation) {
   DatasetEntry entry;
   entry.state = DatasetState::kReady;
   entry.created_unix_seconds = 10 * kDay + 5;
   entry.schema = CentralSchema();
   ASSERT_OK_AND_ASSIGN(const DatasetEntry ready, DecodeDataset("key", EncodeDataset(entry)));
-  EXPECT_EQ(StateAtMidnight(ready, 11 * kDay - 1), DatasetState::kUploading);
-  EXPECT_EQ(StateAtMidnight(ready, 11 * kDay), DatasetState::kReady);
-  entry.state = DatasetState::kDeleted;
-  ASSERT_OK_AND_ASSIGN(const DatasetEntry deleted, DecodeDataset("key", EncodeDataset(entry)));
-  EXPECT_EQ(StateAtMidnight(deleted, 11 * kDay), DatasetState::kDeleted);
+  EXPECT_EQ(StateForOthers(ready, 11 * kDay - 1), DatasetState::kUploading);
+  EXPECT_EQ(StateForOthers(ready, 11 * kDay), DatasetState::kReady);
 }
 
-TEST_F(DatasetsTest, WhenADatasetWasCompletedAndDeletedIsStored) {
+TEST_F(DatasetsTest, WhenADatasetWasCompletedIsStored) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
   const auto stored = [&] { return *DecodeDataset("key", **store_.Get(DatasetKey("d"))); };
   EXPECT_EQ(stored().completed_unix_seconds, 1000);
-  EXPECT_EQ(stored().deleted_unix_seconds, 0);
-  EXPECT_EQ(datasets().Get("d")->state_at_midnight, DatasetState::kUploading) << "it is of today";
+  EXPECT_EQ(datasets().Get("d")->state_for_others, DatasetState::kUploading) << "it is of today";
   ASSERT_OK(datasets().Delete("d"));
   EXPECT_EQ(stored().completed_unix_seconds, 1000);
-  EXPECT_EQ(stored().deleted_unix_seconds, 1000);
 }
 
 // A repair leaves a dataset like this if its record was damaged.
