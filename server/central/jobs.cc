@@ -143,6 +143,8 @@ absl::StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   // Other owners' jobs do not wait for the plan, which may be long.
   COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(request.spec.dataset));
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(request.spec, *use.schema, use.cap, trainers_));
+  COPPICE_RETURN_IF_ERROR(
+      CheckModelBytes(request.spec, *use.schema, plan, options_.max_model_bytes));
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> meanwhile, MadeBy(request, hash));
@@ -246,7 +248,6 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
                                                    const std::string& hash, DatasetUse use,
                                                    JobPlan plan) const {
   const JobSpec& spec = request.spec;
-  COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *use.schema, plan, options_.max_model_bytes));
   COPPICE_RETURN_IF_ERROR(CheckModelQuota(request, plan.model_bytes));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id, request.may_draw));
   if (book_.Find(id).ok()) {

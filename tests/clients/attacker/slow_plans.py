@@ -26,12 +26,14 @@ def make_dataset(client, name, classes):
 
 
 def check_work(curator, client):
-    """The plan for the most classes and rounds must not cost far more than that for three classes."""
+    """The plan for the most classes and rounds, which is refused for its model's size, must not cost far more than
+    that for three classes.
+    """
     def cost(dataset):
         before = curator.processor_seconds()
         for _ in range(20):
             answer = preview(client, dataset, rounds="999")
-            assert not isinstance(answer, str), answer
+            assert answer == "INVALID_ARGUMENT" or not isinstance(answer, str), answer
         return curator.processor_seconds() - before
 
     few, many = cost("few"), cost("many")
@@ -55,7 +57,7 @@ def check_others(curator, noisy_token, quiet):
         refused = [answer for answer in answers if isinstance(answer, str)]
         assert not refused, f"the quiet owner's calls met {refused}"
         floods = [one.result() for one in asked]
-    unexpected = {answer for answer in floods if isinstance(answer, str)} - {"RESOURCE_EXHAUSTED"}
+    unexpected = {answer for answer in floods if isinstance(answer, str)} - {"RESOURCE_EXHAUSTED", "INVALID_ARGUMENT"}
     assert not unexpected, unexpected
 
 
