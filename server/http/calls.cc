@@ -20,6 +20,7 @@ namespace coppice::http {
 namespace {
 
 using google::protobuf::Message;
+using service::AskToWaitForLoad;
 using service::RegisteredMethod;
 
 constexpr absl::string_view kMoreHeaders =
@@ -243,9 +244,7 @@ class StreamHttpCall final : public CallBase,
   }
   void EndWith(const Message&) override { End(absl::UnimplementedError("")); }
   absl::Status RunOnLane(std::function<void()> work) override {
-    if (lane() != nullptr) {
-      return service::AskToWaitForLoad(lane()->Run(std::move(work), owner_));
-    }
+    if (lane() != nullptr) return AskToWaitForLoad(lane()->Run(std::move(work), FindCaller().name));
     work();
     return absl::OkStatus();
   }
@@ -261,14 +260,11 @@ class StreamHttpCall final : public CallBase,
       return absl::OkStatus();
     }
     const auto& start = std::get<service::StreamStarter>(basis_.method.handler);
-    const service::Caller caller = FindCaller();
-    owner_ = caller.name;
-    COPPICE_ASSIGN_OR_RETURN(handler_, start(caller, request.get(), *this));
+    COPPICE_ASSIGN_OR_RETURN(handler_, start(FindCaller(), request.get(), *this));
     return absl::OkStatus();
   }
 
   std::shared_ptr<StreamHttpCall> self_;  // until OnEnded(), because the handler holds no share
-  std::string owner_;                     // of its work on the lane
   service::StreamHandlerPtr handler_;     // null if the handler did not start
   std::atomic<bool> is_late_{false};
 };
@@ -378,9 +374,7 @@ Router::Judged Router::JudgePost(const RequestHead& head, absl::string_view path
   const auto refuse = [&](const absl::Status& status) {
     return Judged{.response = ErrorResponse(kind.value_or(CallKind()), status)};
   };
-  if (head.authorizations.size() > 1) {
-    return refuse(served_.gate.RefuseSeveralAuthorizations(path));
-  }
+  if (head.authorizations.size() > 1) return refuse(served_.gate.RefuseSeveralAuthorizations(path));
   access::Credentials credentials{.certificate_sha256 = certificate};
   if (!head.authorizations.empty()) credentials.authorization = head.authorizations[0];
   const absl::Status admitted = served_.gate.Admit(path, credentials);

@@ -77,10 +77,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                              MakeStudyDefinition(spec, id, clock_(), cancel));
     StudyProgress progress = NoProgress(definition);
-    storage::StoreBatch batch;
-    batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
-    batch.Put(CountsKey(id), EncodeCounts(progress.counts));
-    batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
+    storage::StoreBatch batch = FirstRecordsOf(definition, progress, *spec.public_rows);
     study = std::make_shared<Study>(std::move(definition), std::move(progress));
     COPPICE_RETURN_IF_ERROR(AddFirstSealingKey(*study, clock_(), batch));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -169,10 +166,7 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
                                   absl::Span<const std::string> submission_tokens) override {
-    if (count < 1 || count > kMaxTicketsPerOffer) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
-    }
+    COPPICE_RETURN_IF_ERROR(CheckCount("tickets", count, kMaxTicketsPerOffer));
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     COPPICE_RETURN_IF_ERROR(study->CheckGivesTickets(count, submission_tokens.size()));
@@ -197,10 +191,7 @@ class StoredStudies final : public Studies {
     return manifests_->Prove(challenge);
   }
   absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
-    if (count < 1 || count > kMaxTokensPerCall) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("count: must be 1 to ", kMaxTokensPerCall, ", is ", count));
-    }
+    COPPICE_RETURN_IF_ERROR(CheckCount("count", count, kMaxTokensPerCall));
     return authority_.IssueTokens(count);
   }
 
@@ -257,8 +248,7 @@ class StoredStudies final : public Studies {
     const bool is_early = viewer == Viewer::kReader && !study->SumsAreFinal();
     COPPICE_ASSIGN_OR_RETURN(StudyCounts counts, CountStudy(store_, *study, request));
     if (!is_early || study->Life().seen_early) return counts;
-    // A request that is refused was not worth a note. What is shown is read after the note: if the
-    // study was sealed in between, and nothing noted, it is final.
+    // Noted once the request is known to be good, and read anew: a study sealed instead is final.
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter([&] {
       return study->SumsAreFinal() ? absl::OkStatus() : StoreLife(*study, SeenEarly(study->Life()));
     }));
@@ -404,19 +394,15 @@ class StoredStudies final : public Studies {
                            .model = std::make_shared<const Model>(std::move(model))};
     COPPICE_RETURN_IF_ERROR(models_.Sign(info));
     COPPICE_RETURN_IF_ERROR(CheckModelBytes(info, options.most_bytes));
-    if (life.state == StudyState::kOpen) {
-      // Even if it is sealed by now: its final model waits for this one.
-      COPPICE_RETURN_IF_ERROR(
-          intake_.RunOnCommitter([&] { return StoreLife(study, SeenEarly(study.Life())); }));
-    }
-    if (life.state == StudyState::kOpen || options.where) {
-      COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
-      return info;
-    }
+    const auto next = [&] {
+      // Even if the study is sealed by now: its final model waits for this one.
+      if (life.state == StudyState::kOpen) return SeenEarly(study.Life());
+      return options.where ? study.Life() : Built(study.Life(), info.id);
+    };
     storage::StoreBatch batch;
     models::ModelSummary summary = models::Models::Put(info, batch);
-    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
-        [&] { return StoreLife(study, Built(study.Life(), info.id), std::move(batch)); }));
+    COPPICE_RETURN_IF_ERROR(
+        intake_.RunOnCommitter([&] { return StoreLife(study, next(), std::move(batch)); }));
     models_.Publish(std::move(summary), info);
     return info;
   }

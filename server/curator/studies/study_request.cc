@@ -33,6 +33,11 @@ absl::Status ValidateRequest(const StudySpec& spec) {
   return InField("schema", spec.public_rows->schema().CheckNothingFromPrivateRows());
 }
 
+absl::Status CheckCount(absl::string_view field, uint32_t count, uint32_t most) {
+  if (count >= 1 && count <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, ": must be 1 to ", most, ", is ", count));
+}
+
 std::string HashRequest(const StudySpec& spec) {
   const PartitionOptions& partition = spec.partition;
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();

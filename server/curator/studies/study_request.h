@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/base/cancel_check.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
@@ -16,6 +17,9 @@ namespace coppice::curator {
 
 // InvalidArgument unless the ids are well formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
+
+// InvalidArgument, naming `field`, unless `count` is 1 to `most`.
+absl::Status CheckCount(absl::string_view field, uint32_t count, uint32_t most);
 
 // SHA-256 of everything that `spec` asks for, including its id and excluding its request id.
 std::string HashRequest(const StudySpec& spec);

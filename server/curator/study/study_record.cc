@@ -300,6 +300,16 @@ std::string EncodeSpent(absl::Span<const TicketSerial> tickets) {
   return record.SerializeAsString();
 }
 
+storage::StoreBatch FirstRecordsOf(const StudyDefinition& definition, const StudyProgress& progress,
+                                   const Table& rows) {
+  const std::string& id = definition.terms->study;
+  storage::StoreBatch batch;
+  batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
+  batch.Put(CountsKey(id), EncodeCounts(progress.counts));
+  batch.Put(RowsKey(id), EncodeRows(rows));
+  return batch;
+}
+
 StudyOrigin OriginOf(const Study& study) {
   return {.owner = study.definition().owner, .request_id = study.definition().request_id};
 }

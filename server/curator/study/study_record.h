@@ -26,6 +26,9 @@ std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);
 std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
+// The records that a study is made of, but for its relay's keys.
+storage::StoreBatch FirstRecordsOf(const StudyDefinition& definition, const StudyProgress& progress,
+                                   const Table& rows);
 // The request that made a study. Request ids are separate for each owner.
 struct StudyOrigin {
   std::string owner{};
