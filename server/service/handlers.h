@@ -87,11 +87,8 @@ class StudyHandlers {
                               v1::GetCuratorKeysResponse* response) const;
 
  private:
-  // The operator is whom a policy names as an admin of everything. Without a policy it may be
-  // anybody on this machine, and so a reader.
   static curator::Viewer ViewerOf(const Caller& caller) {
-    return caller.is_operator && !caller.name.empty() ? curator::Viewer::kOperator
-                                                      : curator::Viewer::kReader;
+    return IsNamedOperator(caller) ? curator::Viewer::kOperator : curator::Viewer::kReader;
   }
   // Called after an offer was made, so the study exists. Tokens limit themselves.
   absl::Status LimitTickets(const v1::GetOfferRequest& request);

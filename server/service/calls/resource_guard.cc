@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "server/access/access_policy.h"
 
 namespace coppice::service {
 namespace {
@@ -176,6 +177,10 @@ absl::Status ResourceGuard::CheckMayMake(const Caller& caller, absl::string_view
       absl::StrCat(name,
                    " is not a name that the policy lets you give: use one of your "
                    "\"resources\", or ask the operator to add it there"));
+}
+
+bool IsNamedOperator(const Caller& caller) {
+  return caller.is_operator && !caller.name.empty() && caller.name != access::kAnonymousName;
 }
 
 }  // namespace coppice::service

@@ -106,6 +106,10 @@ std::string AddPage(const Page& page, List list, Shows shows, Add add) {
   }
 }
 
+// Whether the policy has an entry of the caller's credential that makes it an admin of everything.
+// Without a policy, or where that needs no credential, the caller may be anybody.
+bool IsNamedOperator(const Caller& caller);
+
 }  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_CALLS_RESOURCE_GUARD_H_
