@@ -43,15 +43,19 @@ std::optional<std::string> HeldLedgers(const central::Datasets& datasets) {
                       "with coppice dataset write-off.");
 }
 
-// Alarms of studies whose sums are not final are for an operator whom a policy names: without one,
-// the caller may be a reader of models (curator::Viewer).
-std::optional<std::string> StudyAlarms(const curator::Studies& studies, bool has_policy) {
+// Whether who asks for the status is an operator with a credential. Else it may be a reader of
+// models, for whom alarms of studies whose sums are not final are not (curator::Viewer).
+bool IsAskedByName(const access::AccessControl* access) {
+  return access != nullptr && !access->policy()->anonymous().roles.Meets({access::Role::kAdmin});
+}
+
+std::optional<std::string> StudyAlarms(const curator::Studies& studies, bool is_asked_by_name) {
   std::vector<std::string> raised;
   metrics::ForEachOf(
       [&](const Page& page) { return studies.List(page); },
       [&](const curator::StudyInfo& study) {
         if (study.alarms_at_last_look == nullptr) return;
-        if (!study.last_look_was_final && !has_policy) return;
+        if (!study.last_look_was_final && !is_asked_by_name) return;
         std::vector<std::string> names;
         for (const curator::Alarm& alarm : *study.alarms_at_last_look) {
           if (alarm.raised) names.push_back(alarm.name);
@@ -120,7 +124,7 @@ v1::GetStatusResponse StatusReport::Read() const {
   };
   for (std::string& alarm : FailingChecks(readiness)) add(std::move(alarm));
   add(HeldLedgers(daemon_.curator.datasets));
-  add(StudyAlarms(daemon_.curator.studies, access_ != nullptr));
+  add(StudyAlarms(daemon_.curator.studies, IsAskedByName(access_)));
   if (daemon_.standby_alarm != nullptr && daemon_.standby_alarm->Raised().value_or(false)) {
     add("No synchronous replica of the database is there: losing its server loses acknowledged "
         "reports and charges. See docs/postgresql.md#replicas.");
