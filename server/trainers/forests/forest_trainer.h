@@ -21,6 +21,7 @@ struct ForestConfig {
   uint32_t depth;
   BudgetShare leaves;
   std::vector<Release> releases;
+  uint32_t more_trees = 0;  // besides the ensemble's, of the same depth
 };
 
 // The state before splits are configured: the leaves have all that a tree may spend, and nothing is
@@ -37,8 +38,9 @@ class ForestTrainer : public TrainerFrame<Config> {
     return WarnOfNoise(config.ensemble, config.depth, config.leaves);
   }
   ModelShape ShapeOf(const Config& config, const Schema& /*schema*/) const final {
-    return {.trees = config.ensemble.trees,
-            .leaves = uint64_t{config.ensemble.trees} << config.depth,
+    const uint64_t trees = uint64_t{config.ensemble.trees} + config.more_trees;
+    return {.trees = trees,
+            .leaves = trees << config.depth,
             .advice = "take fewer trees or a smaller depth"};
   }
 };

@@ -29,8 +29,7 @@ namespace {
 
 struct Config : ForestConfig {
   std::optional<size_t> min_leaf{};  // unset: chosen from public values
-  double labelled = 0;
-  uint32_t second_trees = 0;  // of PTE's second ensemble; 0 for SSPE
+  double labelled = 0;               // more_trees are those of PTE's second ensemble
 };
 
 class PublicMedianTrainer final : public ForestTrainer<Config> {
@@ -101,7 +100,7 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
       config.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
     }
     if (settings.HasParameter("second_trees")) {
-      config.second_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
+      config.more_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
     }
     return config;
   }
@@ -117,7 +116,7 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
     COPPICE_ASSIGN_OR_RETURN(const auto groups,
                              DrawGroups(sides.labelled, config.ensemble, releaser));
     const size_t min_leaf = MinLeaf(config, sides);
-    const double all = config.ensemble.trees + config.second_trees;
+    const double all = config.ensemble.trees + config.more_trees;
     std::vector<TrainedTree> trees;
     for (const std::vector<uint32_t>& group : groups) {
       COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
@@ -125,9 +124,9 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
           trees.emplace_back(),
           GrowAndFill(rows.schema(), binned, group, config, min_leaf, config.leaves, releaser));
     }
-    if (config.second_trees > 0) {
+    if (config.more_trees > 0) {
       COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
-      for (uint32_t t = 0; t < config.second_trees; ++t) {
+      for (uint32_t t = 0; t < config.more_trees; ++t) {
         COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
         COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
                                  GrowAndFill(rows.schema(), binned, sides.unlabelled, config,
