@@ -85,9 +85,10 @@ class EnumerationWriter {
 
 std::string CCertificate(const Model& model, absl::string_view id) {
   const Certificate& certificate = model.certificate();
-  std::string text = absl::StrCat("/* Model ", CComment(id), ", as coppice ", COPPICE_VERSION,
-                                  " wrote it. Include it in one source file.\n\n   Privacy: ",
-                                  CComment(PrivacyInALine(certificate)), ".\n");
+  std::string text = absl::StrCat(
+      "/* ", id.empty() ? "A model" : absl::StrCat("Model ", CComment(id)), ", as coppice ",
+      COPPICE_VERSION, " wrote it. Include it in one source file.\n\n   Privacy: ",
+      CComment(PrivacyInALine(certificate)), ".\n");
   for (const Release& release : certificate.releases) {
     absl::StrAppend(&text, "     ", Describe(release), "\n");
   }

@@ -139,7 +139,7 @@ absl::StatusOr<std::string> ToOnnx(const Model& model, absl::string_view id) {
   file.AddMessage(7, graph.Finish("coppice"));
   file.AddMessage(8, OpsetOf("", kOpset));
   file.AddMessage(8, OpsetOf("ai.onnx.ml", kMlOpset));
-  file.AddMessage(14, Property("coppice.model", id));
+  if (!id.empty()) file.AddMessage(14, Property("coppice.model", id));
   file.AddMessage(14, Property("coppice.schema", ToLine(SchemaJson(model.schema()))));
   file.AddMessage(14,
                   Property("coppice.certificate", ToLine(CertificateJson(model.certificate()))));

@@ -279,10 +279,11 @@ Json FeatureNames(const Schema& schema) {
 }
 
 Json Attributes(const Model& model, absl::string_view id, const Objective& objective) {
-  Json attributes = {{"coppice.model", std::string(id)},
-                     {"coppice.output", objective.output},
+  Json attributes = {{"coppice.output", objective.output},
                      {"coppice.schema", ToLine(SchemaJson(model.schema()))},
                      {"coppice.certificate", ToLine(CertificateJson(model.certificate()))}};
+  // XGBoost's reader takes an attribute without a value for one that is not there, and fails.
+  if (!id.empty()) attributes["coppice.model"] = std::string(id);
   if (!objective.cut.empty()) attributes["coppice.cut"] = objective.cut;
   return attributes;
 }

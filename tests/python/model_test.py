@@ -77,6 +77,24 @@ class TestExplaining:
         ours = model.explain(rows)[["age", "plan", "calls", "bias"]].to_numpy()
         assert np.abs(theirs * of_label[:, None] - ours).max() < 1e-5
 
+    def test_xgboosts_tools_read_a_model_of_this_process(self, tmp_path):
+        """It has no id, as no curator made it."""
+        import copy
+
+        import xgboost
+
+        rows = customers(500)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = coppice.PrivateTreeClassifier(epsilon=8, schema=SCHEMA, algorithm="dpboost")
+            model = estimator.fit(rows[["age", "plan", "calls"]], rows["left"]).model_
+        assert model.name == ""
+        model.export("xgboost", tmp_path / "model.json")
+        booster = xgboost.Booster(model_file=tmp_path / "model.json")
+        assert set(booster.attributes()) == {"coppice.output", "coppice.schema", "coppice.certificate"}
+        assert copy.deepcopy(booster).attributes() == booster.attributes()
+        assert len(booster.get_dump()) == booster.num_boosted_rounds() > 0
+
     def test_no_rows(self, fitted, people):
         assert len(fitted.model_.explain(people[FEATURES][:0])) == 0
 

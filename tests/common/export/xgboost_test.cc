@@ -49,6 +49,14 @@ TEST(XgboostTest, TwoClassesOfScoresAreLogistic) {
   EXPECT_EQ(tree["base_weights"][0], -0.5);
 }
 
+// XGBoost's Booster.attributes() fails on a value that is empty.
+TEST(XgboostTest, AModelWithoutAnIdHasNoEmptyAttribute) {
+  const Model model = OneSplit(ExportedSchema(), NumericSplit(0, 0.1), {2, -1}, {-1, 1});
+  const Json attributes = Json::parse(*ToXgboost(model, ""))["learner"]["attributes"];
+  EXPECT_FALSE(attributes.contains("coppice.model"));
+  for (const auto& [name, value] : attributes.items()) EXPECT_NE(value, "") << name;
+}
+
 TEST(XgboostTest, MoreClassesHaveATreeEachAndConstantsAreOneLeaf) {
   const Json learner = Learner(
       OneSplit(ExportedSchema({"a", "b", "c"}), NumericSplit(0, 0.1), {2, 0, 1}, {-1, 0, 1}));
