@@ -120,15 +120,17 @@ py::dict Privatize(const Privatizer& privatizer, const py::object& row, const st
 }
 
 void BindPrivatizer(py::module_& module) {
-  py::class_<Privatizer>(module, "Privatizer", DocstringOf("Privatizer"))
-      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"),
-           DocstringOf("Privatizer.__init__"))
-      .def_property_readonly(
-          "epsilon",
-          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); },
-          DocstringOf("Privatizer.epsilon"))
-      .def("privatize", Privatize, py::arg("row"), py::arg("ticket"),
-           DocstringOf("Privatizer.privatize"));
+  const auto type =
+      py::class_<Privatizer>(module, "Privatizer", DocstringOf("Privatizer"))
+          .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"),
+               DocstringOf("Privatizer.__init__"))
+          .def_property_readonly(
+              "epsilon",
+              [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); },
+              DocstringOf("Privatizer.epsilon"))
+          .def("privatize", Privatize, py::arg("row"), py::arg("ticket"),
+               DocstringOf("Privatizer.privatize"));
+  HideArguments(type, "privatize", DocstringOf("Privatizer.privatize"));
 }
 
 // ---- device
@@ -201,16 +203,18 @@ std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
 }
 
 void BindDeviceClass(py::module_& module) {
-  py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
-      .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
-           py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
-           py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
-           py::arg("demand_pin") = false, py::arg("min_reports") = 0, py::arg("insecure") = false,
-           DocstringOf("Device.__init__"))
-      .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
-           py::arg("submission_token") = "", DocstringOf("Device.answer"))
-      .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))
-      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
+  const auto type =
+      py::class_<DeviceInPython>(module, "Device", DocstringOf("Device"))
+          .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy").none(false),
+               py::arg("journal").none(false), py::kw_only(), py::arg("subject") = "this device",
+               py::arg("ca") = py::none(), py::arg("curator_key") = py::none(),
+               py::arg("demand_pin") = false, py::arg("min_reports") = 0,
+               py::arg("insecure") = false, DocstringOf("Device.__init__"))
+          .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
+               py::arg("submission_token") = "", DocstringOf("Device.answer"))
+          .def("deliver", &DeviceInPython::Deliver, DocstringOf("Device.deliver"))
+          .def("give_up", &DeviceInPython::GiveUp, py::arg("study"), DocstringOf("Device.give_up"));
+  HideArguments(type, "answer", DocstringOf("Device.answer"));
 }
 
 }  // namespace

@@ -53,6 +53,24 @@ TextRow ReadRow(const py::object& read) {
   return {};
 }
 
+void HideArguments(py::handle type, const char* name, const char* docstring) {
+  const py::object method = type.attr(name);
+  const auto call = [method](const py::args& args, const py::kwargs& kwargs) -> py::object {
+    std::string message;
+    try {
+      return method(*args, **kwargs);
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+      message = py::str(error.value()).cast<std::string>();
+      const size_t arguments = message.find("\nInvoked with: ");  // as pybind11 repeats them
+      if (arguments == std::string::npos) throw;
+      message.resize(arguments);
+    }
+    throw py::type_error(message);
+  };
+  type.attr(name) = py::cpp_function(call, py::name(name), py::is_method(type), docstring);
+}
+
 std::string FileOf(const OptionalPath& path) { return path.value_or("").native(); }
 
 PublicKey ReadKey(const char* argument, const std::filesystem::path& pin_or_file) {

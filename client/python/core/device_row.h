@@ -28,6 +28,10 @@ void CheckMayRead(const pybind11::object& read);
 // when the interpreter goes on.
 TextRow ReadRow(const pybind11::object& read);
 
+// Replaces the method `name` of `type` by one whose errors of wrong arguments do not repeat these:
+// a row may be among them. `docstring` is the method's own.
+void HideArguments(pybind11::handle type, const char* name, const char* docstring);
+
 // A path of Python's, str or os.PathLike.
 using OptionalPath = std::optional<std::filesystem::path>;
 // Empty if there is none.

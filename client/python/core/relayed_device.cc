@@ -194,20 +194,23 @@ std::unique_ptr<RelayedDeviceInPython> MakeRelayedDevice(
 
 void BindRelayedDevice(py::module_& module) {
   const RelayPolicy defaults;
-  py::class_<RelayedDeviceInPython>(module, "RelayedDevice", DocstringOf("RelayedDevice"))
-      .def(py::init(&MakeRelayedDevice), py::arg("server"), py::arg("policy").none(false),
-           py::arg("journal").none(false), py::kw_only(), py::arg("relay_key"),
-           py::arg("curator_key"), py::arg("ca") = py::none(), py::arg("cert") = py::none(),
-           py::arg("key") = py::none(), py::arg("token_file") = py::none(),
-           py::arg("subject") = "this device", py::arg("min_batch") = defaults.min_batch,
-           py::arg("max_offer_bytes") = defaults.max_offer_bytes,
-           py::arg("max_send_delay") = defaults.max_send_delay_seconds, py::arg("min_reports") = 0,
-           py::arg("insecure") = false, DocstringOf("RelayedDevice.__init__"))
-      .def("answer", &RelayedDeviceInPython::Answer, py::arg("study"), py::arg("read"),
-           DocstringOf("RelayedDevice.answer"))
-      .def("deliver", &RelayedDeviceInPython::Deliver, DocstringOf("RelayedDevice.deliver"))
-      .def("give_up", &RelayedDeviceInPython::GiveUp, py::arg("study"),
-           DocstringOf("RelayedDevice.give_up"));
+  const auto type =
+      py::class_<RelayedDeviceInPython>(module, "RelayedDevice", DocstringOf("RelayedDevice"))
+          .def(py::init(&MakeRelayedDevice), py::arg("server"), py::arg("policy").none(false),
+               py::arg("journal").none(false), py::kw_only(), py::arg("relay_key"),
+               py::arg("curator_key"), py::arg("ca") = py::none(), py::arg("cert") = py::none(),
+               py::arg("key") = py::none(), py::arg("token_file") = py::none(),
+               py::arg("subject") = "this device", py::arg("min_batch") = defaults.min_batch,
+               py::arg("max_offer_bytes") = defaults.max_offer_bytes,
+               py::arg("max_send_delay") = defaults.max_send_delay_seconds,
+               py::arg("min_reports") = 0, py::arg("insecure") = false,
+               DocstringOf("RelayedDevice.__init__"))
+          .def("answer", &RelayedDeviceInPython::Answer, py::arg("study"), py::arg("read"),
+               DocstringOf("RelayedDevice.answer"))
+          .def("deliver", &RelayedDeviceInPython::Deliver, DocstringOf("RelayedDevice.deliver"))
+          .def("give_up", &RelayedDeviceInPython::GiveUp, py::arg("study"),
+               DocstringOf("RelayedDevice.give_up"));
+  HideArguments(type, "answer", DocstringOf("RelayedDevice.answer"));
 }
 
 }  // namespace coppice::python
