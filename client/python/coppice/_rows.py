@@ -110,6 +110,8 @@ def _converted(convert: Callable[[], Any]) -> Any:
     """Return what `convert` does; its error may quote rows, so it is replaced."""
     try:
         return convert()
+    except ImportError:  # of a package that is needed, and quotes no row
+        raise
     except Exception:
         pass
     raise ValueError("rows are no table: every row needs as many values, and every column a value per row")
