@@ -20,6 +20,7 @@
 #include "client/python/core/columns.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
+#include "client/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/write_file.h"
 #include "common/export/formats.h"
