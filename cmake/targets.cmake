@@ -213,15 +213,22 @@ endfunction()
 # file's compile time goes into headers that all of them include. CTest has an entry <folder>/<file> per file and runs
 # it by itself. NEEDS are programs that the tests start.
 #
-# Tests without a label are unit tests: the target of that name builds them, and they run under the sanitizers; those of
-# rooms that start or share threads are `threaded_tests` too, with the label `threads`. Those of COPPICE_PLAIN_FOLDERS get
-# the label `plain` instead, and the target `plain_tests`: programs that a person starts for a moment, which read nothing
-# of strangers but by rooms that have tests of their own. Labels: `slow`, `integration` (real processes), `release` (about
-# the sources or the release build).
+# Tests without a label are unit tests: the target of that name builds them, and they run under the sanitizers. By folder
+# they get these labels:
+#   plain     programs that a person starts for a moment, which read nothing of strangers but by rooms that have tests of
+#             their own; the target `plain_tests` instead
+#   unit      all others, unless they are about the law of what is released, to the last bit, and so about the release
+#             build. COPPICE_UNIT_TESTS=OFF leaves them out of it
+#   threads   rooms whose tests start threads; the target `threaded_tests` too
+# Other labels: `slow`, `integration` (real processes), `release` (about the sources or the release build).
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 add_custom_target(plain_tests)
 set(COPPICE_PLAIN_FOLDERS client/cli common/command_line common/report server/lab server/research)
+set(COPPICE_LAW_FOLDERS common/privacy common/amplification common/ldp privacy vectors)
+set(COPPICE_THREADED_FOLDERS
+  client client/relay server/access server/central server/curator server/daemon server/daemon/fleet server/http server/ledger
+  server/models server/relay/dealing server/relay/epoch server/relay/service server/service server/storage server/vault)
 function(coppice_tests)
   cmake_parse_arguments(A "" "NAME" "FILES;HELPERS;DEPS;NEEDS;LABELS" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
@@ -252,10 +259,13 @@ function(coppice_tests)
     set(A_LABELS plain)
   elseif(NOT A_LABELS)
     add_dependencies(unit_tests ${program})
-    if(folder MATCHES "^(client|server|faults)(/|$)" AND NOT folder MATCHES "^server/trainers$")
+    if(folder IN_LIST COPPICE_THREADED_FOLDERS)
       add_dependencies(threaded_tests ${program})
-      set(A_LABELS threads)
-      if(NOT COPPICE_THREADED_TESTS)
+      list(APPEND A_LABELS threads)
+    endif()
+    if(NOT folder IN_LIST COPPICE_LAW_FOLDERS)
+      list(APPEND A_LABELS unit)
+      if(NOT COPPICE_UNIT_TESTS)
         set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL TRUE)
       endif()
     endif()

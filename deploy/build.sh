@@ -6,7 +6,7 @@
 #                                        that only tests need; in build/release as it is, if it was built before
 #
 # With COPPICE_UNITY=ON in the environment the sources of a room are compiled together, as for `programs`; with
-# COPPICE_THREADED_TESTS=OFF `all` leaves out the tests that the thread sanitizer runs.
+# COPPICE_UNIT_TESTS=OFF `all` leaves out the tests labelled unit, which the sanitizers run.
 # The target `console` is the page for browsers, in build/PRESET/share/coppice/console. If Node or npm's registry is
 # missing it is left out or, with COPPICE_CONSOLE=ON in the environment, fails.
 # The target `site` is the documentation as HTML files, in build/PRESET/share/doc/coppice/html.
@@ -44,8 +44,9 @@ case "${1:-}" in
     targets=("${@:2}")
     packages+=(tests/packages.txt)
     unity=${COPPICE_UNITY:-OFF}
-    if [[ $preset =~ ^(device|aarch64|armhf)$ ]]; then unity=ON; fi
-    options+=(-DCOPPICE_BUILD_TESTS=ON "-DCOPPICE_UNITY=$unity" "-DCOPPICE_THREADED_TESTS=${COPPICE_THREADED_TESTS:-ON}")
+    unit_tests=${COPPICE_UNIT_TESTS:-ON}
+    if [[ $preset =~ ^(device|aarch64|armhf)$ ]]; then unity=ON unit_tests=ON; fi
+    options+=(-DCOPPICE_BUILD_TESTS=ON "-DCOPPICE_UNITY=$unity" "-DCOPPICE_UNIT_TESTS=$unit_tests")
     ;;
 esac
 deploy/install-packages.sh "${packages[@]}"

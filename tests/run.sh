@@ -3,7 +3,7 @@
 #
 #   tests/run.sh             everything but mutation and long, on the release build
 #   tests/run.sh ci          what continuous integration runs (.ci/run): the sanitizers, then everything on the release
-#                            build but what the thread sanitizer has just run
+#                            build but the unit tests that have just run under the former
 #   tests/run.sh mutation    whether the tests notice each change of the privacy code; a quarter of an hour
 #   tests/run.sh fast        leaves out the tests labelled slow
 #   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
@@ -34,7 +34,7 @@ install() {  # install LIST...
 sanitize() {  # sanitize PRESET TARGETS CTEST_OPTION...
   # shellcheck disable=SC2086  # targets, split on purpose
   "$root/deploy/build.sh" "$1" $2
-  ctest --preset "$1" -j2 "${@:3}"
+  ctest --preset "$1" -j3 "${@:3}"
 }
 sanitized_labels='slow|integration|release|long'  # those that are not for a sanitizer
 
@@ -71,10 +71,10 @@ case "${1:-all}" in
     sanitize asan unit_tests -LE "$sanitized_labels|plain"
     sanitize tsan threaded_tests -L threads
     # What guards only those who compile a source by itself, as every developer does, is left to them.
-    export COPPICE_UNITY=ON COPPICE_THREADED_TESTS=OFF
+    export COPPICE_UNITY=ON COPPICE_UNIT_TESTS=OFF
     build_everything
     arm armhf
-    ctest --preset release -j2 -LE 'mutation|long|threads'
+    ctest --preset release -j3 -LE 'mutation|long|unit'  # many wait for others most of their time
     ;;
   python)
     build_everything
