@@ -56,6 +56,8 @@ arm() {  # arm PRESET...
 }
 
 build_everything() {
+  # Where CI is set a console that cannot be built is a failure too.
+  export COPPICE_CONSOLE="${COPPICE_CONSOLE:-${CI:+ON}}"
   install tests/browser/packages.txt tests/deploy/packages.txt tests/python/packages.txt tests/runtimes/packages.txt \
     deploy/debian/packages.txt deploy/fleet/packages.txt deploy/site/packages.txt
   "$root/deploy/build.sh" release all python console site "$@"
