@@ -20,6 +20,10 @@ namespace {
 class SettingsReader final : public CLI::ConfigBase {
  public:
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    const int first = input.peek();
+    if (first == 0xFF || first == 0xFE) {  // its mark, in either order of bytes
+      throw CLI::ConfigError("the file is text in UTF-16; save it as UTF-8");
+    }
     for (const char byte : kByteOrderMark) {
       if (input.peek() != static_cast<unsigned char>(byte)) break;
       input.get();

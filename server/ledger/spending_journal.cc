@@ -103,6 +103,7 @@ class FileSpendingJournal final : public SpendingJournal {
 
   absl::Status Load() {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return Failed("cannot be locked");
       return absl::FailedPreconditionError(
           absl::StrCat(path_,
                        ": another process uses this spending journal; give each daemon one "

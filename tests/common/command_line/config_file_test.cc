@@ -70,6 +70,13 @@ TEST_F(ConfigFileTest, AByteOrderMarkIsSkipped) {
   EXPECT_EQ(bytes_, 7);
 }
 
+TEST_F(ConfigFileTest, AFileInUtf16IsNamed) {
+  EXPECT_EQ(Read(std::string("\xFF\xFE"
+                             "d\0",
+                             4)),
+            "--config: the file is text in UTF-16; save it as UTF-8");
+}
+
 TEST_F(ConfigFileTest, AFileOfThreeBytesOrLessIsReadToo) {
   EXPECT_EQ(Read(""), "");
   EXPECT_EQ(Read("\xEF\xBB\xBF"), "");
