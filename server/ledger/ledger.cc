@@ -11,8 +11,9 @@
 namespace coppice::ledger {
 namespace {
 
+// Every dataset has a ledger, so callers are told of the dataset.
 absl::Status NoAccount(absl::string_view dataset) {
-  return absl::NotFoundError(absl::StrCat("dataset \"", dataset, "\" has no ledger"));
+  return absl::NotFoundError(absl::StrCat("there is no dataset ", dataset));
 }
 
 // Refuses caller's writes to the ledger's keys: only the ledger writes these.

@@ -348,6 +348,11 @@ TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
                                           " none \\(request id [0-9a-f]+\\); `coppice " + noun +
                                           " list` lists those there are\n"));
   }
+  const Outcome job = daemon.Coppice(
+      {"train", "submit", "--dataset", "none", "--algorithm", "spe", "--epsilon", "1"});
+  EXPECT_EQ(job.exit_code, 1);
+  EXPECT_THAT(job.err, MatchesRegex("coppice: there is no dataset none \\(request id [0-9a-f]+\\); "
+                                    "`coppice dataset list` lists those there are\n"));
 }
 
 TEST_F(ConnectionMistakesTest, NoServerAndAnAddressThatIsNone) {
