@@ -57,7 +57,12 @@ int Judge(mg_connection* request) {
   constexpr int kForbidden = 403;
   const absl::string_view refusal = RefusalOf(request, has_password);
   if (refusal.empty()) return 0;
-  mg_send_http_error(request, kForbidden, "%s", std::string(refusal).c_str());
+  // Written here, because mg_send_http_error() overflows CivetWeb's stacks of 100 kB, of which the
+  // daemon's thread-local variables take a part.
+  const std::string answer = absl::StrCat(
+      "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ",
+      refusal.size() + 1, "\r\nConnection: close\r\n\r\n", refusal, "\n");
+  mg_write(request, answer.data(), answer.size());
   return kForbidden;
 }
 
