@@ -68,7 +68,8 @@ TEST(ResearchCommandTest, PrintsTheNamesThatMethodTakes) {
   for (std::string line; std::getline(lines, line);) {
     printed.insert(line.substr(0, line.find("  ")));
   }
-  for (const auto& [name, info] : RunJson("coppice-research methods").items()) known.insert(name);
+  const json methods = RunJson("coppice-research methods");
+  for (const auto& [name, info] : methods.items()) known.insert(name);
   EXPECT_EQ(printed, known);
 }
 
