@@ -208,9 +208,9 @@ class Inference {
                           flags[0]);
     }
     return absl::StrCat(
-        "a mark in its numbers may stand between thousands or before decimals, and one of the two "
-        "is "
-        "wrong by a factor of 1000: say which with ",
+        "a mark in its numbers may stand between thousands or before decimals, and the wrong "
+        "reading is "
+        "off by a factor of 1000: say which it is with ",
         absl::StrJoin(flags, " or "));
   }
 
