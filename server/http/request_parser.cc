@@ -197,7 +197,7 @@ size_t RequestParser::Put(absl::string_view bytes) {
 
 void RequestParser::ReadBody(BodyLimit limit) {
   discard_ = false;
-  if (limit.bytes < body_limit_.bytes) body_limit_ = std::move(limit);
+  if (limit.bytes <= body_limit_.bytes) body_limit_ = std::move(limit);
   StartBody();
   if (head_.content_length.has_value() && *head_.content_length <= calls::ByteLoad::kSmall) {
     body_.reserve(*head_.content_length);
