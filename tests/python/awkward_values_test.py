@@ -1,7 +1,7 @@
 """What frames hold and what is easily read as something else: one table, and every door that takes rows.
 
 Each case is walked through each door of `DOORS`. A door that is added there meets all cases, and a case that is
-added to `CASES` all doors. Texts as files have them are those of tests/vectors/awkward_values.json, which other
+added to `CASES` all doors. Texts as files have them are those of tests/support/awkward_values.json, which other
 doors walk, too.
 """
 
@@ -178,7 +178,7 @@ CASES = {
     "a code that lost its leading zero": Case(CODE, 1010, OTHER, NO_CODE, note="unknown"),
 }
 
-TEXTS = pathlib.Path(__file__).resolve().parents[1] / "vectors/awkward_values.json"
+TEXTS = pathlib.Path(__file__).resolve().parents[1] / "support/awkward_values.json"
 TEXT_CASES = {one["name"]: one for one in json.loads(TEXTS.read_text())["reading"]} if TEXTS.exists() else {}
 
 

@@ -1,4 +1,4 @@
-// Walks tests/vectors/awkward_values.json for CSV files: what is read under a schema, and what a
+// Walks tests/support/awkward_values.json for CSV files: what is read under a schema, and what a
 // schema is inferred from them. Other doors walk the same file.
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 json Cases(const char* kind) {
   const auto text = ReadFile(
-      absl::StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/vectors/awkward_values.json"));
+      absl::StrCat(std::getenv("COPPICE_SOURCE_DIR"), "/tests/support/awkward_values.json"));
   EXPECT_OK(text);
   return json::parse(*text)[kind];
 }
