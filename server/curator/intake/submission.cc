@@ -39,21 +39,26 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
   return same ? ReportOutcome::kAccepted : ReportOutcome::kStaleFingerprint;
 }
 
-// Takes the reports aside whose ticket came before, and returns the positions of the others that
-// are not rejected yet.
-std::vector<uint32_t> DropRepeats(Submission& batch) {
-  std::vector<uint32_t> firsts;
-  absl::flat_hash_map<absl::string_view, uint32_t> seen;  // by ticket
-  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
-    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
-    const auto [first, is_new] = seen.try_emplace(batch.reports.ticket(i), i);
-    if (is_new) {
-      firsts.push_back(i);
-    } else {
-      batch.repeats.push_back({.report = i, .first = first->second});
-    }
+// How often a call's reports with one ticket are read until one of them is good: a bad one does not
+// spend its ticket, so another may come after it.
+constexpr uint32_t kMaxLooks = 2;
+
+// The different tickets of a call.
+struct DifferentTickets {
+  std::vector<uint32_t> firsts;   // the first report of each
+  std::vector<size_t> of_report;  // for each report, the place of its ticket in `firsts`
+};
+
+DifferentTickets TellTicketsApart(const ReportBatch& reports) {
+  DifferentTickets tickets;
+  absl::flat_hash_map<absl::string_view, size_t> places;
+  tickets.of_report.reserve(reports.size());
+  for (uint32_t i = 0; i < reports.size(); ++i) {
+    const auto [place, is_new] = places.try_emplace(reports.ticket(i), tickets.firsts.size());
+    if (is_new) tickets.firsts.push_back(i);
+    tickets.of_report.push_back(place->second);
   }
-  return firsts;
+  return tickets;
 }
 
 // The tickets of these reports. A ticket of a wrong length stays all zeros, which a curator issues
@@ -135,27 +140,43 @@ absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
   return ReportOutcome::kAccepted;
 }
 
+// How a ticket's reports were judged so far.
+struct Looks {
+  uint32_t count = 0;
+  uint32_t last = 0;  // the report that was read last
+  bool is_good = false;
+};
+
 // Judges each report not yet rejected by its ticket and its payload.
 absl::Status JudgeEach(Submission& batch, const TicketAuthority& authority,
                        const storage::Store& store) {
   const StudyDefinition& definition = batch.study->definition();
-  const std::vector<uint32_t> firsts = DropRepeats(batch);
-  const std::vector<Ticket> tickets = TicketsOf(batch.reports, firsts);
+  const DifferentTickets different = TellTicketsApart(batch.reports);
+  const std::vector<Ticket> tickets = TicketsOf(batch.reports, different.firsts);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
                            authority.Recognize(tickets, definition.fingerprint));
   const bool drawn = DrawsMatter(definition);
-  batch.candidates.reserve(firsts.size());
-  for (size_t t = 0; t < firsts.size(); ++t) {
-    const uint32_t i = firsts[t];
+  std::vector<Looks> looks(tickets.size());
+  batch.candidates.reserve(tickets.size());
+  for (uint32_t i = 0; i < batch.reports.size(); ++i) {
+    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
+    const size_t t = different.of_report[i];
     if (!issued[t].has_value()) {
       batch.outcomes[i] = ReportOutcome::kBadTicket;
+      continue;
+    }
+    if (looks[t].is_good || looks[t].count == kMaxLooks) {
+      batch.repeats.push_back({.report = i, .first = looks[t].last});
       continue;
     }
     const TicketDraw draw = drawn ? DrawOf(tickets[t]) : TicketDraw();
     Submission::Candidate candidate;
     COPPICE_ASSIGN_OR_RETURN(batch.outcomes[i],
                              JudgeReport(definition, store, batch.reports, i, draw, candidate));
-    if (batch.outcomes[i] != ReportOutcome::kAccepted) continue;
+    looks[t] = {.count = looks[t].count + 1,
+                .last = i,
+                .is_good = batch.outcomes[i] == ReportOutcome::kAccepted};
+    if (!looks[t].is_good) continue;
     candidate.ticket = *issued[t];
     batch.candidates.push_back(std::move(candidate));
   }

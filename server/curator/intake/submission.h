@@ -34,8 +34,9 @@ struct Submission {
     std::vector<uint32_t> leaves{};  // allowed by its public values, where features are public
     JoinId id{};                     // shown by the report, where the study is joined by ids
   };
-  // A report whose ticket an earlier one of the same call has. It is not looked at: it is a
-  // duplicate if that one is counted or a duplicate, and else has its outcome.
+  // A report that is not read, since earlier ones of the same call have its ticket, and the last of
+  // these that was read is good, or the second that is bad. It is a duplicate if that one is
+  // counted or a duplicate, and else has its outcome.
   struct Repeat {
     uint32_t report = 0;  // positions in `reports`
     uint32_t first = 0;
@@ -60,8 +61,8 @@ struct Submission {
 // Makes every check that needs only the study's terms and the time, payloads included. Where the
 // study is joined by ids, each report with a good ticket takes one look-up in `store`. It runs here
 // and not on the committer's thread, which all studies share, because the features may be larger
-// than memory. A ticket is looked at once, however often the call repeats it: what its report may
-// be about can be a list of all leaves of a tree.
+// than memory. However often a call repeats a ticket, it is looked up once, and one good report
+// with it is read: what a report may be about can be a list of all leaves of a tree.
 //
 // Errors   what the store or the system's cryptography returns, in Submission::refused.
 // Threads  safe to call from several at once.

