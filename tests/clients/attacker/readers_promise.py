@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from google.protobuf import json_format
+
 from curator import BIN, MODELS, REPORTS, STUDIES, Curator, make_token, outcome_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -32,9 +34,9 @@ def send_reports(client, study, number):
 
 def final_model(client, study):
     client.call(STUDIES, "SealStudy", name=f"studies/{study}")
-    model = client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-final").model
-    with tempfile.NamedTemporaryFile(suffix=".model") as file:
-        file.write(model.SerializeToString())
+    model = client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-final", smooth={}).model
+    with tempfile.NamedTemporaryFile("w", suffix=".model") as file:
+        file.write(json_format.MessageToJson(model, preserving_proto_field_name=True))
         file.flush()
         verified = subprocess.run([f"{BIN}/coppice", "model", "verify", "--file", file.name], capture_output=True,
                                   text=True)
@@ -51,7 +53,7 @@ def look_at_counts(client, study):
 
 
 def build_a_model(client, study):
-    client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-early")
+    client.call(MODELS, "BuildModel", study=f"studies/{study}", model_id=f"{study}-early", smooth={})
 
 
 def look_at_the_study(client, study):
@@ -69,6 +71,8 @@ def check(curator, look, spoils, reader_token=None, operator_token=None):
     send_reports(operator, study, REPORTS_OF_A_STUDY // 2)
     look(reader, study)
     send_reports(operator, study, 1)
+    operator.close()
+    reader.close()
     curator.stop()
     curator.start()
     operator = curator.client(operator_token)

@@ -383,13 +383,14 @@ TEST_F(DatasetsTest, BlocksThatAreBeingWrittenCountAgainstTheQuotaOfTheirOwner) 
   ASSERT_OK(datasets().Create(spec));
   Table rows(CentralSchema());
   for (int i = 0; i < 10; ++i) rows.Append(Row{1, 1}, 0);
-  const uint64_t quota = EncodeChunk(rows).size() * 3 / 2;  // room for one block
+  // Room for one block, beside the schemas of both.
+  const uint64_t quota = EncodeChunk(rows).size() * 3 / 2 + 2 * BytesOf(*CentralSchema());
   const auto upload = [&](const char* id) {
     return datasets().Upload(id, 0, rows, /*complete=*/false, quota);
   };
   store_.HoldWrites(ChunkPrefix("a"));
   auto first = std::async(std::launch::async, [&] { return upload("a"); });
-  store_.AwaitHeldWrite();
+  ASSERT_TRUE(store_.AwaitHeldWrites(1));
   EXPECT_THAT(upload("b"), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("quota")));
   EXPECT_OK(upload("c"));
   // A block that is not stored leaves its room to others.

@@ -171,7 +171,7 @@ TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
 TEST_F(StatusReportTest, AlarmsOfAnOpenStudyAreForAnOperatorWhomAPolicyNames) {
   const std::string path = folder_.path() + "/policy.json";
   std::ofstream(path) << R"({"tokens": [{"name": "ops", "roles": ["admin"], "sha256": ")"
-                      << std::string(64, '0') << R"("}]})";
+                      << std::string(64, 'a') << R"("}]})";
   ASSERT_OK_AND_ASSIGN(const auto policy, access::AccessControl::Open(path, false));
   curator::StudySpec spec = Spec("one");
   spec.mechanism = MechanismKind::kSignedHadamard;
