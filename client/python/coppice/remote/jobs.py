@@ -7,7 +7,14 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 from coppice.remote import _pages
-from coppice.remote._calls import Caller, Patience, is_transient, new_request_id, printable
+from coppice.remote._calls import (
+    PLAN_TIMEOUT,
+    Caller,
+    Patience,
+    is_transient,
+    new_request_id,
+    printable,
+)
 from coppice.remote._describe import (
     describe_algorithm,
     describe_cost,
@@ -326,7 +333,9 @@ def job_spec(
 def preview_job(caller: Caller, spec: training_pb2.JobSpec) -> JobPreview:
     """Ask what a job would cost."""
     request = training_pb2.PreviewJobRequest(spec=spec)
-    return JobPreview(caller.call(request, training_pb2.PreviewJobResponse))
+    return JobPreview(
+        caller.call(request, training_pb2.PreviewJobResponse, timeout=PLAN_TIMEOUT)
+    )
 
 
 def submit_job(
