@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "common/base/status_macros.h"
 #include "server/service/calls/unary_call.h"
 
 namespace coppice::rpc {
@@ -32,7 +31,8 @@ absl::Status CheckSize(grpc::ByteBuffer& bytes, size_t most_bytes) {
 }  // namespace
 
 absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message) {
-  COPPICE_RETURN_IF_ERROR(CheckSize(bytes, most_bytes));
+  const absl::Status fits = CheckSize(bytes, most_bytes);
+  if (!fits.ok()) return fits;
   const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
   bytes.Clear();
   if (parsed) return absl::OkStatus();
@@ -40,7 +40,8 @@ absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, Message& message)
 }
 
 absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes, size_t most_bytes) {
-  COPPICE_RETURN_IF_ERROR(CheckSize(bytes, most_bytes));
+  const absl::Status fits = CheckSize(bytes, most_bytes);
+  if (!fits.ok()) return fits;
   std::vector<grpc::Slice> slices;
   if (!bytes.Dump(&slices).ok()) return absl::InvalidArgumentError("the request is not readable");
   std::string text;
