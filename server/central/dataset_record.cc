@@ -1,5 +1,6 @@
 #include "server/central/dataset_record.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +61,10 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
                            storage::ParseRecord<v1::DatasetRecord>(key, bytes));
   if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
     return storage::CorruptRecord(key, "has an unknown state");
+  }
+  // Every version wrote it; a record that was cut has none.
+  if (record.request_hash().size() != std::tuple_size_v<Sha256Digest>) {
+    return storage::CorruptRecord(key, "has no hash of its request");
   }
   std::shared_ptr<const Schema> schema;
   if (record.has_schema() || record.state() != v1::DATASET_STATE_DELETED) {

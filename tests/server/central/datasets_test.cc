@@ -422,6 +422,7 @@ TEST(DatasetStateTest, ARecordWithoutTheTimeOfItsCompletionHasThatOfItsCreation)
   entry.state = DatasetState::kReady;
   entry.created_unix_seconds = 10 * kDay + 5;
   entry.schema = CentralSchema();
+  entry.request_hash = std::string(32, 'h');
   ASSERT_OK_AND_ASSIGN(const DatasetEntry ready, DecodeDataset("key", EncodeDataset(entry)));
   EXPECT_EQ(StateForOthers(ready, 11 * kDay - 1), DatasetState::kUploading);
   EXPECT_EQ(StateForOthers(ready, 11 * kDay), DatasetState::kReady);
