@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 """Whoever keeps the daemon's threads busy must not be able to hide what is refused meanwhile.
 
-A trainer asks for more previews than the daemon has threads and room for, and a device tries what it may not. Every
-attempt must be in the audit log.
+A trainer asks for more jobs than the daemon has threads and room for, each of which is planned and then refused for want
+of budget, and a device tries what it may not. Every attempt must be in the audit log.
 """
 
 import concurrent.futures
 import time
 
-from curator import ADMIN, DATASETS, MODELS, TRAINING, Curator, cap, make_token, outcome_of, schema
+from curator import ADMIN, MODELS, TRAINING, Curator, fill_dataset, make_token, outcome_of
 
-PREVIEWS = 400  # more than the daemon's threads and what may wait for them
+JOBS = 400  # more than the daemon's threads and what may wait for them
 REFUSALS = 40
 WAIT_SECONDS = 240
 
@@ -32,20 +32,19 @@ def main():
     ops_token, ops = make_token("ops", ["admin"])
     with Curator(policy={"tokens": [noisy, thief, ops]}) as curator:
         owner, attacker, admin = curator.client(noisy_token), curator.client(thief_token), curator.client(ops_token)
-        owner.call(DATASETS, "CreateDataset", request_id="make", dataset_id="many",
-                   schema=schema(classes=[f"class{i}" for i in range(64)]), cap=cap())
+        fill_dataset(owner, "many", rows=1, classes=[f"class{i}" for i in range(64)], epsilon_nanos=10**6)
         spec = {"dataset": "datasets/many", "algorithm": "lazybb", "epsilon_nanos": 10**9, "settings": {"rounds": "99"}}
 
-        def preview():
-            return outcome_of(lambda: owner.call(TRAINING, "PreviewJob", spec=spec))
+        def submit(number):
+            return outcome_of(lambda: owner.call(TRAINING, "SubmitJob", request_id=f"job-{number}", spec=spec))
 
-        assert preview().releases  # the client now knows the method, and may be shared
-        with concurrent.futures.ThreadPoolExecutor(PREVIEWS) as threads:
-            previews = [threads.submit(preview) for _ in range(PREVIEWS)]
+        assert submit("first") == "RESOURCE_EXHAUSTED"  # the client now knows the method, and may be shared
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as threads:
+            jobs = [threads.submit(submit, number) for number in range(JOBS)]
             for _ in range(REFUSALS):
                 assert outcome_of(lambda: attacker.call(MODELS, "BuildModel", study="studies/x")) == "PERMISSION_DENIED"
-            busy = sum(not one.done() for one in previews)
-            print(f"{REFUSALS} calls were refused, and {busy} of {PREVIEWS} others are still under way")
+            busy = sum(not job.done() for job in jobs)
+            print(f"{REFUSALS} calls were refused, and {busy} of {JOBS} others are still under way")
         end = time.monotonic() + WAIT_SECONDS
         while True:
             found = outcome_of(lambda: refused_entries(admin))
