@@ -6,8 +6,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,18 @@ class AuditedCallsTest : public TlsServerTest {
     return Call(std::string(path), {"Bearer " + role}, message);
   }
 
+  // A connection of its own.
+  std::shared_ptr<grpc::Channel> NewChannel() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(
+        absl::StrCat("127.0.0.1:", server_->port()),
+        grpc::SslCredentials({.pem_root_certs = certificate_.certificate_pem,
+                              .pem_private_key = "",
+                              .pem_cert_chain = ""}),
+        arguments);
+  }
+
   std::map<std::string, std::string> LogRecords() const {
     std::map<std::string, std::string> records = store_.pairs();
     std::erase_if(records, [](const auto& record) {
@@ -96,16 +109,23 @@ class AuditedCallsTest : public TlsServerTest {
   }
 };
 
-// Calls of one method that have not been answered yet.
+// Calls of one method that have not been answered yet, on several connections: one takes only some
+// of them at a time.
 class CallsUnderWay {
  public:
-  CallsUnderWay(const std::shared_ptr<grpc::Channel>& channel, std::string path,
+  CallsUnderWay(const std::vector<std::shared_ptr<grpc::Channel>>& channels, std::string path,
                 std::string authorization)
-      : stub_(channel), path_(std::move(path)), authorization_(std::move(authorization)) {}
+      : path_(std::move(path)), authorization_(std::move(authorization)) {
+    for (const auto& channel : channels) stubs_.emplace_back(channel);
+  }
   ~CallsUnderWay() { AwaitAll(); }
 
-  void StartUntilOneIsTurnedAway() {
-    while (!turned_away_) Start();
+  void Start(size_t calls) {
+    for (size_t i = 0; i < calls; ++i) StartOn(stubs_[i % stubs_.size()]);
+  }
+  void AwaitOneTurnedAway() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return turned_away_; });
   }
   void AwaitAll() {
     std::unique_lock lock(mutex_);
@@ -115,34 +135,34 @@ class CallsUnderWay {
  private:
   struct OneCall {
     grpc::ClientContext context;
-    grpc::ByteBuffer response;
+    grpc::ByteBuffer request, response;
   };
 
-  void Start() {
+  void StartOn(grpc::GenericStub& stub) {
     const auto call = std::make_shared<OneCall>();
     call->context.AddMetadata("authorization", authorization_);
     const grpc::Slice nothing("");
-    const grpc::ByteBuffer request(&nothing, 1);
+    call->request = grpc::ByteBuffer(&nothing, 1);
     {
       const std::lock_guard lock(mutex_);
       ++under_way_;
     }
-    stub_.UnaryCall(&call->context, path_, {}, &request, &call->response,
-                    [this, call](const grpc::Status& status) {
-                      if (status.error_code() == grpc::RESOURCE_EXHAUSTED) turned_away_ = true;
-                      const std::lock_guard lock(mutex_);
-                      --under_way_;
-                      changed_.notify_all();
-                    });
+    stub.UnaryCall(&call->context, path_, {}, &call->request, &call->response,
+                   [this, call](const grpc::Status& status) {
+                     const std::lock_guard lock(mutex_);
+                     turned_away_ |= status.error_code() == grpc::RESOURCE_EXHAUSTED;
+                     --under_way_;
+                     changed_.notify_all();
+                   });
   }
 
-  grpc::GenericStub stub_;
+  std::deque<grpc::GenericStub> stubs_;
   const std::string path_;
   const std::string authorization_;
-  std::atomic<bool> turned_away_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
   int under_way_ = 0;
+  bool turned_away_ = false;
 };
 
 // Why a method is not entered. For a method that this list lacks, decide: if it changes something,
@@ -251,9 +271,12 @@ TEST_F(AuditedCallsTest, ANameThatIsRefusedARoleIsEnteredAndNobodyIsNot) {
 TEST_F(AuditedCallsTest, EveryRefusalIsEnteredEvenIfItCameWhileThePoolWasFull) {
   constexpr char kSeal[] = "/coppice.v1.StudyService/SealStudy";
   constexpr int kRefusals = 21;
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int i = 0; i < 6; ++i) channels.push_back(NewChannel());
   store_.HoldWrites();
-  CallsUnderWay busy(channel_, kSeal, "Bearer admin");
-  busy.StartUntilOneIsTurnedAway();
+  CallsUnderWay busy(channels, kSeal, "Bearer admin");
+  busy.Start(600);  // the pool has room for 256, and a connection for 128
+  busy.AwaitOneTurnedAway();
   for (int i = 0; i < kRefusals; ++i) {
     EXPECT_EQ(As("analyst", kSeal).error_code(), grpc::PERMISSION_DENIED);
   }
