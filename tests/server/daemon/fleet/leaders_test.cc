@@ -162,7 +162,7 @@ TEST_F(ForwardingTest, StoppingRefusesThoseThatWaitAndLetsOthersEnd) {
   front_->SetLeader("");
   Stream waiting(channel_, "/t/Echo");
   absl::SleepFor(absl::Seconds(1));  // until the call has come
-  std::thread stopping([&] { front_->Stop(absl::Seconds(20)); });
+  std::thread stopping([&] { front_->Stop(absl::Minutes(5)); });
   ExpectLost(waiting.End(), "1000");
   ASSERT_TRUE(under_way.Write("y"));
   ASSERT_TRUE(under_way.Read());
