@@ -192,12 +192,6 @@ TEST_F(LayersTest, ARoomNeedsOnlyRoomsAboveItsLine) {
   }
 }
 
-TEST_F(LayersTest, RoomsAreSmall) {
-  std::map<std::string, int> files;
-  for (const std::string& file : SourceFiles(root_)) ++files[RoomOf(rooms_, file)];
-  for (const auto& [name, count] : files) EXPECT_LE(count, 25) << name;
-}
-
 // Repeats the rules that matter most, so that an edit of the table cannot quietly drop them.
 TEST_F(LayersTest, TheTableKeepsThePromises) {
   EXPECT_EQ(rooms_.at("privacy").needs, std::set<std::string>{"base"});
