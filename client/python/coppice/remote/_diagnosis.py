@@ -88,7 +88,7 @@ def _diagnose_tls(options: ConnectOptions, connection: socket.socket) -> Optiona
                 return f"{server} speaks TLS, but not gRPC; check the port"
             # In TLS 1.3 a server looks at the client's certificate after the client's part of the
             # handshake; gRPC's servers then end the connection, where they would speak first.
-            return None if tls.recv(1) else _refusal(options)
+            return None if _speaks(tls) else _refusal(options)
     except ssl.SSLCertVerificationError as error:
         return (
             f"cannot trust {server}: {error.verify_message}; check that `ca` is the certificate "
@@ -102,10 +102,16 @@ def _diagnose_tls(options: ConnectOptions, connection: socket.socket) -> Optiona
         if "CERTIFICATE_REQUIRED" in error.reason:
             return _refusal(options)
         return f"{server} refuses the TLS connection: {error.reason}; check `cert` and `key`"
-    except ConnectionResetError:
-        return _refusal(options)
-    except OSError:  # it was cut, which says nothing of why
+    except OSError:  # it was cut in the handshake, which says nothing of why
         return None
+
+
+def _speaks(tls: ssl.SSLSocket) -> bool:
+    """Tell whether the server says something, once the handshake is over."""
+    try:
+        return bool(tls.recv(1))
+    except ConnectionResetError:
+        return False
 
 
 def _refusal(options: ConnectOptions) -> str:
