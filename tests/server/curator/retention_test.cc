@@ -79,10 +79,11 @@ class RetentionTest : public ::testing::Test {
 
 TEST_F(RetentionTest, SumsRowsAndTicketsGoAndWhatRefusesReportsStays) {
   MakeStudy(30);
-  EXPECT_THAT(Kinds(), ElementsAre("count", "meta", "model", "rows", "spent", "study", "sums"));
+  EXPECT_THAT(Kinds(),
+              ElementsAre("count", "meta", "model", "rows", "spent", "study", "summary", "sums"));
   now_ = kSealed + 30 * kDay;
   ASSERT_OK(studies_->Sweep());
-  EXPECT_THAT(Kinds(), ElementsAre("count", "meta", "model", "study"));
+  EXPECT_THAT(Kinds(), ElementsAre("count", "meta", "model", "study", "summary"));
   ExpectRetired();
   now_ = kSealed;  // the clock is set back
   Reopen(store_);

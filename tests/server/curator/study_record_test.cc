@@ -58,8 +58,9 @@ class StudyRecordTest : public ::testing::Test {
 };
 
 TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
-  for (const std::string& key : {StudyKey("one"), CountsKey("one"), SumsKey("one", 0),
-                                 models::ModelKey("studies/one", "model"), TombstoneKey("two")}) {
+  for (const std::string& key :
+       {StudyKey("one"), CountsKey("one"), SumsKey("one", 0),
+        models::SummaryKey(models::ModelKey("studies/one", "model")), TombstoneKey("two")}) {
     const auto before = store_.Get(key)->value_or("");
     Put(key, "\xff\xff");
     ExpectDataLoss(key, "does not parse");
@@ -70,6 +71,14 @@ TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
     }
   }
   EXPECT_OK(OpenStudies(store_, models_));
+}
+
+// The trees of a model are read when somebody asks for them.
+TEST_F(StudyRecordTest, AModelThatDoesNotParseIsDataLossForItsReadersAlone) {
+  Put(models::ModelKey("studies/one", "model"), "\xff\xff");
+  ASSERT_OK(OpenStudies(store_, models_));
+  EXPECT_THAT(models_->Get("model"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not parse")));
 }
 
 TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
