@@ -20,7 +20,7 @@ absl::Status NoDataset(absl::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
 }
 
-// Of a deleted dataset only its name, owner and request stay, and its ledger.
+// A deleted dataset keeps its name, its owner, its request and its ledger, and nothing else.
 void ForgetSchema(DatasetEntry& entry) {
   entry.schema = nullptr;
   entry.schema_bytes = 0;

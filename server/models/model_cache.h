@@ -24,8 +24,8 @@ namespace coppice::models {
 //
 // Guarantee  All models that Add() has returned and somebody holds, and those kept here, have at
 //            most `most_bytes` bytes together, if each Add() follows its MakeRoom().
-// Errors     MakeRoom(): FailedPrecondition for a model that will never fit; ResourceExhausted while
-//            too many others are in use.
+// Errors     MakeRoom(): FailedPrecondition for a model that will never fit; ResourceExhausted
+//            while too many others are in use.
 // Threads    safe to share; one MakeRoom() with its Add() at a time.
 class ModelCache {
  public:

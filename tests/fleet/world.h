@@ -5,7 +5,8 @@
 // The network between them (relay.h) and, where a schedule sets them, clocks are simulated. What
 // witness.h and jobs.h say is checked all along, and that no curator ends in a way that it may not.
 // At the end, when every fault is over, a report must be accepted within 75 s of the last fault of
-// a curator, or five minutes of one of the database (five times what a slow machine takes), and the store's books must hold each report once.
+// a curator, or five minutes of one of the database (five times what a slow machine takes), and the
+// store's books must hold each report once.
 //
 // Threads    for one.
 

@@ -50,7 +50,7 @@ class LoadedCurator {
                            storage::Store& store, const Log& log);
   absl::Status OpenDatasets(const DaemonFlags& flags, storage::Store& store, const Log& log);
 
-  // Of a study or job, for its models.
+  // The owner of the study or job that made a model.
   std::string OwnerOf(const std::string& source) const;
 
   // Each member uses those above it.

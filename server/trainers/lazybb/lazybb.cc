@@ -57,7 +57,7 @@ struct Config {
   BudgetShare votes = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the votes
   uint32_t selections = 1;  // of a round
-  // Of the largest possible number of rounds: those that were set, or else kMaxRounds.
+  // For the largest possible number of rounds: those that were set, or else kMaxRounds.
   std::vector<BudgetShare> least_shares;
   uint32_t cuts = 0;
   NumericLiterals literals = NumericLiterals::kCuts;

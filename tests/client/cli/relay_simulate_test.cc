@@ -44,8 +44,8 @@ class RelaySimulateTest : public ::testing::Test {
     return RunCoppice(arguments);
   }
   Outcome Simulate(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"collect",       "simulate",         "--study",
-                                          "sample",        "--data",           Path("rows.csv"),
+    std::vector<std::string> arguments = {"collect",       "simulate",  "--study",
+                                          "sample",        "--data",    Path("rows.csv"),
                                           "--curator-key", curator_key_};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Run(arguments);

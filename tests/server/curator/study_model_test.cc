@@ -108,9 +108,8 @@ TEST_F(SameModelTest, ARequestThatCameAgainGetsTheModelThatItMade) {
 }
 
 TEST_F(SameModelTest, AnotherStudyOrEstimatorDoesNot) {
-  for (const auto& answer :
-       {CheckSameModel(existing_, "two", {.lambda = 2}),
-        CheckSameModel(existing_, "one", {.lambda = 1})}) {
+  for (const auto& answer : {CheckSameModel(existing_, "two", {.lambda = 2}),
+                             CheckSameModel(existing_, "one", {.lambda = 1})}) {
     EXPECT_THAT(answer, StatusIs(absl::StatusCode::kAlreadyExists,
                                  AllOf(HasSubstr("a model m"), HasSubstr("studies/one"),
                                        HasSubstr("lambda=2"))));

@@ -68,7 +68,7 @@ double ProcessorSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Of the processor, in the best of three runs.
+// Processor time of the best of three runs.
 template <typename Work>
 double LeastSeconds(const Work& work) {
   double least = 1e9;
