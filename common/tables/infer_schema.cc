@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,10 +24,6 @@ namespace coppice {
 namespace {
 
 using Names = std::vector<std::string>;
-
-bool Contains(const Names& names, absl::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // Derives a schema from a survey.
 class Inference {
@@ -66,7 +63,7 @@ class Inference {
     return options_.label.empty() ? options_.target : options_.label;
   }
   bool IsFeature(const std::string& name) const {
-    return name != answer() && !Contains(options_.leave_out, name);
+    return name != answer() && !absl::c_linear_search(options_.leave_out, name);
   }
 
   std::string Columns() const {
@@ -88,11 +85,11 @@ class Inference {
     for (const auto& [name, format] : options_.number_formats) named.push_back(name);
     named.push_back(answer());
     for (const std::string& name : named) {
-      if (Contains(header_, name)) continue;
+      if (absl::c_linear_search(header_, name)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("there is no column \"", name, "\"; the columns: ", Columns()));
     }
-    if (!Contains(options_.leave_out, answer())) return absl::OkStatus();
+    if (!absl::c_linear_search(options_.leave_out, answer())) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("column \"", answer(), "\" cannot be predicted and left out"));
   }
@@ -124,7 +121,8 @@ class Inference {
     std::map<std::string, uint64_t> found;
     for (size_t c = 0; c < header_.size(); ++c) {
       for (const auto& [text, count] : surveys_[c].candidates) {
-        if (!options_.missing && !Contains(UsualMissing(), text) && !IsNumeric(c)) continue;
+        if (!options_.missing && !absl::c_linear_search(UsualMissing(), text) && !IsNumeric(c))
+          continue;
         found[text] += count;
       }
     }
@@ -175,7 +173,7 @@ class Inference {
   }
 
   bool IsDeclaredCategorical(size_t column) const {
-    return Contains(options_.categorical, header_[column]);
+    return absl::c_linear_search(options_.categorical, header_[column]);
   }
 
   // A flag with a value for a column, as a shell reads it.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kMostExact = 9007199254740992;  // 2^53: up to it each whole number has a double
 
-bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
-
 absl::string_view WithoutSign(absl::string_view text) {
   if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
   return text;
@@ -23,12 +21,12 @@ absl::string_view WithoutSign(absl::string_view text) {
 
 bool HasLeadingZeros(absl::string_view text) {
   text = WithoutSign(text);
-  return text.size() > 1 && text[0] == '0' && IsDigit(text[1]);
+  return text.size() > 1 && text[0] == '0' && absl::ascii_isdigit(text[1]);
 }
 
 bool IsWrittenWhole(absl::string_view text) {
   text = WithoutSign(text);
-  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
 }  // namespace

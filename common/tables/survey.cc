@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -16,10 +17,6 @@ using Names = std::vector<std::string>;
 const Names& MissingAmongNumbers() {
   static const Names texts = {"na", "none", "None", "NONE", "-", "--", ".", "missing"};
   return texts;
-}
-
-bool Contains(const Names& names, absl::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 absl::optional<double> NumberOf(absl::string_view text, const Survey& survey) {
@@ -93,12 +90,13 @@ absl::Status SurveySink::OnRow(const CsvRow& row) {
 }
 
 bool SurveySink::IsCandidate(absl::string_view text) const {
-  if (options_.missing) return Contains(*options_.missing, text);
+  if (options_.missing) return absl::c_linear_search(*options_.missing, text);
   constexpr size_t kLongest = 7;
   if (text.size() > kLongest || absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
     return false;
   }
-  return Contains(UsualMissing(), text) || Contains(MissingAmongNumbers(), text);
+  return absl::c_linear_search(UsualMissing(), text) ||
+         absl::c_linear_search(MissingAmongNumbers(), text);
 }
 
 void SurveySink::Take(absl::string_view text, Survey& survey) {

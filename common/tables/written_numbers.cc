@@ -17,22 +17,20 @@ constexpr const char* kSigns[] = {
     "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK",
     "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "USD", "ZAR"};
 
-bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
-
 bool IsSign(absl::string_view text) {
   return std::find(std::begin(kSigns), std::end(kSigns), text) != std::end(kSigns);
 }
 
 // Removes the text before the first digit, or after the last one, and returns it without blanks.
 absl::string_view TakeFront(absl::string_view& text) {
-  const auto digit = std::find_if(text.begin(), text.end(), IsDigit);
+  const auto digit = std::find_if(text.begin(), text.end(), absl::ascii_isdigit);
   const absl::string_view front = text.substr(0, static_cast<size_t>(digit - text.begin()));
   text.remove_prefix(front.size());
   return absl::StripAsciiWhitespace(front);
 }
 
 absl::string_view TakeBack(absl::string_view& text) {
-  const auto digit = std::find_if(text.rbegin(), text.rend(), IsDigit);
+  const auto digit = std::find_if(text.rbegin(), text.rend(), absl::ascii_isdigit);
   const absl::string_view back =
       text.substr(text.size() - static_cast<size_t>(digit - text.rbegin()));
   text.remove_suffix(back.size());
@@ -68,7 +66,7 @@ uint32_t FittingBodiesOfDecimal(absl::string_view text) {
   static const uint32_t one_point = FittingBodies("1.5"), like_thousands = FittingBodies("1.500");
   const size_t point = text.find('.');
   if (point == absl::string_view::npos ||
-      !std::all_of(text.begin() + point + 1, text.end(), IsDigit)) {
+      !std::all_of(text.begin() + point + 1, text.end(), absl::ascii_isdigit)) {
     return FittingBodies(text);
   }
   return point <= kGroup && text.size() - point - 1 == kGroup ? like_thousands : one_point;
@@ -94,7 +92,7 @@ void WrittenNumbers::Take(absl::string_view text, bool is_plain_number) {
     if (!affixes_.has_value()) affixes_ = affixes;
     if (*affixes_ != affixes) affixes_differ_ = true;
   }
-  if (std::all_of(text.begin(), text.end(), IsDigit)) return;  // fits any format
+  if (std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) return;  // fits any format
   has_marks_ = true;
   const uint32_t fits = is_plain_number ? FittingBodiesOfDecimal(text) : FittingBodies(text);
   if (fits == 0 && !is_plain_number) all_are_numbers_ = false;
