@@ -28,7 +28,7 @@
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/line_fit.h"
-#include "server/trainers/core/model_size.h"
+#include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/trainer.h"
 

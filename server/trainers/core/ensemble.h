@@ -68,6 +68,21 @@ absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 // InvalidArgument if this many trees with this many levels would not fit into memory.
 absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 
+// The most that a model may have. It follows from the schema and the settings alone, as a plan
+// does.
+struct ModelShape {
+  uint64_t trees = 0;
+  uint64_t leaves = 0;      // of all trees; 0: not known
+  bool scores = false;      // leaves hold scores and what is known of their noise, not counts
+  std::string advice = "";  // what makes the model smaller: "take fewer trees"
+};
+
+// The most bytes that a model of this shape takes as a message; 0 if the shape is not known.
+uint64_t MostModelBytes(const ModelShape& shape, const Schema& schema);
+
+// Warns of a model that is large as a message, and several times that as a file of text.
+std::vector<std::string> WarnOfSize(const ModelShape& shape, const Schema& schema);
+
 // Warns below how many rows noise hides most of what leaves say, and what to expect then; empty if
 // that number is small. A rule of thumb: then an average leaf, summed over the trees that see
 // different rows, holds fewer rows than a sixth of the noise's deviation.

@@ -11,7 +11,6 @@
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/model_size.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::trainers {
