@@ -8,6 +8,7 @@ from curator import DATASETS, MODELS, TRAINING, Curator, fill_dataset, make_toke
 FEATURES = [f"f{i}" for i in range(14)]
 MIB = 1 << 20
 CACHE_MIB = 96
+STARTS = 5  # the first writes out the database's log, another may join its files: the least is the daemon's own
 # What a daemon takes with all models read, beyond one without any: the cache, and one model's message while it is read.
 ROOM_MIB = CACHE_MIB + 100
 
@@ -82,12 +83,14 @@ def keeps_memory_and_start():
             await_end(client, job)
         submit(client, "larger", trees=40)  # 655,360 leaves do not fit into the cache
         await_end(client, "larger")
-        curator.stop()
-        curator.start()
-        started = curator.peak_mib()
+        starts = []
+        for _ in range(STARTS):
+            curator.stop()
+            curator.start()
+            starts.append(curator.peak_mib())
+        started = min(starts)
         print(f"a start takes {empty:.0f} MiB without models, {started:.0f} MiB with five of 57 MiB")
-        # The database holds records while it writes its log out. In memory the models would take six times their 57.
-        assert started < empty + 200, "a start reads models"
+        assert started < empty + 30, "a start reads models"
         client = curator.client(token)
         for _ in range(2):
             for job in jobs:
