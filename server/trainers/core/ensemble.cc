@@ -288,7 +288,7 @@ uint64_t VarintBytes(uint64_t value) {
   return bytes;
 }
 
-// Of a field with this many bytes, with its tag and its length.
+// The size of a field with this many bytes, its tag and length included.
 uint64_t FieldBytes(uint64_t bytes) { return 1 + VarintBytes(bytes) + bytes; }
 
 // The names and bounds of a schema, with room for the tags of each.
