@@ -44,9 +44,15 @@ function(coppice_install_room room)
   else()
     return()
   endif()
-  set_target_properties(coppice_${name} PROPERTIES EXPORT_NAME ${name})
+  set(exported ${name})
+  if(room STREQUAL "device/session")
+    set(exported client)  # the name of the component
+  elseif(room STREQUAL "device/grpc")
+    set(exported collector)
+  endif()
+  set_target_properties(coppice_${name} PROPERTIES EXPORT_NAME ${exported})
   coppice_install_archives(${export} coppice_${name})
-  if(room IN_LIST COPPICE_CLIENT_ROOMS OR room MATCHES "^(seal|client/messages|client/relay|collector)$")
+  if(room IN_LIST COPPICE_CLIENT_ROOMS OR room MATCHES "^(encrypt|device/messages|device/relay|device/grpc)$")
     file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
     install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
@@ -66,7 +72,7 @@ install(FILES cmake/coppiceConfig.cmake ${CMAKE_BINARY_DIR}/coppiceConfigVersion
         DESTINATION lib/cmake/coppice COMPONENT client)
 install(DIRECTORY proto/coppice DESTINATION share/coppice/proto COMPONENT client
         FILES_MATCHING PATTERN "*.proto" PATTERN storage.proto EXCLUDE)
-install(FILES client/examples/device.cc DESTINATION share/doc/libcoppice-dev/examples COMPONENT client)
+install(FILES client/device/examples/device.cc DESTINATION share/doc/libcoppice-dev/examples COMPONENT client)
 
 # Archives in the order that a linker needs: layers.txt from its end.
 set(reversed_rooms ${COPPICE_ROOMS})

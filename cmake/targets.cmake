@@ -30,29 +30,31 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 4)
 endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
-# Rooms that a device program needs: coppice::client is everything but its transport, coppice::collector the transport,
+# Rooms that a device program needs: coppice::device_session is everything but its transport, coppice::device_grpc the transport,
 # also through a relay. cmake/install.cmake says what `cmake --install` does with them.
-set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
-set(COPPICE_COLLECTOR_ROOMS seal proto wire client/messages client/relay collector)
-# Rooms that the C interface (client/c) links, in the order of cmake/layers.txt. None needs protobuf.
-set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} seal client/messages client/relay c)
+set(COPPICE_CLIENT_ROOMS
+  base privacy ldp schema model terms device/session)
+set(COPPICE_COLLECTOR_ROOMS
+  encrypt proto wire/proto device/messages device/relay device/grpc)
+# Rooms that the C interface (client/device/c) links, in the order of cmake/layers.txt. None needs protobuf.
+set(COPPICE_DEVICE_ROOMS ${COPPICE_CLIENT_ROOMS} encrypt device/messages device/relay device/c)
 
 # Rooms in which tests spend their time. Only these, and the tests in folders of their names, are optimized under a
 # sanitizer: in the others a build would spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
-  privacy amplification ldp/payload ldp tree data tables study wire lab lab/audit
-  curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies relay/epoch
-  trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
+  privacy ldp model table terms wire/proto lab lab/measure_epsilon curator/partition curator/estimation curator/keys
+  curator/study curator/intake curator/studies relay/epoch trainers/core trainers/forests trainers/boosting
+  trainers/dpboost trainers/lazybb trainers)
 
 # Rooms of command lines, which wait for people: compiling them with -O1 saves much compile time.
-set(COPPICE_WAITING_ROOMS command_line report export cli/terminal cli/studies cli/models cli/central cli/tables cli)
+set(COPPICE_WAITING_ROOMS
+  command_line pages export cli/terminal cli/studies cli/models cli/central cli/tables cli)
 
 # Rooms whose sources include little but their own headers: each source is compiled by itself. The sources of other
 # rooms are compiled together under a sanitizer and with COPPICE_UNITY, which avoids reading the same headers again. The
 # tested release build compiles each source by itself, and so ensures that each includes what it needs.
 set(COPPICE_LEAN_ROOMS
-  privacy ldp/payload ldp tree
-  trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
+  privacy ldp model trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer to find what they break. They are guided by coverage
 # of the rooms that parse bytes from outside.
@@ -60,8 +62,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study seal data tables wire client client/messages c client/relay access vault audit ledger models central
-  curator/keys curator/study curator/studies http relay/epoch daemon/config daemon/commands)
+  ldp schema model terms encrypt table wire/proto device/session device/messages device/c device/relay serving/access
+  store/vault store/audit_log datasets/ledger store/models datasets curator/keys curator/study curator/studies http
+  relay/epoch daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> has the targets of a room's rooms, COPPICE_USES_<room> the external
 # libraries.
@@ -224,11 +227,12 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 add_custom_target(plain_tests)
-set(COPPICE_PLAIN_FOLDERS client/cli common/command_line common/report server/lab server/research)
-set(COPPICE_LAW_FOLDERS common/privacy common/amplification common/ldp privacy vectors)
+set(COPPICE_PLAIN_FOLDERS client/cli common/command_line common/pages server/lab server/research)
+set(COPPICE_LAW_FOLDERS common/privacy common/ldp privacy vectors)
 set(COPPICE_THREADED_FOLDERS
-  client client/relay server/access server/central server/curator server/daemon server/daemon/fleet server/http server/ledger
-  server/models server/relay/dealing server/relay/epoch server/relay/service server/service server/storage server/vault)
+  client/device client/device/relay server/serving/access server/serving/service server/datasets server/datasets/ledger
+  server/curator server/daemon server/daemon/fleet server/http server/store server/store/models server/store/vault
+  server/relay/dealing server/relay/epoch server/relay/service)
 function(coppice_tests)
   cmake_parse_arguments(A "" "NAME" "FILES;HELPERS;DEPS;NEEDS;LABELS" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
@@ -244,7 +248,7 @@ function(coppice_tests)
   list(TRANSFORM A_FILES APPEND .cc OUTPUT_VARIABLE sources)
   add_executable(${program} ${sources} ${A_HELPERS})
   target_compile_options(${program} PRIVATE ${COPPICE_COMPILE_OPTIONS})
-  if(COPPICE_SANITIZER AND folder MATCHES "(^|/)(privacy|amplification|ldp|tree|data|study|wire|curator|trainers|lab)$")
+  if(COPPICE_SANITIZER AND folder MATCHES "(^|/)(privacy|ldp|model|table|terms|wire|curator|trainers|lab)$")
     target_compile_options(${program} PRIVATE -O1)
   endif()
   target_link_libraries(${program} PRIVATE coppice_options coppice_test_main ${A_DEPS})

@@ -52,7 +52,7 @@ arm() {  # arm PRESET...
     ctest --preset "$preset" -j2 -LE long
   done
   "$root/deploy/build.sh" device piped_device run_test
-  ctest --preset device -R '^(client/c/piped_device|device_text_size)$'
+  ctest --preset device -R '^(client/device/c/piped_device|device_text_size)$'
 }
 
 build_everything() {

@@ -20,11 +20,11 @@
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/write_file.h"
-#include "common/study/public_key_file.h"
-#include "common/study/signature.h"
-#include "common/wire/audit_chain.h"
-#include "common/wire/json_message.h"
-#include "common/wire/manifest.h"
+#include "common/terms/public_key_file.h"
+#include "common/terms/signature.h"
+#include "common/wire/proto/audit_chain.h"
+#include "common/wire/proto/json_message.h"
+#include "common/wire/proto/manifest.h"
 #include "coppice/v1/admin.pb.h"
 
 namespace coppice::cli {

@@ -84,7 +84,7 @@ export function indexPage(script, style) {
 function reportStyleHash() {
   const hash = createHash('sha256');
   for (const name of ['chart.css', 'page.css']) {
-    hash.update(fs.readFileSync(path.join(root, 'common/report/style', name)));
+    hash.update(fs.readFileSync(path.join(root, 'common/pages/style', name)));
   }
   return hash.digest('base64');
 }

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/export/c_parts.h"
 #include "common/schema/number.h"
-#include "common/tree/certificate_text.h"
+#include "common/model/certificate_text.h"
 
 namespace coppice::formats {
 namespace {

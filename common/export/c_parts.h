@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::formats {
 

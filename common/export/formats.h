@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::formats {
 

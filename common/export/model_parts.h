@@ -11,8 +11,8 @@
 
 #include "absl/strings/string_view.h"
 #include "common/schema/schema.h"
-#include "common/tree/certificate.h"
-#include "common/tree/model.h"
+#include "common/model/certificate.h"
+#include "common/model/model.h"
 
 namespace coppice::formats {
 

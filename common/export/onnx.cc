@@ -11,7 +11,7 @@
 #include "common/export/model_parts.h"
 #include "common/export/onnx_message.h"
 #include "common/export/onnx_parts.h"
-#include "common/tree/certificate_text.h"
+#include "common/model/certificate_text.h"
 
 namespace coppice::formats {
 namespace {

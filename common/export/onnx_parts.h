@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/export/onnx_message.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::formats::onnx {
 

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"

@@ -181,7 +181,7 @@ class Schema {
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
   // answer with this schema: each of its features is one of theirs with the same type, bounds and
   // values, and label and classes are theirs. Units conflict only if both give one; a feature that
-  // is whole here must be whole there. What is public is for Policy (client/policy.h).
+  // is whole here must be whole there. What is public is for Policy (client/device/policy.h).
   absl::Status CheckAgreesWith(const Schema& own) const;
 
   // Whether the schemas differ only in units that one of them does not give. Rows of one are then

@@ -21,7 +21,7 @@ suppress_warnings = ["myst.header", "misc.highlighting_failure"]  # skipped head
 
 html_theme = "theme"
 html_theme_path = [str(HERE)]
-html_static_path = [str(HERE.parents[1] / "common/report/style/chart.css")]  # the colours
+html_static_path = [str(HERE.parents[1] / "common/pages/style/chart.css")]  # the colours
 html_math_renderer = "mathml"
 html_title = "Coppice"
 html_use_index = False

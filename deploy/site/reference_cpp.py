@@ -188,7 +188,7 @@ def header_text(file, compounds, namespace_members, language, level):
 def write(root, stage):
     """Writes reference/cpp.md, reference/cpp/ROOM.md and reference/c.md; returns the pages."""
     rooms = {folder: sorted((root / folder).glob("*.h")) for folder in public_rooms(root)}
-    c_header = root / "client/c/coppice_device.h"
+    c_header = root / "client/device/c/coppice_device.h"
     with tempfile.TemporaryDirectory() as output:
         compounds = run_doxygen(root, [*(h for headers in rooms.values() for h in headers), c_header], pathlib.Path(output))
     files = {c.find("location").get("file"): c for c in compounds.values() if c.get("kind") == "file"}
@@ -218,7 +218,7 @@ def write(root, stage):
             "Names without a namespace are in `coppice`.", table(["header", "what it is"], index)]
     (stage / "reference/cpp.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")
 
-    file = files["client/c/coppice_device.h"]
+    file = files["client/device/c/coppice_device.h"]
     text = ["# C interface", fence("#include <coppice_device.h>", "c"), markdown(comment_of(file)),
             *header_text(file, compounds, {}, "c", 1)]
     (stage / "reference/c.md").write_text("\n\n".join(filter(None, text)) + "\n", encoding="utf-8")

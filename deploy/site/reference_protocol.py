@@ -23,8 +23,8 @@ def read_files(root):
 
 
 def read_roles(root):
-    """Reads {"Service/Method": roles} from server/access/method_table.cc."""
-    text = (root / "server/access/method_table.cc").read_text(encoding="utf-8")
+    """Reads {"Service/Method": roles} from server/serving/access/method_table.cc."""
+    text = (root / "server/serving/access/method_table.cc").read_text(encoding="utf-8")
     sets = {}
     for name, roles in re.findall(r"constexpr RoleSet (\w+) = \{([^}]*)\}", text):
         sets[name] = [role.lower() for role in re.findall(r"Role::k(\w+)", roles)]

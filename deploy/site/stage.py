@@ -27,7 +27,7 @@ LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".proto": "protobuf", ".py": 
              ".yaml": "yaml", ".yml": "yaml", ".js": "js"}
 MOST_LINES = 2000  # shown of a source file
 OWN_PAGES = {"deploy/config/full.toml": "reference/settings-coppiced", "deploy/config/relay.toml": "reference/settings-coppice-relay",
-             "proto/coppice/v1": "reference/protocol", "client/c/coppice_device.h": "reference/c", "client/python/coppice/__init__.py": "reference/python"}
+             "proto/coppice/v1": "reference/protocol", "client/device/c/coppice_device.h": "reference/c", "client/python/coppice/__init__.py": "reference/python"}
 
 
 def docname_of(path):

@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 #include "server/http/console.h"
 #include "server/http/site.h"
-#include "server/service/calls/retry_after.h"
-#include "server/service/calls/stream_call.h"
-#include "server/service/calls/unary_call.h"
+#include "server/serving/calls/retry_after.h"
+#include "server/serving/calls/stream_call.h"
+#include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
 namespace {

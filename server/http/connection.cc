@@ -19,7 +19,7 @@ namespace {
 
 namespace net = boost::asio;
 
-// The same times as gRPC's connections (common/serving/connections.cc).
+// The same times as gRPC's connections (server/process/connections.cc).
 constexpr absl::Duration kHandshakeTime = absl::Seconds(20);
 constexpr absl::Duration kHeadTime = absl::Seconds(20);
 constexpr absl::Duration kIdleTime = absl::Minutes(5);

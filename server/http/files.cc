@@ -23,7 +23,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/http/protocol.h"
 
 namespace coppice::http {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/serving/page_sender.h"
+#include "server/process/page_sender.h"
 #include "server/http/site.h"
 
 namespace coppice::http {

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/wire/json_message.h"
-#include "server/service/calls/unary_call.h"
+#include "common/wire/proto/json_message.h"
+#include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/service/calls/handler_registry.h"
+#include "server/serving/calls/handler_registry.h"
 
 namespace coppice::http {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/service/calls/unary_call.h"
+#include "server/serving/calls/unary_call.h"
 
 namespace coppice::http {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/calls/byte_load.h"
+#include "server/serving/gate/byte_load.h"
 
 namespace coppice::http {
 

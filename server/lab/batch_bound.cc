@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/delta.h"
 

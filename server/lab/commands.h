@@ -22,7 +22,7 @@
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/privacy/budget.h"
-#include "server/lab/audit/audit.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "server/lab/rows.h"
 
 namespace coppice::lab {

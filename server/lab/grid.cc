@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
-#include "server/curves/repetitions.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/lab/numbers.h"
 #include "server/lab/simulation/experiment.h"
 

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/curves/repetitions.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
 

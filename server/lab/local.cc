@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/forest_size.h"
-#include "server/curves/repetitions.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/lab/commands.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"

@@ -5,7 +5,7 @@
 #include "common/base/status_macros.h"
 #include "common/ldp/randomized_rounding.h"
 #include "server/curator/partition/number_labels.h"
-#include "server/curves/training.h"
+#include "server/trainers/curves/training.h"
 
 namespace coppice::lab {
 namespace {

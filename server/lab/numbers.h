@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/lab/rows.h"
 #include "server/lab/simulation/experiment.h"
 

@@ -11,11 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/delta.h"
-#include "server/lab/audit/audit.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "server/lab/batch_bound.h"
 #include "server/lab/commands.h"
 #include "server/trainers/registry.h"

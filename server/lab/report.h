@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
-#include "server/curves/repetitions.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/lab/grid.h"
 
 namespace coppice::lab {

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
-#include "server/curves/training.h"
+#include "server/trainers/curves/training.h"
 
 namespace coppice::lab {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/lab/synthetic.h"
 
 namespace coppice::lab {

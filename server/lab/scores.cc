@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
+#include "common/table/read_table.h"
 #include "common/privacy/delta.h"
 #include "server/trainers/registry.h"
 

@@ -13,10 +13,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/command_line/command_line.h"
-#include "common/data/schema_file.h"
-#include "common/data/table.h"
+#include "common/table/schema_file.h"
+#include "common/table/table.h"
 #include "common/privacy/budget.h"
-#include "server/curves/training.h"
+#include "server/trainers/curves/training.h"
 #include "server/lab/commands.h"
 #include "server/lab/rows.h"
 #include "server/trainers/core/trainer.h"

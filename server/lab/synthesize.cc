@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/commands.h"
 #include "server/lab/synthetic.h"

@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::lab {

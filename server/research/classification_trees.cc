@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/partition.h"
 #include "server/research/method.h"

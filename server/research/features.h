@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 
 namespace coppice::research {
 

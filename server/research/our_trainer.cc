@@ -4,7 +4,7 @@
 // Guarantee  epsilon-DP, one row more or less: stronger than what ssrdt and top protect.
 
 #include "common/base/status_macros.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/research/method.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"

@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
-#include "server/curves/repetitions.h"
+#include "server/trainers/curves/repetitions.h"
 #include "server/lab/grid.h"
 #include "server/lab/report.h"
 #include "server/lab/show_repetitions.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "client/journal.h"
+#include "client/device/journal.h"
 
 namespace coppice {
 

@@ -230,13 +230,13 @@ TEST_F(LayersTest, ARelayHasNothingOfTheCurator) {
 }
 
 TEST_F(LayersTest, ViolationsAreFound) {
-  EXPECT_NE(Violation(rooms_, "common/privacy/x.cc", "common/tree/tree.h"), "");
-  EXPECT_NE(Violation(rooms_, "client/privatizer.cc", "server/curator/studies/studies.h"), "");
-  EXPECT_NE(Violation(rooms_, "client/privatizer.cc", "grpcpp/grpcpp.h"), "");
-  EXPECT_NE(Violation(rooms_, "client/journal.cc", "coppice/v1/report.pb.h"), "");
+  EXPECT_NE(Violation(rooms_, "common/privacy/x.cc", "common/model/tree.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/device/privatizer.cc", "server/curator/studies/studies.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/device/privatizer.cc", "grpcpp/grpcpp.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/device/journal.cc", "coppice/v1/report.pb.h"), "");
   EXPECT_NE(Violation(rooms_, "server/curator/x.cc", "coppice/v1/report.grpc.pb.h"), "");
   EXPECT_NE(Violation(rooms_, "elsewhere/x.cc", "absl/status/status.h"), "");
-  EXPECT_EQ(Violation(rooms_, "client/collector/collector.cc", "grpcpp/grpcpp.h"), "");
+  EXPECT_EQ(Violation(rooms_, "client/device/grpc/collector.cc", "grpcpp/grpcpp.h"), "");
 }
 
 // Private randomness has one door, and no floating-point distributions. Public randomness (ties,
@@ -252,16 +252,16 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
     const bool may_call = file == "common/privacy/openssl_random.cc" ||
                           file == "common/privacy/openssl_random.h" ||
                           file.rfind("server/curator/", 0) == 0 ||  // ids and keys
-                          file.rfind("server/models/ids.", 0) == 0 ||
-                          file.rfind("server/access/bearer_token", 0) == 0 ||  // secrets
-                          file == "server/storage/postgres/batches.cc" ||      // ids
-                          file == "server/storage/postgres/ownership.cc" ||    // epochs
-                          file == "server/vault/sealing.cc" ||                 // keys and nonces
-                          file.rfind("server/audit/audit_record.", 0) == 0 ||  // the salt
-                          file == "server/calls/call_record.cc" ||             // request ids
+                          file.rfind("server/store/models/ids.", 0) == 0 ||
+                          file.rfind("server/serving/access/bearer_token", 0) == 0 ||  // secrets
+                          file == "server/store/postgres/batches.cc" ||      // ids
+                          file == "server/store/postgres/ownership.cc" ||    // epochs
+                          file == "server/store/vault/sealing.cc" ||                 // keys and nonces
+                          file.rfind("server/store/audit_log/audit_record.", 0) == 0 ||  // the salt
+                          file == "server/serving/gate/call_record.cc" ||             // request ids
                           file == "server/relay/epoch/deal.cc" ||              // deals and claims
-                          file == "client/c/curator_visit.cc" ||               // challenges
-                          file.rfind("client/collector", 0) == 0;              // jitter
+                          file == "client/device/c/curator_visit.cc" ||               // challenges
+                          file.rfind("client/device/grpc", 0) == 0;              // jitter
     EXPECT_TRUE(may_call || !calls_generator) << file;
     const bool may_seed = file.rfind("server/curator/partition/public_random", 0) == 0 ||
                           file.rfind("server/lab/", 0) == 0;

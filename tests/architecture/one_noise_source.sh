@@ -89,11 +89,11 @@ expect 'the second source' "$(contents "$second_source")" \
   'imports std::random_device' std::mersenne_twister_engine
 
 # No object on the way from a row to its report uses anything but the private generator.
-path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,ldp/payload/libcoppice_ldp_payload}.a
-      "$build"/common/seal/libcoppice_seal.a "$build"/client/{libcoppice_client,relay/libcoppice_client_relay}.a)
+path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,encrypt/libcoppice_encrypt}.a
+      "$build"/client/device/{libcoppice_device_session,relay/libcoppice_device_relay}.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # A trainer uses no generator at all: its draws are passed in.
-trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
+trainers=("$build"/server/trainers/{libcoppice_trainers,{core,forests,boosting,dpboost,lazybb}/libcoppice_trainers_*}.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
 expect flags "$(for name in coppiced coppice coppice-lab coppice-relay coppice-research coppice_device_example; do

@@ -25,10 +25,10 @@
 #include <CLI/CLI.hpp>
 
 #include "common/privacy/openssl_random.h"
-#include "common/study/pem.h"
-#include "common/wire/manifest.h"
+#include "common/terms/pem.h"
+#include "common/wire/proto/manifest.h"
 #include "server/curator/studies/studies.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/batch_maker.h"
 #include "tests/support/schemas.h"
 

@@ -16,8 +16,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/trainer.h"

@@ -15,7 +15,7 @@
 #include "common/privacy/openssl_random.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/studies/studies.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/schemas.h"
 
 namespace coppice {

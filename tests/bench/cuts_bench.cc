@@ -17,8 +17,8 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/openssl_random.h"

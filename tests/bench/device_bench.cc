@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "common/ldp/laplace_noise.h"
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/samplers.h"

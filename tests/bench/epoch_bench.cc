@@ -17,7 +17,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/relay/epoch/epoch.h"
 
 namespace coppice::relay {

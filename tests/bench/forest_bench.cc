@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/forest_size.h"

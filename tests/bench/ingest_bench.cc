@@ -26,17 +26,17 @@
 
 #include <CLI/CLI.hpp>
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
-#include "common/serving/certificates.h"
+#include "server/process/certificates.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/fleet/front.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/rpc/services.h"
-#include "server/service/reports/report_handlers.h"
-#include "server/vault/keyed_store.h"
+#include "server/serving/grpc/services.h"
+#include "server/serving/reports/report_handlers.h"
+#include "server/store/vault/keyed_store.h"
 
 namespace coppice {
 namespace {

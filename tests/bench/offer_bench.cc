@@ -14,12 +14,12 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/time/clock.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
-#include "common/wire/convert.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
-#include "server/rpc/services.h"
-#include "server/service/handlers.h"
+#include "server/serving/grpc/services.h"
+#include "server/serving/service/handlers.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice {

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/collector/collector.h"
-#include "client/privatizer.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice {

@@ -19,8 +19,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/seal/report_seal.h"
-#include "common/study/pem.h"
+#include "common/encrypt/report_seal.h"
+#include "common/terms/pem.h"
 
 namespace coppice::seal {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/schema/schema.h"
 
 namespace coppice {

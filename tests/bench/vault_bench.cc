@@ -16,11 +16,11 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "server/central/datasets.h"
-#include "server/ledger/ledger.h"
-#include "server/storage/memory_store.h"
-#include "server/storage/store_format.h"
-#include "server/vault/keyed_store.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/ledger/ledger.h"
+#include "server/store/memory_store.h"
+#include "server/store/store_format.h"
+#include "server/store/vault/keyed_store.h"
 #include "tests/bench/uniform_rows.h"
 
 namespace coppice {

@@ -154,7 +154,7 @@ class ConsoleOrigins(unittest.TestCase):
             self.assertEqual(self.browser.value("call()"), 200)
             self.assertEqual(self.calls(), before + 1)
             self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('h1')).letterSpacing"), "7px")
-        style = "".join((SOURCE / "common/report/style" / name).read_text() for name in ("chart.css", "page.css"))
+        style = "".join((SOURCE / "common/pages/style" / name).read_text() for name in ("chart.css", "page.css"))
         document = f"<!DOCTYPE html><html><head><style>{style}</style></head><body><p>x</p></body></html>"
         self.assertEqual(self.browser.value(f"show({json.dumps(document)})"), "928px", "the style sheet's own width")
         other = document.replace("</style>", "body{max-width:5px}</style>")

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/common/report/sample_reports.h"
+#include "tests/common/pages/sample_reports.h"
 
 namespace coppice {
 namespace {

@@ -21,7 +21,7 @@ from device import sample_study
 from reflected import ReflectedClient
 
 CONNECTIONS = 1000
-HANDSHAKE_SECONDS = 20  # in common/serving/connections.cc
+HANDSHAKE_SECONDS = 20  # in server/process/connections.cc
 LATE_SECONDS = 75       # a busy machine may close this much later
 SETTLE_SECONDS = 100    # the daemon's time to close what the attackers left
 MAX_GROWTH_MIB = 600    # the daemon's resident memory, see docs/threat-model.md
@@ -29,7 +29,7 @@ BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
 UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # per connection; each answer is above 2 MB
 MAX_UNREAD_GROWTH_MIB = 150
-UNREAD_SECONDS = 30     # in server/access/method_table.cc, for GetOffer
+UNREAD_SECONDS = 30     # in server/serving/access/method_table.cc, for GetOffer
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]

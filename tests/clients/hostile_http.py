@@ -24,7 +24,7 @@ from hostile_connections import (check, client_hello, create_large_study, memory
 
 CONNECTIONS = 1000
 STALL_SECONDS = 20      # in server/http/connection.cc, for the handshake and again for a head
-BODY_SECONDS = 10       # in server/access/method_table.cc, for ListStudies
+BODY_SECONDS = 10       # in server/serving/access/method_table.cc, for ListStudies
 LATE_SECONDS = 75       # a busy machine may close this much later
 MAX_GROWTH_MIB = 300    # the daemon's resident memory, see docs/threat-model.md
 UNREAD_CONNECTIONS = 40

@@ -203,7 +203,7 @@ test('documents run no script, load nothing and lead nowhere', () => opened({}, 
 
 test('the policies are those that were agreed on, on every file', async () => {
   const style = crypto.createHash('sha256');
-  for (const name of ['chart.css', 'page.css']) style.update(fs.readFileSync(path.join(ROOT, 'common/report/style', name)));
+  for (const name of ['chart.css', 'page.css']) style.update(fs.readFileSync(path.join(ROOT, 'common/pages/style', name)));
   const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'sha256-${style.digest('base64')}'; connect-src 'self'; img-src 'self' data:; `
     + "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types coppice";
   const files = fs.readdirSync(path.join(process.env.COPPICE_CONSOLE_DIR, 'assets')).filter(name => !name.endsWith('.gz')).map(name => `/assets/${name}`);

@@ -306,7 +306,7 @@ class LongTest(unittest.TestCase):
         system.install("/packages/libcoppice-dev_*.deb cmake g++ make pkgconf")
         program = os.path.join(SOURCE, "tests/architecture/installed_client")
         shutil.copytree(program, system.path("root/device"))
-        shutil.copy(os.path.join(SOURCE, "client/examples/device.cc"), system.path("root/example.cc"))
+        shutil.copy(os.path.join(SOURCE, "client/device/examples/device.cc"), system.path("root/example.cc"))
         system.checked("cd /root/device; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
         self.assertNotIn("grpc", system.checked("dpkg-query -W -f '${Package}\n'"))
 
@@ -328,7 +328,7 @@ class LongTest(unittest.TestCase):
         # The commands of docs/device.md: for a device without a transport, then for the sample with the extras.
         examples = "/usr/share/doc/libcoppice-device-dev/examples"
         shared, static = re.findall(r"^    (cc device\.c .*) -o device$", read(system.path(), examples[1:], "device.md"), re.M)
-        shutil.copy(os.path.join(SOURCE, "tests/client/c/piped_device.c"), system.path("root"))
+        shutil.copy(os.path.join(SOURCE, "tests/client/device/c/piped_device.c"), system.path("root"))
         for name, command in (("shared", shared), ("static", static)):
             command = command.replace(" device.c grpc_call.c", " -std=c11 piped_device.c").replace("$(pkg-config --libs grpc)", "")
             system.checked(f"cd /root; {command} -o {name}")

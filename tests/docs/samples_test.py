@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Samples in pages are cut out of programs that are built and tested.
 
-A page names the sample before its block, `<!-- sample client/examples/device.cc: a device -->`. The file has it between
+A page names the sample before its block, `<!-- sample client/device/examples/device.cc: a device -->`. The file has it between
 the lines `// sample: a device` and `// end of sample`.
 """
 

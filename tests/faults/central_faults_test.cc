@@ -28,12 +28,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/ledger/spending_journal.h"
-#include "server/storage/store_format.h"
-#include "server/vault/keyed_store.h"
+#include "server/datasets/ledger/spending_journal.h"
+#include "server/store/store_format.h"
+#include "server/store/vault/keyed_store.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/twins.h"
-#include "tests/server/central/central_fixture.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

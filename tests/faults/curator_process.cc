@@ -1,7 +1,7 @@
 #include "tests/faults/curator_process.h"
 
 #include "common/base/status_macros.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 
 namespace coppice::testing {
 

@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "server/curator/studies/studies.h"
-#include "server/models/models.h"
-#include "server/storage/store.h"
+#include "server/store/models/models.h"
+#include "server/store/store.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/gated_store.h"
 #include "tests/faults/key_history.h"

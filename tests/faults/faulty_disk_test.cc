@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/storage/rocksdb/backups.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/backups.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

@@ -5,13 +5,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/responder.h"
-#include "client/trust.h"
+#include "client/device/responder.h"
+#include "client/device/trust.h"
 #include "common/base/status_macros.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/privacy/private_random.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {

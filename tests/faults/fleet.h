@@ -3,7 +3,7 @@
 // Device d answers the studies of slot d % kSlots through gateway d / kSlots % kGateways. Its row
 // and label are such that, without noise, its report by laplace_joint is 1 in one cell, and no
 // other device of the slot has that cell. Each gateway decides about curators by its pin and its
-// memory of manifests, as client/trust.h does.
+// memory of manifests, as client/device/trust.h does.
 // There is no noise: the random source always says 0. Nothing here is private.
 // Errors     what Responder and Journal return.
 
@@ -19,9 +19,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/journal.h"
-#include "client/policy.h"
-#include "client/privatizer.h"
+#include "client/device/journal.h"
+#include "client/device/policy.h"
+#include "client/device/privatizer.h"
 #include "server/curator/studies/studies.h"
 #include "tests/faults/schedule.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "tests/faults/key_history.h"
 
 namespace coppice::testing {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/privatizer.h"
-#include "common/study/manifest.h"
+#include "client/device/privatizer.h"
+#include "common/terms/manifest.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::testing {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "server/curator/keys/manifest_authority.h"
 
 namespace coppice::testing {
@@ -54,7 +54,7 @@ class KeyHistory {
   std::vector<KeyStep> steps_{1};
 };
 
-// What a gateway should trust: the rules of client/trust.h, restated on key numbers.
+// What a gateway should trust: the rules of client/device/trust.h, restated on key numbers.
 class Follower {
  public:
   void Pin(size_t key) { root_ = key; }

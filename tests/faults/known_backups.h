@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/storage/store.h"
+#include "server/store/store.h"
 #include "tests/faults/invariants.h"
 
 namespace coppice::testing {

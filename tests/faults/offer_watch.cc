@@ -1,8 +1,8 @@
 #include "tests/faults/offer_watch.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 
 namespace coppice::testing {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "common/study/manifest.h"
+#include "common/terms/manifest.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::testing {

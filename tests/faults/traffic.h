@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "server/curator/studies/studies.h"
 #include "tests/faults/faulty_disk.h"
 

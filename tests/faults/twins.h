@@ -17,8 +17,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/storage/rocksdb/backups.h"
-#include "server/storage/store.h"
+#include "server/store/rocksdb/backups.h"
+#include "server/store/store.h"
 
 namespace coppice::testing {
 

@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "server/maintenance/restore.h"
-#include "server/storage/rocksdb/backups.h"
+#include "server/daemon/maintenance/restore.h"
+#include "server/store/rocksdb/backups.h"
 #include "tests/faults/world_impl.h"
 
 namespace coppice::testing {

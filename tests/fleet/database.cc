@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/storage/postgres/connection.h"
+#include "server/store/postgres/connection.h"
 
 namespace coppice::fleet_faults {
 namespace {

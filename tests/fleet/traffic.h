@@ -22,8 +22,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/collector/collector.h"
-#include "client/privatizer.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/privatizer.h"
 #include "tests/faults/books.h"
 #include "tests/fleet/curators.h"
 #include "tests/fleet/jobs.h"

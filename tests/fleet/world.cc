@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/storage/postgres/postgres_store.h"
+#include "server/store/postgres/postgres_store.h"
 #include "tests/faults/books.h"
 #include "tests/fleet/curators.h"
 #include "tests/fleet/traffic.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/data/read_table.h"
+#include "common/table/read_table.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {

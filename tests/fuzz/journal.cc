@@ -1,7 +1,7 @@
 // A device's journal: the frames after the header, and a single body without the check sum that
 // would hide it.
 
-#include "client/journal_format.h"
+#include "client/device/journal_format.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // A signed manifest as a device gets it, and the text of a pinned key.
 
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,16 +1,16 @@
 // Messages that a device reads without protobuf: it accepts the same bytes as protobuf and
-// common/wire, with the same values, and refuses the rest. The first byte selects the message.
+// common/wire/proto, with the same values, and refuses the rest. The first byte selects the message.
 
-#include "client/messages/messages.h"
+#include "client/device/messages/messages.h"
 
 #include <iterator>
 #include <memory>
 #include <string>
 
-#include "client/messages/relay_messages.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
-#include "common/wire/relay_promise.h"
+#include "client/device/messages/relay_messages.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
+#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/report.pb.h"

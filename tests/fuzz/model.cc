@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "common/wire/convert.h"
-#include "common/wire/model_signature.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_signature.h"
 #include "tests/fuzz/fuzz_input.h"
 
 using coppice::testing::Require;

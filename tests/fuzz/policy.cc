@@ -1,6 +1,6 @@
 // The access policy's JSON.
 
-#include "server/access/policy_file.h"
+#include "server/serving/access/policy_file.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

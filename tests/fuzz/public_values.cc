@@ -1,7 +1,7 @@
 // The values that a report shows: accepted bytes are the one encoding of their row, and that row
 // has leaves. Input: which features are public, then the bytes.
 
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 
 #include <utility>
 #include <vector>

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "client/relay/deal.h"
-#include "common/wire/relay_promise.h"
+#include "client/device/relay/deal.h"
+#include "common/wire/proto/relay_promise.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/schemas.h"
 

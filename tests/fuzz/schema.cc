@@ -1,6 +1,6 @@
 // Schema JSON.
 
-#include "common/data/schema_file.h"
+#include "common/table/schema_file.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "common/seal/report_seal.h"
+#include "common/encrypt/report_seal.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace {

@@ -6,15 +6,15 @@
 #include <memory>
 #include <string>
 
-#include "common/study/sha256.h"
-#include "server/audit/audit_log.h"
-#include "server/audit/audit_record.h"
-#include "server/central/dataset_record.h"
-#include "server/central/job_record.h"
+#include "common/terms/sha256.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/store/audit_log/audit_record.h"
+#include "server/datasets/dataset_record.h"
+#include "server/datasets/job_record.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
-#include "server/ledger/ledger_record.h"
-#include "server/models/model_record.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "server/store/models/model_record.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/memory_store.h"
 

@@ -1,9 +1,9 @@
 // A CSV file. The schema inferred from it reads it strictly, and survives writing and reading; a
 // check finds something wrong exactly where a strict reader refuses.
 
-#include "common/tables/tables.h"
+#include "common/table/tables.h"
 
-#include "common/data/csv_file.h"
+#include "common/table/csv_file.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_schema.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "common/wire/convert.h"
-#include "common/wire/packed_forest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/packed_forest.h"
 #include "tests/fuzz/fuzz_input.h"
 
 using coppice::testing::Require;

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "server/vault/keyed_store.h"
-#include "server/vault/vault_records.h"
+#include "server/store/vault/keyed_store.h"
+#include "server/store/vault/vault_records.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/memory_store.h"
 

@@ -18,7 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 

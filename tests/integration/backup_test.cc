@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/randomized_reports.h"
 #include "tests/support/status_matchers.h"

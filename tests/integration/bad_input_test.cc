@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"

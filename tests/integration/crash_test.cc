@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/privatizer.h"
-#include "common/wire/convert.h"
+#include "client/device/privatizer.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "server/curator/estimation/estimator.h"
 #include "tests/integration/daemon.h"

@@ -10,8 +10,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/collector/collector.h"
-#include "common/wire/convert.h"
+#include "client/device/grpc/collector.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "client/collector/collector.h"
+#include "client/device/grpc/collector.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/data_dir.h"

@@ -4,9 +4,9 @@
 #include <fstream>
 #include <string>
 
-#include "client/journal.h"
-#include "client/trust.h"
-#include "common/study/public_key_file.h"
+#include "client/device/journal.h"
+#include "client/device/trust.h"
+#include "common/terms/public_key_file.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 

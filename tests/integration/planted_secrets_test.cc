@@ -14,7 +14,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "client/collector/collector.h"
-#include "client/privatizer.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::testing {

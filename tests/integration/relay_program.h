@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/collector/collector.h"
+#include "client/device/grpc/collector.h"
 #include "tests/integration/process.h"
 
 namespace coppice::testing {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/vault/keyed_store.h"
+#include "server/store/vault/keyed_store.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 

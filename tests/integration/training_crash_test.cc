@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"

@@ -5,7 +5,7 @@
 // tables are those of audit_trainer.cc. False alarm: 1e-6 for each audit that must stay below its
 // claim.
 
-#include "server/lab/audit/audit.h"
+#include "server/lab/measure_epsilon/audit.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/delta.h"
-#include "server/lab/audit/audit.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "server/relay/epoch/deal.h"
 #include "tests/support/status_matchers.h"
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/delta.h"
 #include "common/privacy/openssl_random.h"
-#include "server/lab/audit/audit.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {

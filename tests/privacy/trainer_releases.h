@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/privacy/budget.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/privatizer.h"
-#include "server/lab/audit/audit.h"
+#include "client/device/privatizer.h"
+#include "server/lab/measure_epsilon/audit.h"
 #include "tests/privacy/privacy_loss.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/schemas.h"

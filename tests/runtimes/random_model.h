@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/schema/derived.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::testing {
 

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/seal/report_seal.h"
-#include "common/study/manifest.h"
-#include "common/study/merkle.h"
-#include "common/study/relay_promise.h"
-#include "common/study/signature.h"
-#include "common/study/ticket.h"
-#include "common/wire/relay_promise.h"
+#include "common/encrypt/report_seal.h"
+#include "common/terms/manifest.h"
+#include "common/terms/merkle.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
+#include "common/terms/ticket.h"
+#include "common/wire/proto/relay_promise.h"
 
 namespace coppice::testing {
 

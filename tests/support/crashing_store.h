@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::testing {
 

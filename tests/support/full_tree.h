@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 
 namespace coppice::testing {
 

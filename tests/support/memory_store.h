@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "server/storage/memory_store.h"
+#include "server/store/memory_store.h"
 
 namespace coppice::testing {
 

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/storage/postgres/connection.h"
+#include "server/store/postgres/connection.h"
 #include "tests/integration/process.h"
 #include "tests/support/temp_dir.h"
 

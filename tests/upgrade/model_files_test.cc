@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "client/trust.h"
-#include "common/data/read_table.h"
-#include "common/study/public_key_file.h"
-#include "common/verdict/verdict.h"
-#include "common/wire/convert.h"
-#include "common/wire/model_file.h"
+#include "client/device/trust.h"
+#include "common/table/read_table.h"
+#include "common/terms/public_key_file.h"
+#include "common/describe/verdict.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/process.h"
 #include "tests/support/status_matchers.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "client/journal_format.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "client/device/journal_format.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

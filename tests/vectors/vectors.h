@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
-#include "common/study/ticket.h"
+#include "common/terms/ticket.h"
 #include "tests/support/scripted_bytes.h"
 
 namespace coppice::vectors {

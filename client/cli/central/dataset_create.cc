@@ -10,11 +10,11 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
-#include "common/wire/convert.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {

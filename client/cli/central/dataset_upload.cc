@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/terminal/describe.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 

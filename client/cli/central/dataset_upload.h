@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/remote.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {

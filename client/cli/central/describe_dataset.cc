@@ -5,7 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "client/cli/terminal/describe.h"
-#include "common/verdict/verdict.h"
+#include "common/describe/verdict.h"
 #include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {

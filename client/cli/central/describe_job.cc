@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/describe.h"
-#include "common/verdict/verdict.h"
+#include "common/describe/verdict.h"
 #include "coppice/v1/training.pb.h"
 
 namespace coppice::cli {

@@ -11,7 +11,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/training.grpc.pb.h"
 

@@ -12,10 +12,10 @@
 #include "client/cli/models/predict.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
+#include "common/table/read_table.h"
 #include "common/schema/number.h"
-#include "common/tree/render_label.h"
-#include "common/wire/convert.h"
+#include "common/model/render_label.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {

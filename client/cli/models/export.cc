@@ -9,8 +9,8 @@
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
 #include "common/export/formats.h"
-#include "common/wire/convert.h"
-#include "common/wire/model_file.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_file.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {

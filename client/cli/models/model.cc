@@ -11,10 +11,10 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
-#include "common/report/pages.h"
-#include "common/study/public_key_file.h"
-#include "common/verdict/verdict.h"
-#include "common/wire/convert.h"
+#include "common/pages/pages.h"
+#include "common/terms/public_key_file.h"
+#include "common/describe/verdict.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {

@@ -9,9 +9,9 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
-#include "common/tree/explain.h"
-#include "common/wire/convert.h"
-#include "common/wire/model_file.h"
+#include "common/model/explain.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_file.h"
 #include "coppice/v1/model.grpc.pb.h"
 
 namespace coppice::cli {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/remote.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {

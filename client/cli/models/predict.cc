@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 
 namespace coppice::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
-#include "common/report/pages.h"
-#include "common/tree/render.h"
-#include "common/tree/summary.h"
-#include "common/wire/convert.h"
+#include "common/pages/pages.h"
+#include "common/model/render.h"
+#include "common/model/summary.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {

@@ -17,9 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/studies/collect.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 
 // The file has a line "salt HEX", and a line "HASH JOURNAL" for each time that rows answered. The
 // salt is this user's alone, so that no hash can be looked up in a precomputed table.

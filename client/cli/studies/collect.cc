@@ -10,11 +10,11 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/collector/collector.h"
-#include "client/collector/relay_client.h"
-#include "client/trust.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/grpc/relay_client.h"
+#include "client/device/trust.h"
 #include "common/base/status_macros.h"
-#include "common/study/public_key_file.h"
+#include "common/terms/public_key_file.h"
 
 namespace coppice::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/studies/collect.h"
-#include "client/responder.h"
+#include "client/device/responder.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 

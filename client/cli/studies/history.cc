@@ -5,8 +5,8 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cli/studies/collect.h"
-#include "common/study/signature.h"
-#include "common/study/terms.h"
+#include "common/terms/signature.h"
+#include "common/terms/terms.h"
 
 namespace coppice::cli {
 namespace {

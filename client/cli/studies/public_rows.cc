@@ -3,9 +3,9 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
-#include "common/wire/convert.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
+#include "common/wire/proto/convert.h"
 
 namespace coppice::cli {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cli/studies/collect.h"
-#include "client/relay/relayed_device.h"
-#include "client/responder.h"
+#include "client/device/relay/relayed_device.h"
+#include "client/device/responder.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 

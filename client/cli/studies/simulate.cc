@@ -14,15 +14,15 @@
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/relay_flags.h"
-#include "client/collector/collector.h"
-#include "client/collector/relay_client.h"
-#include "client/relay/deal.h"
-#include "client/trust.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/grpc/relay_client.h"
+#include "client/device/relay/deal.h"
+#include "client/device/trust.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
-#include "common/study/public_key_file.h"
-#include "common/study/public_values.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
+#include "common/terms/public_key_file.h"
+#include "common/terms/public_values.h"
 
 namespace coppice::cli {
 namespace {

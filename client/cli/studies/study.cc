@@ -14,10 +14,10 @@
 #include "client/cli/terminal/relay_flags.h"
 #include "client/cli/terminal/remote.h"
 #include "client/cli/terminal/study_settings.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {

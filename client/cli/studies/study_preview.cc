@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {

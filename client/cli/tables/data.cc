@@ -7,7 +7,7 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
-#include "common/tables/tables.h"
+#include "common/table/tables.h"
 
 namespace coppice::cli {
 namespace {

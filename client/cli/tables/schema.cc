@@ -15,11 +15,11 @@
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
-#include "common/data/number_format.h"
-#include "common/data/schema_file.h"
+#include "common/table/number_format.h"
+#include "common/table/schema_file.h"
 #include "common/schema/number.h"
-#include "common/study/sha256.h"
-#include "common/tables/tables.h"
+#include "common/terms/sha256.h"
+#include "common/table/tables.h"
 
 namespace coppice::cli {
 namespace {

@@ -30,12 +30,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/terminal/flags.h"
-#include "client/collector/collector_call.h"
-#include "client/collector/proxy.h"
-#include "client/collector/server_address.h"
+#include "client/device/grpc/collector_call.h"
+#include "client/device/grpc/proxy.h"
+#include "client/device/grpc/server_address.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
-#include "common/study/pem.h"
+#include "common/terms/pem.h"
 
 namespace coppice::cli {
 namespace {

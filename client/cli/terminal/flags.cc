@@ -13,11 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal/output.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/file_permissions.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/study/public_key_file.h"
-#include "common/study/terms.h"
+#include "common/terms/public_key_file.h"
+#include "common/terms/terms.h"
 
 namespace coppice::cli {
 namespace {

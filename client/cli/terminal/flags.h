@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/collector/collector.h"
+#include "client/device/grpc/collector.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/privacy/budget.h"

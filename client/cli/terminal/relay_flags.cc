@@ -9,8 +9,8 @@
 #include "client/cli/terminal/flags.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/delta.h"
-#include "common/study/public_key_file.h"
-#include "common/study/relay_promise.h"
+#include "common/terms/public_key_file.h"
+#include "common/terms/relay_promise.h"
 
 namespace coppice::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/output.h"
 #include "common/command_line/command_line.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 
 namespace coppice::cli {
 namespace {

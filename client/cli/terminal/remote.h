@@ -26,7 +26,7 @@ class Status;
 namespace coppice::cli {
 
 // How long a call of "/package.Service/Method" is waited for where --timeout does not say: a
-// minute, and for what the curator computes for longer as long as it lets itself (server/access/
+// minute, and for what the curator computes for longer as long as it lets itself (server/serving/access/
 // method_table.h, with which a test compares this).
 absl::Duration UsualWait(absl::string_view method);
 

@@ -14,15 +14,15 @@
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "common/base/mutex.h"
-#include "common/tree/certificate.h"
-#include "server/ledger/account.h"
-#include "server/ledger/accounting.h"
-#include "server/ledger/ledger.h"
-#include "server/storage/memory_store.h"
+#include "common/model/certificate.h"
+#include "server/datasets/ledger/account.h"
+#include "server/datasets/ledger/accounting.h"
+#include "server/datasets/ledger/ledger.h"
+#include "server/store/memory_store.h"
 
 namespace coppice::python {
 
-// The account is the curator's own (server/ledger): entries are chained by hashes, and a fit is
+// The account is the curator's own (server/datasets/ledger): entries are chained by hashes, and a fit is
 // charged in full before it draws any noise. In a file it is read, changed and written whole under
 // its lock, so that processes take turns. A file is made by Open() alone: one that is gone, or that
 // lacks what this object saw, is refused.

@@ -9,7 +9,7 @@
 #include "client/python/core/bindings.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::python {
 namespace {

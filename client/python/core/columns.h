@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/data/read_table.h"
+#include "common/table/read_table.h"
 #include "common/schema/schema.h"
 
 namespace coppice::python {

@@ -1,4 +1,4 @@
-#include "client/device.h"
+#include "client/device/device.h"
 
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "client/collector/collector.h"
-#include "client/policy.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
 #include "client/python/core/turn.h"
-#include "client/trust.h"
+#include "client/device/trust.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "common/wire/convert.h"
-#include "common/wire/packed_forest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/packed_forest.h"
 
 namespace coppice::python {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/python/core/bindings.h"
-#include "common/study/public_key_file.h"
+#include "common/terms/public_key_file.h"
 
 namespace coppice::python {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "common/schema/schema.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 
 namespace coppice::python {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "client/journal.h"
+#include "client/device/journal.h"
 #include "client/python/core/turn.h"
 #include "common/base/mutex.h"
 

@@ -1,4 +1,4 @@
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -20,18 +20,18 @@
 #include "client/python/core/columns.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
-#include "client/trust.h"
+#include "client/device/trust.h"
 #include "common/base/mutex.h"
 #include "common/base/write_file.h"
 #include "common/export/formats.h"
-#include "common/study/public_key_file.h"
-#include "common/tree/certificate_text.h"
-#include "common/tree/explain.h"
-#include "common/tree/render.h"
-#include "common/tree/summary.h"
-#include "common/wire/convert.h"
-#include "common/wire/model_file.h"
-#include "common/wire/model_signature.h"
+#include "common/terms/public_key_file.h"
+#include "common/model/certificate_text.h"
+#include "common/model/explain.h"
+#include "common/model/render.h"
+#include "common/model/summary.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/model_file.h"
+#include "common/wire/proto/model_signature.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::python {

@@ -1,6 +1,6 @@
 // The pages that notebooks show.
 
-#include "common/report/pages.h"
+#include "common/pages/pages.h"
 
 #include <pybind11/pybind11.h>
 

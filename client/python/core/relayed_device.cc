@@ -1,4 +1,4 @@
-#include "client/relay/relayed_device.h"
+#include "client/device/relay/relayed_device.h"
 
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
@@ -12,13 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/collector/relay_client.h"
-#include "client/policy.h"
+#include "client/device/grpc/relay_client.h"
+#include "client/device/policy.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/device_row.h"
 #include "client/python/core/journal.h"
 #include "client/python/core/turn.h"
-#include "client/trust.h"
+#include "client/device/trust.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "client/python/core/bindings.h"
-#include "common/data/schema_file.h"
-#include "common/wire/convert.h"
+#include "common/table/schema_file.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/schema.pb.h"
 
 namespace coppice::python {

@@ -10,21 +10,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "client/python/core/bindings.h"
 #include "client/python/core/table.h"
 #include "client/python/core/trained_model.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/openssl_random.h"
-#include "common/wire/convert.h"
-#include "common/wire/packed_forest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/packed_forest.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/studies/studies.h"
-#include "server/models/models.h"
-#include "server/storage/memory_store.h"
+#include "server/store/models/models.h"
+#include "server/store/memory_store.h"
 
 namespace coppice::python {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <memory>
 
-#include "common/data/read_table.h"
-#include "common/data/table.h"
+#include "common/table/read_table.h"
+#include "common/table/table.h"
 
 namespace coppice::python {
 

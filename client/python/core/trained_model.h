@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::python {

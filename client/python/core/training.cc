@@ -18,7 +18,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 #include "common/privacy/openssl_random.h"
-#include "server/central/job_plan.h"
+#include "server/datasets/job_plan.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::python {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 #include "server/curator/estimation/smooth.h"
 
 namespace coppice::curator {

@@ -1,7 +1,7 @@
 // Adds up the reports about the consistent leaves of one tree, and estimates counts from the sums.
 //
 // In a study with public features a report covers the leaves that its public values allow
-// (common/study/public_values.h), with a mechanism for that number of leaves. The curator finds the
+// (common/terms/public_values.h), with a mechanism for that number of leaves. The curator finds the
 // same leaves, estimates from the one report how likely the row is in each, and adds that up leaf
 // by leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
 //
@@ -26,12 +26,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::curator {

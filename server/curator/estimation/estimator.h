@@ -21,10 +21,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/tree/model.h"
-#include "common/tree/tree.h"
+#include "common/model/model.h"
+#include "common/model/tree.h"
 #include "server/curator/partition/by_value.h"
 
 namespace coppice::curator {

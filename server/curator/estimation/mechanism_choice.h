@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

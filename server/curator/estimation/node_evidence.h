@@ -10,8 +10,8 @@
 
 #include "absl/types/span.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/tree/model.h"
-#include "common/tree/tree.h"
+#include "common/model/model.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::curator {

@@ -30,7 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"

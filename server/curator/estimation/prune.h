@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "common/tree/model.h"
-#include "common/tree/tree.h"
+#include "common/model/model.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/node_evidence.h"
 
 namespace coppice::curator {

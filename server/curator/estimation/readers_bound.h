@@ -9,10 +9,10 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/tree/certificate.h"
+#include "common/model/certificate.h"
 
 namespace coppice::curator {
 

@@ -22,8 +22,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
-#include "common/tree/tree.h"
+#include "common/table/table.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

@@ -27,7 +27,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 

@@ -17,7 +17,7 @@
 #include "common/base/mutex.h"
 #include "server/curator/intake/reply_dispatcher.h"
 #include "server/curator/intake/submission.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -17,7 +17,7 @@
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::curator {
 

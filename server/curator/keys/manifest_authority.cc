@@ -8,10 +8,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

@@ -15,11 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
-#include "common/study/key_chain.h"
-#include "common/study/manifest.h"
-#include "common/study/signature.h"
-#include "common/wire/model_signature.h"
-#include "server/storage/store.h"
+#include "common/terms/key_chain.h"
+#include "common/terms/manifest.h"
+#include "common/terms/signature.h"
+#include "common/wire/proto/model_signature.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -10,7 +10,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

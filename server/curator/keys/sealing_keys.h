@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/seal/sealing_key.h"
-#include "common/study/relay_promise.h"
-#include "server/storage/store.h"
+#include "common/encrypt/sealing_key.h"
+#include "common/terms/relay_promise.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -1,4 +1,4 @@
-// The store's keys of studies, as docs/storage.md lists them. Keys of models are in server/models.
+// The store's keys of studies, as docs/storage.md lists them. Keys of models are in server/store/models.
 //
 // Every key of a study starts with its kind and "/ID/", and ids hold no slash. One prefix thus
 // names all keys of a kind and study, and no study's prefix is the start of another's.
@@ -13,8 +13,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/study/relay_promise.h"
-#include "common/study/sha256.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/sha256.h"
 #include "server/curator/keys/join_id.h"
 
 namespace coppice::curator {

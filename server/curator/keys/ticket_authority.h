@@ -18,9 +18,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/study/terms.h"
-#include "common/study/ticket.h"
-#include "server/storage/store.h"
+#include "common/terms/terms.h"
+#include "common/terms/ticket.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

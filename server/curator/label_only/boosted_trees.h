@@ -21,8 +21,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
-#include "common/tree/tree.h"
+#include "common/table/table.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

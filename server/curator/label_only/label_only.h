@@ -28,12 +28,12 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
-#include "common/tree/tree.h"
+#include "common/model/model.h"
+#include "common/model/tree.h"
 #include "server/curator/label_only/boosted_trees.h"
 
 namespace coppice::curator {

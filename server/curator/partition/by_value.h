@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/data/table.h"
-#include "common/tree/tree.h"
+#include "common/table/table.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

@@ -23,7 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/privacy/budget.h"
 #include "server/curator/partition/partition.h"
 

@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 

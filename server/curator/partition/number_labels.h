@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::curator {
 

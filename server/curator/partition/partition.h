@@ -42,8 +42,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
-#include "common/tree/tree.h"
+#include "common/table/table.h"
+#include "common/model/tree.h"
 
 namespace coppice::curator {
 

@@ -14,8 +14,8 @@
 
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
-#include "common/tree/tree.h"
+#include "common/table/table.h"
+#include "common/model/tree.h"
 #include "server/curator/partition/partition.h"
 
 namespace coppice::curator {

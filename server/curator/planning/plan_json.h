@@ -16,10 +16,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
-#include "common/tree/certificate.h"
+#include "common/model/certificate.h"
 #include "server/curator/estimation/plan.h"
 
 namespace coppice::curator {

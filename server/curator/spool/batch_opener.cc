@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "common/seal/report_seal.h"
+#include "common/encrypt/report_seal.h"
 #include "server/curator/intake/submission.h"
 #include "server/curator/keys/sealing_keys.h"
 #include "server/curator/keys/store_keys.h"

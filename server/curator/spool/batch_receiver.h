@@ -12,7 +12,7 @@
 #include "server/curator/spool/spool_room.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_batches.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

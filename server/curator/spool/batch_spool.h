@@ -20,13 +20,13 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/spool/batch_receiver.h"
 #include "server/curator/spool/spool_room.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

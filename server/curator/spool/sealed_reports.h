@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
-#include "common/study/relay_promise.h"
-#include "common/study/signature.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
 #include "server/curator/study/study.h"
 
 namespace coppice::curator {

@@ -10,7 +10,7 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study_sealing.h"
-#include "server/models/model_record.h"
+#include "server/store/models/model_record.h"
 
 namespace coppice::curator {
 namespace {

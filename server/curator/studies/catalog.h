@@ -18,7 +18,7 @@
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_record.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

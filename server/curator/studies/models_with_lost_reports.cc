@@ -2,7 +2,7 @@
 
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
-#include "server/models/model_record.h"
+#include "server/store/models/model_record.h"
 
 namespace coppice::curator {
 namespace {

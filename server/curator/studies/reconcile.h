@@ -17,8 +17,8 @@
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study.h"
-#include "server/models/models.h"
-#include "server/storage/store.h"
+#include "server/store/models/models.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

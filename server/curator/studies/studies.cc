@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/base/rate_limiter.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/intake/intake.h"
 #include "server/curator/intake/submission.h"
@@ -31,8 +31,8 @@
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"
 #include "server/curator/study/study_settings.h"
-#include "server/models/ids.h"
-#include "server/storage/store_format.h"
+#include "server/store/models/ids.h"
+#include "server/store/store_format.h"
 
 namespace coppice::curator {
 namespace {

@@ -17,8 +17,8 @@
 #include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "common/base/page.h"
-#include "common/study/terms.h"
-#include "common/wire/packed_forest.h"
+#include "common/terms/terms.h"
+#include "common/wire/proto/packed_forest.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/intake/report_batch.h"
@@ -27,8 +27,8 @@
 #include "server/curator/spool/spool_room.h"
 #include "server/curator/study/report_history.h"
 #include "server/curator/study/study_info.h"
-#include "server/models/models.h"
-#include "server/storage/store.h"
+#include "server/store/models/models.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 
@@ -89,7 +89,7 @@ struct PublicSide {
 // nothing else. Failed counts reports of calls that failed as a whole since the process started.
 //
 // A study belongs to the policy entry that made it. The callers decide who may see it
-// (server/service/calls/resource_guard.h). Request ids are separate for each owner.
+// (server/serving/calls/resource_guard.h). Request ids are separate for each owner.
 //
 // What follows from the sums of a study before they are final (a model, counts, alarms) ends the
 // promise to readers of its later models. A model, and counts for a reader, are noted in the study

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/studies/study_model.h"
 

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
-#include "common/tree/model.h"
-#include "common/wire/convert.h"
+#include "common/model/model.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/label_only/label_only.h"
@@ -20,7 +20,7 @@
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
-#include "server/models/model_record.h"
+#include "server/store/models/model_record.h"
 
 namespace coppice::curator {
 namespace {

@@ -9,13 +9,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/cancel_check.h"
-#include "common/data/table.h"
-#include "common/tree/model.h"
+#include "common/table/table.h"
+#include "common/model/model.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/studies/studies.h"
 #include "server/curator/study/study.h"
-#include "server/models/models.h"
+#include "server/store/models/models.h"
 
 namespace coppice::curator {
 

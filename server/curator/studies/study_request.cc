@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
-#include "common/study/sha256.h"
-#include "common/wire/convert.h"
-#include "common/wire/field_error.h"
+#include "common/terms/sha256.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/field_error.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
@@ -18,7 +18,7 @@
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"
 #include "server/curator/study/study_settings.h"
-#include "server/models/ids.h"
+#include "server/store/models/ids.h"
 
 namespace coppice::curator {
 

@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
-#include "common/study/public_values.h"
-#include "common/wire/field_error.h"
+#include "common/terms/public_values.h"
+#include "common/wire/proto/field_error.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "server/curator/keys/join_id.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/join_rows.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

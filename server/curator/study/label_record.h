@@ -17,11 +17,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/curator/label_only/label_only.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -1,7 +1,7 @@
 #include "server/curator/study/partition_message.h"
 
 #include "common/base/status_macros.h"
-#include "common/wire/field_error.h"
+#include "common/wire/proto/field_error.h"
 
 namespace coppice::curator {
 namespace {

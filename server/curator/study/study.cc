@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/study/study_sealing.h"
 

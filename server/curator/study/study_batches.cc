@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/wire/relay_promise.h"
+#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

@@ -17,11 +17,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/study/relay_promise.h"
-#include "common/study/sha256.h"
-#include "common/study/signature.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/sha256.h"
+#include "common/terms/signature.h"
 #include "server/curator/study/study_info.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

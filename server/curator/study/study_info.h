@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/data/table.h"
-#include "common/study/relay_promise.h"
-#include "common/study/sha256.h"
-#include "common/study/terms.h"
+#include "common/table/table.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/sha256.h"
+#include "common/terms/terms.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_settings.h"
@@ -60,7 +60,7 @@ struct StudySpec {
   std::string owner{};       // name of the requesting policy entry; empty without a policy
   uint64_t most_owned = 0;   // the most studies that the owner may have; 0: no limit
   bool accept_leak = false;  // take a schema that is marked as read from private rows
-  // Refuses an id that the curator drew (server/models/ids.h); null refuses none.
+  // Refuses an id that the curator drew (server/store/models/ids.h); null refuses none.
   std::function<absl::Status(const std::string& id)> may_draw{};
 };
 

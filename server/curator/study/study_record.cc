@@ -19,7 +19,7 @@
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
-#include "server/storage/store_record.h"
+#include "server/store/store_record.h"
 
 namespace coppice::curator {
 namespace {

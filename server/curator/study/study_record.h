@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "common/seal/report_seal.h"
-#include "common/study/relay_promise.h"
+#include "common/encrypt/report_seal.h"
+#include "common/terms/relay_promise.h"
 #include "server/curator/study/study.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::curator {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
-#include "common/study/relay_promise.h"
-#include "common/wire/field_error.h"
-#include "common/wire/manifest.h"
+#include "common/terms/relay_promise.h"
+#include "common/wire/proto/field_error.h"
+#include "common/wire/proto/manifest.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::curator {

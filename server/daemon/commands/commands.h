@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/access/role.h"
+#include "server/serving/access/role.h"
 
 namespace CLI {
 class App;

@@ -1,4 +1,4 @@
-#include "server/vault/key_file.h"
+#include "server/store/vault/key_file.h"
 
 #include <iostream>
 

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/commands/serve.h"
 #include "server/daemon/config/flags.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "server/storage/postgres/postgres_store.h"
+#include "server/store/postgres/postgres_store.h"
 
 namespace coppice::daemon {
 namespace {

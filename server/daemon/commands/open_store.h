@@ -9,10 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/daemon/config/flags.h"
-#include "server/storage/postgres/lease.h"
-#include "server/vault/keyed_store.h"
+#include "server/store/postgres/lease.h"
+#include "server/store/vault/keyed_store.h"
 
 namespace coppice::daemon {
 

@@ -9,17 +9,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
-#include "common/process/process.h"
-#include "common/serving/certificates.h"
-#include "server/access/access_control.h"
-#include "server/audit/audit_log.h"
+#include "server/process/log.h"
+#include "server/process/process.h"
+#include "server/process/certificates.h"
+#include "server/serving/access/access_control.h"
+#include "server/store/audit_log/audit_log.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/loaded_curator.h"
 #include "server/daemon/transport/tls.h"
-#include "server/storage/store.h"
-#include "server/vault/sealed_store.h"
+#include "server/store/store.h"
+#include "server/store/vault/sealed_store.h"
 
 namespace coppice::daemon {
 

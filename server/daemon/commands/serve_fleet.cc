@@ -18,9 +18,9 @@
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/serving_curator.h"
 #include "server/daemon/transport/console.h"
-#include "server/service/calls/retry_after.h"
-#include "server/storage/postgres/lease.h"
-#include "server/storage/store_location.h"
+#include "server/serving/calls/retry_after.h"
+#include "server/store/postgres/lease.h"
+#include "server/store/store_location.h"
 
 namespace coppice::daemon {
 namespace {

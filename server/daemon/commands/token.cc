@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/reference.h"
-#include "server/access/bearer_token.h"
-#include "server/access/policy_file.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/policy_file.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 

@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/command_line/config_file.h"
 #include "common/command_line/reference.h"
-#include "common/process/process.h"
+#include "server/process/process.h"
 
 namespace coppice::daemon {
 namespace {

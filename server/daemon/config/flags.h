@@ -13,10 +13,10 @@
 #include "absl/strings/string_view.h"
 #include "common/base/rate_limiter.h"
 #include "common/command_line/complain.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/daemon/config/limits.h"
-#include "server/service/ticket_limits.h"
-#include "server/storage/store_location.h"
+#include "server/serving/service/ticket_limits.h"
+#include "server/store/store_location.h"
 
 namespace CLI {
 class App;
@@ -90,7 +90,7 @@ absl::StatusOr<storage::StoreLocation> LocationOf(const std::string& store,
 // InvalidArgument, naming the flag and what it wants, if the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);
 
-// Warns, as common/process/process.h does, for each private key in `flags`.
+// Warns, as server/process/process.h does, for each private key in `flags`.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
 
 }  // namespace coppice::daemon

@@ -19,7 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/daemon/transport/bounds.h"
 
 namespace coppice::daemon {

@@ -29,8 +29,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/process/log.h"
-#include "common/serving/certificates.h"
+#include "server/process/log.h"
+#include "server/process/certificates.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/transport/server.h"
 

@@ -16,12 +16,12 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "server/access/method_table.h"
-#include "server/calls/call_record.h"
+#include "server/serving/access/method_table.h"
+#include "server/serving/gate/call_record.h"
 #include "server/daemon/fleet/forwarded_call.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/rpc/message_bytes.h"
-#include "server/service/calls/retry_after.h"
+#include "server/serving/grpc/message_bytes.h"
+#include "server/serving/calls/retry_after.h"
 
 namespace coppice::daemon {
 namespace {

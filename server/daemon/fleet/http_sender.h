@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "server/http/calls.h"
-#include "server/service/calls/handler_registry.h"
+#include "server/serving/calls/handler_registry.h"
 
 namespace coppice::daemon {
 

@@ -14,7 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/daemon/fleet/forwarded_call.h"
 #include "server/daemon/fleet/leader_link.h"
 

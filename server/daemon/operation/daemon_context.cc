@@ -8,11 +8,11 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "common/serving/readings.h"
-#include "server/access/method_table.h"
+#include "server/process/readings.h"
+#include "server/serving/access/method_table.h"
 #include "server/daemon/operation/self_test.h"
-#include "server/metrics/all_pages.h"
-#include "server/metrics/curator_readings.h"
+#include "server/serving/metrics/all_pages.h"
+#include "server/serving/metrics/curator_readings.h"
 
 namespace coppice::daemon {
 namespace {

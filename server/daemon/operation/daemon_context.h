@@ -12,14 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
-#include "common/process/readiness.h"
-#include "common/serving/certificates.h"
-#include "common/serving/metrics_page.h"
+#include "server/process/log.h"
+#include "server/process/readiness.h"
+#include "server/process/certificates.h"
+#include "server/process/metrics_page.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/standby_alarm.h"
 #include "server/daemon/transport/server.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::daemon {
 

@@ -11,10 +11,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
-#include "server/maintenance/restore.h"
-#include "server/metrics/all_pages.h"
-#include "server/storage/store_format.h"
+#include "common/wire/proto/convert.h"
+#include "server/daemon/maintenance/restore.h"
+#include "server/serving/metrics/all_pages.h"
+#include "server/store/store_format.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::daemon {

@@ -7,20 +7,20 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
-#include "server/audit/audit_log.h"
-#include "server/central/datasets.h"
-#include "server/central/jobs.h"
+#include "server/process/log.h"
+#include "server/store/audit_log/audit_log.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/jobs.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/transport/server.h"
-#include "server/ledger/ledger.h"
-#include "server/ledger/spending_journal.h"
-#include "server/models/endpoints.h"
-#include "server/models/models.h"
-#include "server/storage/discreet_store.h"
-#include "server/storage/store.h"
+#include "server/datasets/ledger/ledger.h"
+#include "server/datasets/ledger/spending_journal.h"
+#include "server/store/models/endpoints.h"
+#include "server/store/models/models.h"
+#include "server/store/discreet_store.h"
+#include "server/store/store.h"
 
 namespace coppice::daemon {
 

@@ -1,5 +1,5 @@
 // The daemon's self-tests before it opens its port, in addition to those of every program
-// (common/process/self_test.h).
+// (server/process/self_test.h).
 //
 // They catch a sampler whose distribution is off by some parts in a hundred, a store that loses or
 // corrupts data, a damaged ticket key, and a clock far behind the store.
@@ -21,10 +21,10 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/privacy/private_random.h"
-#include "common/process/self_test.h"
-#include "common/study/terms.h"
-#include "common/study/ticket.h"
-#include "server/storage/store.h"
+#include "server/process/self_test.h"
+#include "common/terms/terms.h"
+#include "common/terms/ticket.h"
+#include "server/store/store.h"
 
 namespace coppice::daemon {
 

@@ -4,8 +4,8 @@
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "server/daemon/transport/console.h"
-#include "server/storage/postgres/postgres_store.h"
-#include "server/storage/store_location.h"
+#include "server/store/postgres/postgres_store.h"
+#include "server/store/store_location.h"
 
 namespace coppice::daemon {
 namespace {

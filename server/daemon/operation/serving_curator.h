@@ -12,11 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
-#include "common/process/readiness.h"
-#include "common/serving/certificates.h"
-#include "common/serving/metrics_page.h"
-#include "server/access/access_control.h"
+#include "server/process/log.h"
+#include "server/process/readiness.h"
+#include "server/process/certificates.h"
+#include "server/process/metrics_page.h"
+#include "server/serving/access/access_control.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/loaded_curator.h"
@@ -24,7 +24,7 @@
 #include "server/daemon/operation/status_report.h"
 #include "server/daemon/operation/study_sweeper.h"
 #include "server/daemon/transport/server.h"
-#include "server/metrics/call_metrics.h"
+#include "server/serving/metrics/call_metrics.h"
 
 namespace coppice::daemon {
 

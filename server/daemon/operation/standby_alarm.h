@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 
 namespace coppice::daemon {
 

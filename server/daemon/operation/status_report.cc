@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
-#include "server/metrics/all_pages.h"
-#include "server/storage/store_location.h"
+#include "server/serving/metrics/all_pages.h"
+#include "server/store/store_location.h"
 
 namespace coppice::daemon {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/process/readiness.h"
+#include "server/process/readiness.h"
 #include "coppice/v1/admin.pb.h"
-#include "server/access/access_control.h"
+#include "server/serving/access/access_control.h"
 #include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/transport/peer_calls.h"
 

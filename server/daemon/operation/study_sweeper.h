@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::daemon {

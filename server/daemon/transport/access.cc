@@ -8,7 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "server/daemon/transport/fronts.h"
-#include "server/rpc/status_conversion.h"
+#include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {
 namespace {

@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "common/study/sha256.h"
-#include "server/calls/access_gate.h"
-#include "server/rpc/services.h"
+#include "common/terms/sha256.h"
+#include "server/serving/gate/access_gate.h"
+#include "server/serving/grpc/services.h"
 
 namespace coppice::daemon {
 

@@ -1,6 +1,6 @@
 #include "server/daemon/transport/bounds.h"
 
-#include "server/rpc/status_conversion.h"
+#include "server/serving/grpc/status_conversion.h"
 
 namespace coppice::daemon {
 namespace {

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/calls/byte_load.h"
+#include "server/serving/gate/byte_load.h"
 
 namespace coppice::daemon {
 
@@ -99,7 +99,7 @@ class CallBounds {
 //            ResourceExhausted, with the time to wait in the trailing metadata
 //            grpc-retry-pushback-ms, instead of a large answer beyond the limit. InvalidArgument
 //            for a request that does not parse, where gRPC would say Unimplemented; our own
-//            methods parse theirs themselves (server/rpc) and return the same.
+//            methods parse theirs themselves (server/serving/grpc) and return the same.
 //
 // `bounds` must outlive the server. Comes before interceptors that look at how calls end.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(

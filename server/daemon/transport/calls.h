@@ -1,4 +1,4 @@
-// Records gRPC's calls (server/calls/call_record.h). The id is sent back in the trailing metadata.
+// Records gRPC's calls (server/serving/gate/call_record.h). The id is sent back in the trailing metadata.
 //
 // Threads    safe to share.
 
@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "common/process/log.h"
-#include "server/calls/call_record.h"
+#include "server/process/log.h"
+#include "server/serving/gate/call_record.h"
 
 namespace coppice::daemon {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/report/html.h"
+#include "common/pages/html.h"
 #include "server/http/console.h"
 #include "server/http/site.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/daemon/config/flags.h"
 #include "server/daemon/transport/server.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/serving/connections.h"
+#include "server/process/connections.h"
 
 namespace coppice::daemon {
 namespace {

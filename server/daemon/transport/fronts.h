@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/transport/peer_calls.h"
 

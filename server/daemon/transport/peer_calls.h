@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::daemon {
 

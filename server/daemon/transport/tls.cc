@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
-#include "common/study/pem.h"
+#include "common/terms/pem.h"
 
 namespace coppice::daemon {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/serving/certificates.h"
-#include "common/serving/tls_files.h"
+#include "server/process/certificates.h"
+#include "server/process/tls_files.h"
 #include "server/http/server.h"
 
 namespace coppice::daemon {

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
-#include "common/tree/tree.h"
+#include "common/model/model.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/inspection/alarms.h"

@@ -36,7 +36,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"

@@ -7,8 +7,8 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/command_line/listen_address.h"
-#include "common/study/public_key_file.h"
-#include "common/study/terms.h"
+#include "common/terms/public_key_file.h"
+#include "common/terms/terms.h"
 #include "server/relay/daemon/flags.h"
 
 namespace coppice::relay {

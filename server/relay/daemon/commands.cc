@@ -12,8 +12,8 @@
 #include "common/command_line/complain.h"
 #include "common/command_line/reference.h"
 #include "common/privacy/openssl_random.h"
-#include "common/study/sha256.h"
-#include "common/study/signature.h"
+#include "common/terms/sha256.h"
+#include "common/terms/signature.h"
 #include "server/relay/daemon/relay_key.h"
 #include "server/relay/service/admission.h"
 

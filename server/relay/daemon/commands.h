@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/relay/daemon/flags.h"
 
 namespace CLI {

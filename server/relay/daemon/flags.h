@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/collector/collector.h"
-#include "common/process/log.h"
+#include "client/device/grpc/collector.h"
+#include "server/process/log.h"
 #include "server/relay/dealing/relay_options.h"
 
 namespace CLI {

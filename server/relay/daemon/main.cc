@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/command_line/complain.h"
-#include "common/process/log.h"
+#include "server/process/log.h"
 #include "server/relay/daemon/commands.h"
 #include "server/relay/daemon/flags.h"
 

@@ -16,7 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/write_file.h"
 #include "common/privacy/openssl_random.h"
-#include "common/study/pem.h"
+#include "common/terms/pem.h"
 
 namespace coppice::relay {
 namespace {

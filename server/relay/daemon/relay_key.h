@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 
 namespace coppice::relay {
 

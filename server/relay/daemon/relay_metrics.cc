@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
-#include "common/serving/readings.h"
+#include "server/process/readings.h"
 #include "server/relay/daemon/upkeep.h"
 #include "server/relay/service/relay_service.h"
 

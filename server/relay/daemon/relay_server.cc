@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/serving/connections.h"
+#include "server/process/connections.h"
 
 namespace coppice::relay {
 namespace {

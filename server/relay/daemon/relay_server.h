@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/serving/certificates.h"
+#include "server/process/certificates.h"
 #include "server/relay/dealing/relay.h"
 #include "server/relay/service/admission.h"
 #include "server/relay/service/relay_service.h"

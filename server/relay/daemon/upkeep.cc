@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "common/process/self_test.h"
+#include "server/process/self_test.h"
 
 namespace coppice::relay {
 namespace {

@@ -5,10 +5,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/seal/hpke.h"
-#include "common/study/manifest.h"
-#include "common/wire/convert.h"
-#include "common/wire/relay_promise.h"
+#include "common/encrypt/hpke.h"
+#include "common/terms/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/relay_promise.h"
 
 namespace coppice::relay {
 namespace {

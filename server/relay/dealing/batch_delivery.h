@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "common/study/relay_promise.h"
-#include "common/study/signature.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
 #include "server/relay/dealing/curator_calls.h"
 #include "server/relay/epoch/epoch.h"
 

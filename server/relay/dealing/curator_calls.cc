@@ -11,11 +11,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/mutex.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/collector/collector.h"
+#include "client/device/grpc/collector.h"
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"
 

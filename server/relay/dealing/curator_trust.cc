@@ -8,7 +8,7 @@
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/write_file.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 
 namespace coppice::relay {
 namespace {

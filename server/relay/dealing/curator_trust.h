@@ -10,12 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/study/manifest.h"
-#include "common/study/signature.h"
+#include "common/terms/manifest.h"
+#include "common/terms/signature.h"
 
 namespace coppice::relay {
 
-// Starts at the curator's pinned key, and follows its successors as devices do (client/trust.h).
+// Starts at the curator's pinned key, and follows its successors as devices do (client/device/trust.h).
 //
 // Guarantee  What Admit() returns is signed by the pinned key or by its last successor, is about
 //            the study, and weakens nothing that was admitted before. It is on disk before Admit()

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
-#include "common/wire/packed_forest.h"
-#include "common/wire/relay_promise.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
+#include "common/wire/proto/packed_forest.h"
+#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/relay.pb.h"
 
 namespace coppice::relay {

@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/study/manifest.h"
-#include "common/study/relay_promise.h"
-#include "common/study/signature.h"
+#include "common/terms/manifest.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
 #include "coppice/v1/study.pb.h"
 #include "server/relay/epoch/epoch.h"
 

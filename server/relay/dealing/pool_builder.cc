@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/seal/report_seal.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/encrypt/report_seal.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 
 namespace coppice::relay {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/study/terms.h"
-#include "common/study/ticket.h"
+#include "common/terms/terms.h"
+#include "common/terms/ticket.h"
 #include "coppice/v1/study.pb.h"
 #include "server/relay/dealing/curator_trust.h"
 #include "server/relay/dealing/deal_documents.h"

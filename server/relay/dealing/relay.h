@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "server/relay/dealing/curator_calls.h"
 #include "server/relay/dealing/relay_options.h"
 #include "server/relay/epoch/epoch.h"

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/study/relay_promise.h"
-#include "common/study/signature.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
 #include "server/relay/epoch/disk.h"
 
 namespace coppice::relay {

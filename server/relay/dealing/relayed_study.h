@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "server/relay/dealing/batch_delivery.h"
 #include "server/relay/dealing/curator_calls.h"
 #include "server/relay/dealing/curator_trust.h"

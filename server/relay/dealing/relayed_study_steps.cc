@@ -6,7 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/collector/collector_call.h"
+#include "client/device/grpc/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/base/time_text.h"
 #include "server/relay/dealing/batch_delivery.h"

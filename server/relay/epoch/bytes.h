@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "common/study/sha256.h"
-#include "common/study/ticket.h"
+#include "common/terms/sha256.h"
+#include "common/terms/ticket.h"
 
 namespace coppice::relay {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
-#include "common/study/merkle.h"
+#include "common/terms/merkle.h"
 #include "server/relay/epoch/bytes.h"
 #include "server/relay/epoch/deal.h"
 #include "server/relay/epoch/folder.h"

@@ -22,9 +22,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/study/relay_promise.h"
-#include "common/study/sha256.h"
-#include "common/study/ticket.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/sha256.h"
+#include "common/terms/ticket.h"
 #include "server/relay/epoch/disk.h"
 
 namespace coppice::relay {

@@ -19,8 +19,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
-#include "common/study/relay_promise.h"
-#include "common/study/sha256.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::relay {
 

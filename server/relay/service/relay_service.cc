@@ -16,7 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "common/study/pem.h"
+#include "common/terms/pem.h"
 #include "coppice/v1/relay.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "server/relay/epoch/epoch.h"

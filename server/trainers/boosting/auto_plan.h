@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/column_fit.h"

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/bins.h"
 

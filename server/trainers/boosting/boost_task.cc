@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/base/status_macros.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/check_finite.h"
 #include "server/trainers/core/noise_of_sums.h"

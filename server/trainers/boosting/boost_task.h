@@ -18,7 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/private_releaser.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/trainers/core/bins.h"
 
 namespace coppice::trainers {

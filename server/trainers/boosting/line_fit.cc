@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 

@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
 

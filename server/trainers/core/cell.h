@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/trainers/core/bins.h"
 
 namespace coppice::trainers {

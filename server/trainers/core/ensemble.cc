@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/trainers/core/leaves.h"
 #include "server/trainers/core/shares.h"
 

@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/privacy/neighbours.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"

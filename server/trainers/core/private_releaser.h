@@ -15,7 +15,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 
 namespace coppice::trainers {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_scores.h"

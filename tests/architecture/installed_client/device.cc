@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
 
 int main() {

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/status_matchers.h"

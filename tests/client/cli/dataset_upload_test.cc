@@ -2,9 +2,9 @@
 
 #include <numeric>
 
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "tests/client/cli/fake_datasets.h"
-#include "tests/client/sample_study.h"
+#include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::cli {

@@ -11,11 +11,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "client/messages/messages.h"
-#include "common/wire/convert.h"
+#include "client/device/messages/messages.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "tests/client/cli/run_coppice.h"
-#include "tests/common/wire/wire_fixtures.h"
+#include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::cli {

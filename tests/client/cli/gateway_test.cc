@@ -1,8 +1,8 @@
 #include "absl/status/status.h"
 #include "client/cli/studies/collect.h"
 #include "common/base/status_macros.h"
-#include "tests/client/fake_curator.h"
-#include "tests/client/sample_study.h"
+#include "tests/client/device/fake_curator.h"
+#include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

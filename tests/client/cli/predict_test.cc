@@ -3,7 +3,7 @@
 #include <fstream>
 #include <limits>
 
-#include "tests/client/sample_study.h"
+#include "tests/client/device/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

@@ -4,7 +4,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cli/studies/collect.h"
 #include "common/base/status_macros.h"
-#include "tests/client/relay/fake_deal.h"
+#include "tests/client/device/relay/fake_deal.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

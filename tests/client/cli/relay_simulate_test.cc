@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "tests/client/cli/run_coppice.h"
-#include "tests/client/relay/fake_relay.h"
+#include "tests/client/device/relay/fake_relay.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {

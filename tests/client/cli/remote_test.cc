@@ -12,7 +12,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::cli {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "client/cli/terminal/output.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "tests/client/cli/run_coppice.h"
-#include "tests/common/wire/wire_fixtures.h"
+#include "tests/common/wire/proto/wire_fixtures.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::cli {

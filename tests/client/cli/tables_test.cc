@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/read_file.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/temp_file.h"

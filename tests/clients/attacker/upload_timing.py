@@ -3,7 +3,7 @@
 how many rows it has: by what the daemon shows of it, and by completing a dataset of their own again and again.
 
 That their calls do not wait for each other's is tested where a test can hold a write back
-(tests/server/central/datasets_test.cc).
+(tests/server/datasets/datasets_test.cc).
 """
 
 import time

@@ -1,7 +1,7 @@
 // Small models for the tests of export formats.
 
-#ifndef COPPICE_TESTS_CLIENT_EXPORT_SAMPLE_MODELS_H_
-#define COPPICE_TESTS_CLIENT_EXPORT_SAMPLE_MODELS_H_
+#ifndef COPPICE_TESTS_COMMON_EXPORT_SAMPLE_MODELS_H_
+#define COPPICE_TESTS_COMMON_EXPORT_SAMPLE_MODELS_H_
 
 #include <limits>
 #include <string>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/schema/schema.h"
-#include "common/tree/model.h"
+#include "common/model/model.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -67,4 +67,4 @@ inline DerivedFeature SumOfTwo() { return {{.feature = 0}, {.feature = 1, .minus
 
 }  // namespace coppice::testing
 
-#endif  // COPPICE_TESTS_CLIENT_EXPORT_SAMPLE_MODELS_H_
+#endif  // COPPICE_TESTS_COMMON_EXPORT_SAMPLE_MODELS_H_

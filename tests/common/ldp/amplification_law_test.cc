@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/integer_payload.h"
 #include "tests/support/local_reports.h"

@@ -43,7 +43,7 @@
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/storage/store.h"
+#include "server/store/store.h"
 
 namespace coppice::relay_faults {
 

@@ -6,9 +6,9 @@
 
 #include "absl/algorithm/container.h"
 #include "common/base/status_macros.h"
-#include "common/study/sha256.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/terms/sha256.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 
 namespace coppice::relay_faults {
 namespace {

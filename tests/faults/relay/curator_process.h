@@ -15,8 +15,8 @@
 #include "coppice/v1/batch.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies/studies.h"
-#include "server/models/models.h"
-#include "server/storage/memory_store.h"
+#include "server/store/models/models.h"
+#include "server/store/memory_store.h"
 #include "tests/faults/relay/faulty_store.h"
 #include "tests/faults/relay/twins.h"
 

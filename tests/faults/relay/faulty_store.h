@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/storage/memory_store.h"
-#include "server/storage/store.h"
+#include "server/store/memory_store.h"
+#include "server/store/store.h"
 #include "tests/faults/relay/twins.h"
 
 namespace coppice::relay_faults {

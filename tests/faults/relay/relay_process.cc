@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 
 namespace coppice::relay_faults {
 namespace {

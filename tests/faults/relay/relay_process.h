@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/study/signature.h"
+#include "common/terms/signature.h"
 #include "coppice/v1/relay.pb.h"
 #include "server/relay/dealing/relay.h"
 #include "tests/faults/relay/book.h"

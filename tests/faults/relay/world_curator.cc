@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "tests/faults/relay/world_impl.h"
 
 namespace coppice::relay_faults {

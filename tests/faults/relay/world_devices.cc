@@ -2,10 +2,10 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "client/relay/relayed_device.h"
+#include "client/device/relay/relayed_device.h"
 #include "common/base/status_macros.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "tests/faults/relay/world_impl.h"
 
 namespace coppice::relay_faults {

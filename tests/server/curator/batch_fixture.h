@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/local_reports.h"

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/privacy/openssl_random.h"
 #include "common/schema/schema.h"
-#include "common/study/terms.h"
+#include "common/terms/terms.h"
 #include "server/curator/studies/studies.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"

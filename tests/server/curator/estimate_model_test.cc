@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/verdict/verdict.h"
-#include "common/wire/convert.h"
+#include "common/describe/verdict.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/study_model.h"

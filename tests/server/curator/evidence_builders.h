@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/schema/schema.h"
-#include "common/tree/tree.h"
+#include "common/model/tree.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::testing {

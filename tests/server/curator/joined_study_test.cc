@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/study/join_rows.h"
 #include "server/curator/study/label_record.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"

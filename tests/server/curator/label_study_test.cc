@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/study/public_values.h"
+#include "common/terms/public_values.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/study/label_record.h"

@@ -1,6 +1,6 @@
 #include "server/curator/keys/manifest_authority.h"
 
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"

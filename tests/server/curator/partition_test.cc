@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
+#include "common/table/read_table.h"
+#include "common/table/schema_file.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"

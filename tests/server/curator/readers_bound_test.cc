@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::curator {

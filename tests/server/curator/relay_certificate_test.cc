@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "common/amplification/amplification.h"
-#include "common/verdict/verdict.h"
-#include "common/wire/convert.h"
+#include "common/ldp/amplification.h"
+#include "common/describe/verdict.h"
+#include "common/wire/proto/convert.h"
 #include "tests/server/curator/batch_fixture.h"
 
 namespace coppice::curator {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/seal/report_seal.h"
-#include "common/wire/manifest.h"
+#include "common/encrypt/report_seal.h"
+#include "common/wire/proto/manifest.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_sealing.h"

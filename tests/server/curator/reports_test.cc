@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/curator/studies/studies.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"

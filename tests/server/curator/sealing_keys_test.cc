@@ -16,7 +16,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/erasure.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/store/rocksdb/rocksdb_store.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"

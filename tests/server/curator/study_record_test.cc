@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/models/model_record.h"
+#include "server/store/models/model_record.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 

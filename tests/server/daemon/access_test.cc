@@ -15,8 +15,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "coppice/v1/admin.pb.h"
-#include "server/access/bearer_token.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -114,7 +114,7 @@ TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   }
 }
 
-// If this fails, a method was added or renamed: give it a line in server/access/method_table.cc.
+// If this fails, a method was added or renamed: give it a line in server/serving/access/method_table.cc.
 TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   std::vector<std::string> files;
   auto* database = google::protobuf::DescriptorPool::internal_generated_database();
@@ -134,7 +134,7 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   EXPECT_GT(methods.size(), 20u);
   for (const std::string& method : methods) {
     EXPECT_NE(access::FindMethod(method), nullptr)
-        << method << " has no line in server/access/method_table.cc, so nobody may call it";
+        << method << " has no line in server/serving/access/method_table.cc, so nobody may call it";
   }
   for (const access::Method& line : access::AllMethods()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
@@ -159,7 +159,7 @@ void FindNames(const google::protobuf::Descriptor& message, const std::string& p
   }
 }
 
-// If this fails, a request got a field that names a resource: say in server/access/method_table.cc
+// If this fails, a request got a field that names a resource: say in server/serving/access/method_table.cc
 // what the call does with it.
 TEST(MethodResourcesTest, EveryFieldThatNamesAResourceIsInTheTable) {
   for (const access::Method& line : access::AllMethods()) {

@@ -1,7 +1,7 @@
 // Which calls of the daemon's own server the audit log tells of: all that change something, and no
 // others.
 
-#include "server/service/calls/audited_calls.h"
+#include "server/serving/calls/audited_calls.h"
 
 #include <gmock/gmock.h>
 
@@ -21,12 +21,12 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -166,7 +166,7 @@ class CallsUnderWay {
 };
 
 // Why a method is not entered. For a method that this list lacks, decide: if it changes something,
-// server/access/method_table.cc must say so, and it is entered; otherwise give a reason here.
+// server/serving/access/method_table.cc must say so, and it is entered; otherwise give a reason here.
 const std::map<std::string, std::string>& Reasons() {
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"AdminService/ListTokens", "reads"},

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/wire/manifest.h"
+#include "common/wire/proto/manifest.h"
 #include "coppice/v1/batch.pb.h"
 #include "tests/server/daemon/owners_fixture.h"
 #include "tests/support/batch_maker.h"

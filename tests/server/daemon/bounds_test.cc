@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "coppice/v1/study.grpc.pb.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 
 namespace coppice::daemon {
 namespace {

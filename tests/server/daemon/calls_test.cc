@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "server/calls/call_record.h"
+#include "server/serving/gate/call_record.h"
 
 namespace coppice::calls {
 namespace {

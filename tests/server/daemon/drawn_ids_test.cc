@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"

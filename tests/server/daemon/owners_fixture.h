@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "common/wire/convert.h"
-#include "server/access/method_table.h"
-#include "tests/server/access/named_requests.h"
+#include "common/wire/proto/convert.h"
+#include "server/serving/access/method_table.h"
+#include "tests/server/serving/access/named_requests.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/daemon/access_fixture.h"
 #include "tests/support/status_matchers.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "coppice/v1/report.pb.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 #include "tests/server/daemon/access_fixture.h"
 
 namespace coppice::daemon {

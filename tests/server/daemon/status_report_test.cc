@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/study/ticket.h"
-#include "server/ledger/ledger_record.h"
-#include "tests/server/central/central_fixture.h"
+#include "common/terms/ticket.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "tests/server/datasets/central_fixture.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"

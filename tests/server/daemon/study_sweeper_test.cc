@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/server/service/fake_studies.h"
+#include "tests/server/serving/service/fake_studies.h"
 
 namespace coppice::daemon {
 namespace {

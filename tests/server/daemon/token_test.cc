@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "server/access/policy_file.h"
+#include "server/serving/access/policy_file.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 #include "tests/support/status_matchers.h"

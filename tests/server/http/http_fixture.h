@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/http/files.h"
 #include "server/http/server.h"
-#include "server/service/calls/resource_guard.h"
+#include "server/serving/calls/resource_guard.h"
 #include "tests/support/http_client.h"
 #include "tests/support/temp_dir.h"
 

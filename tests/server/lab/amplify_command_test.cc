@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 #include "tests/support/status_matchers.h"
 

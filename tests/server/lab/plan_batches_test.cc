@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "common/amplification/amplification.h"
+#include "common/ldp/amplification.h"
 #include "common/privacy/delta.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/trainers/core/shares.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"

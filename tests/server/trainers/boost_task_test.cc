@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "server/trainers/core/bins.h"
 #include "tests/support/status_matchers.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/tree/votes.h"
+#include "common/model/votes.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/lazybb/composition.h"
 #include "server/trainers/registry.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/data/table.h"
+#include "common/table/table.h"
 #include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
 #include "tests/support/schemas.h"

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/journal.h"
+#include "client/device/journal.h"
 #include "common/base/read_file.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 
-#include "client/trust.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
+#include "client/device/trust.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"
 

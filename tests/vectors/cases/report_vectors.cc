@@ -1,8 +1,8 @@
 // What a ticket draws, and the whole way from a device's text to its report.
 
-#include "client/privatizer.h"
+#include "client/device/privatizer.h"
 #include "common/privacy/openssl_random.h"
-#include "common/wire/convert.h"
+#include "common/wire/proto/convert.h"
 #include "coppice/v1/report.pb.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/study/merkle.h"
-#include "common/wire/convert.h"
+#include "common/terms/merkle.h"
+#include "common/wire/proto/convert.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::vectors {

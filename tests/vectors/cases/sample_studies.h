@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/study/terms.h"
+#include "common/terms/terms.h"
 
 namespace coppice::vectors {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "common/seal/report_seal.h"
+#include "common/encrypt/report_seal.h"
 #include "tests/vectors/vectors.h"
 
 namespace coppice::vectors {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "common/study/merkle.h"
-#include "common/wire/convert.h"
+#include "common/terms/merkle.h"
+#include "common/wire/proto/convert.h"
 #include "tests/vectors/cases/sample_studies.h"
 #include "tests/vectors/vectors.h"
 

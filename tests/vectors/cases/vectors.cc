@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/study/sha256.h"
+#include "common/terms/sha256.h"
 
 namespace coppice::vectors {
 namespace {

@@ -57,7 +57,7 @@ export function leafKindText(kind: LeafKind): string {
   return LEAF_KINDS[kind] ?? 'something that this console does not know';
 }
 
-/** The format of models that this console reads (kModelVersion of common/tree/model.h). */
+/** The format of models that this console reads (kModelVersion of common/model/model.h). */
 const MODEL_VERSION = 1;
 
 /** Whether this console would misread the leaves of a model from a later daemon. */
@@ -65,7 +65,7 @@ export function isBeyondThisConsole({minReader, leafKind}: Model): boolean {
   return minReader > MODEL_VERSION || LEAF_KINDS[leafKind] === undefined;
 }
 
-/** Whether leaves are terms of the answer rather than answers of their own: the rule of common/tree/explain.cc. */
+/** Whether leaves are terms of the answer rather than answers of their own: the rule of common/model/explain.cc. */
 export function leavesAreTerms({leafKind, forest}: Model): boolean {
   return leafKind === LeafKind.SCORES || (leafKind === LeafKind.ADDITIVE && (forest?.trees.length ?? 0) > 1);
 }
@@ -100,7 +100,7 @@ export interface LeafWords {
   sure: string;
 }
 
-/** What a leaf says, as `coppice model show` draws it (common/tree/render_label.cc). */
+/** What a leaf says, as `coppice model show` draws it (common/model/render_label.cc). */
 export function leafWords(model: Model, leaf: LeafPrediction): LeafWords {
   const {schema} = model, target = schema?.target, terms = leavesAreTerms(model);
   const error = Number.isFinite(leaf.standardError) ? leaf.standardError : null;

@@ -1,4 +1,4 @@
-// Reads CSV by the rules of common/data/csv_file.cc, so that the console and the commands read a file
+// Reads CSV by the rules of common/table/csv_file.cc, so that the console and the commands read a file
 // alike: only RFC 4180 quoting counts as quoting; blanks around an unquoted field are dropped; empty lines
 // are skipped. It is fed piece by piece and holds one row at a time.
 

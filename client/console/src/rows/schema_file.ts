@@ -1,4 +1,4 @@
-// Schema files, as docs/schema.md describes them and common/data/schema_file.cc reads them.
+// Schema files, as docs/schema.md describes them and common/table/schema_file.cc reads them.
 
 import {create} from '@bufbuild/protobuf';
 import {FeatureSchema, SchemaSchema, type Feature, type Schema} from 'proto/schema_pb';

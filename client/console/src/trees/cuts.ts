@@ -1,4 +1,4 @@
-// Cuts of numeric features in readable form, by the rules of common/tree/cuts.h: different cuts of a
+// Cuts of numeric features in readable form, by the rules of common/model/cuts.h: different cuts of a
 // feature have different texts, in the same order.
 
 import {SplitKind, type Forest} from 'proto/forest_pb';

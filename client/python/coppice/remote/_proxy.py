@@ -1,6 +1,6 @@
 """The HTTP proxy through which the environment has connections made.
 
-gRPC's variables, read as client/collector/proxy.h says: also "*" in no_proxy excepts all hosts.
+gRPC's variables, read as client/device/grpc/proxy.h says: also "*" in no_proxy excepts all hosts.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "common/serving/certificates.h"
+#include "server/process/certificates.h"
 #include "server/daemon/fleet/front.h"
 #include "tests/server/daemon/fleet/front_fixture.h"
 #include "tests/server/daemon/fleet/scripted_leader.h"

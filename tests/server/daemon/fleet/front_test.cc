@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/access/bearer_token.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/bearer_token.h"
+#include "server/serving/access/method_table.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/fronts.h"
 #include "tests/server/daemon/fleet/front_fixture.h"

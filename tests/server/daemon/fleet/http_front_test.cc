@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/access/method_table.h"
+#include "server/serving/access/method_table.h"
 #include "server/daemon/fleet/front.h"
 #include "server/daemon/transport/fronts.h"
 #include "tests/server/daemon/fleet/scripted_leader.h"

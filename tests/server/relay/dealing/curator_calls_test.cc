@@ -9,8 +9,8 @@
 #include <fstream>
 #include <thread>
 
-#include "client/collector/collector_call.h"
-#include "tests/client/certificates.h"
+#include "client/device/grpc/collector_call.h"
+#include "tests/client/device/certificates.h"
 #include "tests/server/relay/dealing/relay_fixture.h"
 
 namespace coppice::relay::testing {

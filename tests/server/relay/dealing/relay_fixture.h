@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/seal/report_seal.h"
-#include "common/wire/convert.h"
-#include "common/wire/manifest.h"
-#include "common/wire/packed_forest.h"
-#include "common/wire/relay_promise.h"
+#include "common/encrypt/report_seal.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
+#include "common/wire/proto/packed_forest.h"
+#include "common/wire/proto/relay_promise.h"
 #include "coppice/v1/batch.grpc.pb.h"
 #include "coppice/v1/relay.pb.h"
 #include "coppice/v1/study.grpc.pb.h"

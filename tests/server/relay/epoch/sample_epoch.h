@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/study/merkle.h"
-#include "common/study/sha256.h"
+#include "common/terms/merkle.h"
+#include "common/terms/sha256.h"
 #include "server/relay/epoch/epoch.h"
 
 namespace coppice::testing {

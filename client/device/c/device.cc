@@ -1,0 +1,245 @@
+// coppice_device.h: the device.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/device/c/coppice_device.h"
+#include "client/device/c/device_handle.h"
+#include "client/device/c/handles.h"
+#include "common/base/status_macros.h"
+
+using coppice::CopyIn;
+using coppice::CopyOut;
+using coppice::Guarded;
+
+namespace coppice {
+namespace {
+
+constexpr uint64_t kNanos = 1'000'000'000;
+// A response takes fewer than COPPICE_MAX_RESPONSE_BYTES then, and 32 bits are enough for the
+// memory that reading it takes.
+constexpr uint32_t kMaxOfferBytes = 16 << 20;
+// As programs know the struct that were built before there were relays.
+constexpr size_t kFirstDeviceOptionsBytes = offsetof(coppice_device_options, relay_key);
+
+// 0 stands for no limit.
+std::optional<uint64_t> Limit(uint64_t number) {
+  return number == 0 ? std::nullopt : std::make_optional(number);
+}
+
+absl::StatusOr<Policy> ReadPolicy(const coppice_device_options& options) {
+  absl::StatusOr<Budget> max_epsilon = Budget::FromNanos(options.max_epsilon_nanos);
+  if (!max_epsilon.ok()) {
+    return absl::InvalidArgumentError("max_epsilon_nanos must be set, from 1 to 10^18");
+  }
+  Policy policy{.max_epsilon = *max_epsilon,
+                .max_waiting = Limit(options.max_waiting),
+                .max_journal_bytes = Limit(options.max_journal_bytes)};
+  if (options.max_total_epsilon_nanos != 0) {
+    absl::StatusOr<Budget> total = Budget::FromNanos(options.max_total_epsilon_nanos);
+    if (!total.ok()) return absl::InvalidArgumentError("max_total_epsilon_nanos is above 10^18");
+    policy.max_total_epsilon = *total;
+  }
+  if (options.max_epsilon_direct_nanos != 0) {
+    absl::StatusOr<Budget> direct = Budget::FromNanos(options.max_epsilon_direct_nanos);
+    if (!direct.ok()) return absl::InvalidArgumentError("max_epsilon_direct_nanos is above 10^18");
+    policy.max_epsilon_direct = *direct;
+  }
+  if (options.num_shows > 0 && options.shows == nullptr) return Missing("shows");
+  for (size_t i = 0; i < options.num_shows; ++i) {
+    if (options.shows[i] == nullptr) return Missing("a name in shows");
+    policy.shows.emplace_back(options.shows[i]);
+  }
+  return policy;
+}
+
+absl::StatusOr<RelayPolicy> ReadRelayPolicy(const coppice_device_options& options) {
+  RelayPolicy policy{.min_batch = options.min_batch,
+                     .max_offer_bytes = options.max_offer_bytes,
+                     .max_send_delay_seconds = options.max_send_delay_seconds};
+  if (policy.max_offer_bytes > kMaxOfferBytes) {
+    return absl::InvalidArgumentError("max_offer_bytes is above 16 MiB");
+  }
+  if (options.relay_key == nullptr) return policy;
+  std::copy_n(options.relay_key, policy.relay_key.size(), policy.relay_key.begin());
+  if (options.curator_key != nullptr &&
+      std::equal(policy.relay_key.begin(), policy.relay_key.end(), options.curator_key)) {
+    return absl::InvalidArgumentError(
+        "relay_key is the curator's; a relay is another party, with a key of its own");
+  }
+  return policy;
+}
+
+absl::StatusOr<OfferPolicy> ReadOfferPolicy(const coppice_device_options& options) {
+  OfferPolicy policy{.demand_pin = options.require_pin != 0, .min_reports = options.min_reports};
+  if (options.curator_key != nullptr) {
+    policy.curator_key.emplace();
+    std::copy_n(options.curator_key, policy.curator_key->size(), policy.curator_key->begin());
+  } else if (policy.demand_pin) {
+    return absl::InvalidArgumentError(
+        "curator_key must be set, or require_pin be 0 to trust the first key that is seen");
+  }
+  return policy;
+}
+
+std::function<int64_t()> ReadClock(const coppice_device_options& options) {
+  if (options.clock == nullptr) return SystemSeconds;
+  return [clock = options.clock, context = options.clock_context] { return clock(context); };
+}
+
+absl::StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
+  if (options.journal_path == nullptr || *options.journal_path == '\0') {
+    return Missing("journal_path");
+  }
+  if (options.subject == nullptr) return Missing("subject");
+  COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
+  COPPICE_ASSIGN_OR_RETURN(const RelayPolicy relay_policy, ReadRelayPolicy(options));
+  auto device = std::make_unique<coppice_device>(std::move(policy), relay_policy);
+  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offers, ReadOfferPolicy(options));
+  device->max_total_nanos = Limit(options.max_total_epsilon_nanos);
+  device->clock = ReadClock(options);
+  // OpenSSL's generator takes its memory at the first draw: here, where there is no row yet.
+  COPPICE_RETURN_IF_ERROR(device->random.UniformBelow(2).status());
+  COPPICE_ASSIGN_OR_RETURN(device->journal, Journal::Open(options.journal_path));
+  device->trust = std::make_unique<Trust>(offers, *device->journal, device->clock);
+  device->respondent =
+      std::make_unique<Respondent>(options.subject, device->policy, *device->journal);
+  if (options.relay_key != nullptr) {
+    device->relayed = std::make_unique<RelayedRespondent>(
+        options.subject, device->policy, device->relay_policy, *device->journal, *device->trust);
+  }
+  return device;
+}
+
+absl::StatusOr<coppice_device_state> StateOf(const coppice_device& device) {
+  coppice_device_state state{};
+  COPPICE_ASSIGN_OR_RETURN(const auto entries, device.journal->Entries());
+  for (const JournalEntry& entry : entries) {
+    state.answers += entry.subject == device.respondent->subject() ? 1 : 0;
+  }
+  COPPICE_ASSIGN_OR_RETURN(state.waiting, device.journal->CountUndelivered());
+  COPPICE_ASSIGN_OR_RETURN(const auto spent, device.journal->Spent(device.respondent->subject()));
+  state.spent_epsilon_nanos = spent.has_value() ? spent->nanos() : 0;
+  state.left_epsilon_nanos = UINT64_MAX;
+  if (device.max_total_nanos.has_value()) {
+    state.left_epsilon_nanos =
+        *device.max_total_nanos - std::min(*device.max_total_nanos, state.spent_epsilon_nanos);
+  }
+  COPPICE_ASSIGN_OR_RETURN(state.journal_bytes, device.journal->SizeBytes());
+  COPPICE_ASSIGN_OR_RETURN(const bool opted_out, device.journal->OptedOut());
+  state.opted_out = opted_out ? 1 : 0;
+  return state;
+}
+
+coppice_answer AnswerOf(const JournalEntry& entry) {
+  const std::string& sent =
+      entry.sealed.has_value() ? entry.sealed->ciphertext : entry.report.payload;
+  coppice_answer answer{.struct_size = sizeof(coppice_answer),
+                        .study = entry.report.study.c_str(),
+                        .epsilon_nanos = entry.epsilon.nanos(),
+                        .delivered = entry.delivered ? 1 : 0,
+                        .forgotten = entry.forgotten ? 1 : 0,
+                        .payload = nullptr,
+                        .payload_size = sent.size(),
+                        .sealed = entry.sealed.has_value() ? 1 : 0};
+  if (!entry.forgotten) answer.payload = reinterpret_cast<const uint8_t*>(sent.data());
+  return answer;
+}
+
+}  // namespace
+}  // namespace coppice
+
+using namespace coppice;  // NOLINT: below is C, which has no prefixes
+
+const char* coppice_device_version(void) { return COPPICE_VERSION; }
+
+void coppice_device_options_init_sized(coppice_device_options* options, size_t size) {
+  coppice_device_options defaults{};
+  defaults.subject = "this device";
+  defaults.max_epsilon_nanos = 4 * kNanos;
+  defaults.max_total_epsilon_nanos = 8 * kNanos;
+  defaults.max_waiting = 100;
+  defaults.max_journal_bytes = 256 << 10;
+  defaults.require_pin = 1;
+  const RelayPolicy relay;
+  defaults.min_batch = relay.min_batch;
+  defaults.max_offer_bytes = relay.max_offer_bytes;
+  defaults.max_send_delay_seconds = relay.max_send_delay_seconds;
+  InitSized(defaults, options, size);
+}
+
+// The macro of its name would take its place.
+void(coppice_device_options_init)(coppice_device_options* options) {
+  coppice_device_options_init_sized(options, kFirstDeviceOptionsBytes);
+}
+
+int32_t coppice_key_parse(const char* text, uint8_t key[32], coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (text == nullptr || key == nullptr) return Missing("the text or the key");
+    COPPICE_ASSIGN_OR_RETURN(const PublicKey parsed, ParsePublicKey(text));
+    std::copy(parsed.begin(), parsed.end(), key);
+    return absl::OkStatus();
+  });
+}
+
+int32_t coppice_device_open(const coppice_device_options* options, coppice_device** device,
+                            coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("where to put the device");
+    *device = nullptr;
+    coppice_device_options read;
+    coppice_device_options_init(&read);
+    if (!CopyIn(options, read)) return Missing("options");
+    COPPICE_ASSIGN_OR_RETURN(auto opened, OpenDevice(read));
+    *device = opened.release();
+    return absl::OkStatus();
+  });
+}
+
+void coppice_device_close(coppice_device* device) {
+  if (device == nullptr || device->in_callback) return;
+  delete device;
+}
+
+int32_t coppice_device_opt_out(coppice_device* device, int32_t opted_out, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("the device");
+    return device->journal->SetOptedOut(opted_out != 0);
+  });
+}
+
+int32_t coppice_device_get_state(coppice_device* device, coppice_device_state* state,
+                                 coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr) return Missing("the device");
+    COPPICE_ASSIGN_OR_RETURN(const coppice_device_state now, StateOf(*device));
+    return CopyOut(now, state) ? absl::OkStatus() : Missing("the state");
+  });
+}
+
+int32_t coppice_device_history(coppice_device* device,
+                               void (*answer)(void* context, const coppice_answer*), void* context,
+                               coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr || answer == nullptr) return Missing("the device or the callback");
+    COPPICE_ASSIGN_OR_RETURN(const auto entries, device->journal->Entries());
+    for (const JournalEntry& entry : entries) {
+      if (entry.subject != device->respondent->subject()) continue;
+      const coppice_answer shown = AnswerOf(entry);
+      answer(context, &shown);
+    }
+    return absl::OkStatus();
+  });
+}
+
+int32_t coppice_device_give_up(coppice_device* device, const char* study, coppice_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (device == nullptr || study == nullptr) return Missing("the device or the study");
+    return device->respondent->GiveUp(study);
+  });
+}

@@ -1,0 +1,61 @@
+#include "client/device/device.h"
+
+#include <utility>
+#include <vector>
+
+#include "client/device/curator_check.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+
+namespace {
+
+// Encodes the part of a device's text that a study asks for. A study that is joined by an id gets
+// the id and the label, and no feature.
+LabelledRow EncodeFor(const Terms& terms, const TextRow& text) {
+  const Schema& schema = *terms.schema;
+  if (terms.joined_by.empty()) return schema.EncodeTotally(text);
+  TextRow asked;
+  if (const auto label = text.find(schema.label()); label != text.end()) asked.insert(*label);
+  LabelledRow row = schema.EncodeTotally(asked);
+  if (const auto id = text.find(terms.joined_by); id != text.end()) row.id = id->second;
+  return row;
+}
+
+}  // namespace
+
+absl::Status Device::Answer(absl::string_view study, ReadText read, PrivateRandom& random,
+                            absl::string_view submission_token) const {
+  COPPICE_ASSIGN_OR_RETURN(const bool may_fetch, respondent_.MayFetch(study));
+  if (!may_fetch) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(Offer offer, curator_.FetchOffer(study, submission_token));
+  const auto read_encoded = [&](const Terms& terms) { return EncodeFor(terms, read()); };
+  return respondent_.Answer(study, std::move(offer), read_encoded, random);
+}
+
+absl::Status Device::DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> results,
+                           curator_.Deliver({entry.report}));
+  if (results.size() != 1) return absl::DataLossError("one report has not one result");
+  return respondent_.Settle(entry, results[0], deliveries);
+}
+
+absl::StatusOr<Deliveries> Device::Deliver() const {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, respondent_.Waiting());
+  CuratorCheck is_curators([this](const PublicKey& root) { return curator_.CheckIs(root); });
+  Deliveries deliveries;
+  for (const JournalEntry& entry : waiting) {
+    COPPICE_RETURN_IF_ERROR(respondent_.CheckMaySend());
+    COPPICE_ASSIGN_OR_RETURN(const bool still_waits, respondent_.StillWaits(entry));
+    if (!still_waits) continue;
+    COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, is_curators.Owns(entry));
+    if (is_for_this_curator) {
+      COPPICE_RETURN_IF_ERROR(DeliverOne(entry, deliveries));
+    } else {
+      ++deliveries.of_other_curators;
+    }
+  }
+  return deliveries;
+}
+
+}  // namespace coppice

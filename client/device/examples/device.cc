@@ -1,0 +1,85 @@
+// A device that answers one study once:
+//
+//   coppice_device_example [--curator-key PIN|FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]
+//
+// Each NAME=VALUE is a column of the device's row, the label included. The offer must be signed by
+// the given key (`coppice study key` prints it), or else by the key that the journal has from the
+// first offer.
+// The row never leaves this program. It sends one report, which is randomized before it is written
+// to the journal; running the program again sends the same bytes.
+
+#include "client/device/device.h"
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_split.h"
+#include "client/device/grpc/collector.h"
+#include "client/device/trust.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "common/terms/public_key_file.h"
+
+namespace {
+
+using namespace coppice;  // NOLINT: an example reads better without prefixes.
+
+TextRow ReadRow(absl::Span<char*> columns) {
+  TextRow row;
+  for (const char* column : columns) {
+    row.insert(absl::StrSplit(column, absl::MaxSplits('=', 1)));
+  }
+  return row;
+}
+
+// README.md shows what stands between the two marks; a test compares them.
+absl::Status AnswerOnce(const ConnectOptions& connect, const OfferPolicy& offer_policy,
+                        const std::string& journal_file, const std::string& study,
+                        Device::ReadText read_row) {
+  // sample: a device
+  COPPICE_ASSIGN_OR_RETURN(const Budget of_one, Budget::FromEpsilon(4));
+  COPPICE_ASSIGN_OR_RETURN(const Budget of_all, Budget::FromEpsilon(8));
+  const Policy policy{.max_epsilon = of_one, .max_total_epsilon = of_all, .max_waiting = 100};
+
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
+  Trust trust(offer_policy, *journal);
+  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
+                           Collector::Create(connect, RetryOptions(), &trust));
+  const Device device("this device", policy, *journal, collector);
+
+  OpenSslRandom random;
+  const absl::Status answered = device.Answer(study, read_row, random);  // once, whatever the row
+  // Also where Answer() fails: answers to other studies may wait. The same bytes at every try.
+  COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
+  // end of sample
+  std::cout << deliveries.delivered << " delivered, "
+            << deliveries.of_other_curators + deliveries.unknown.size() << " waiting, "
+            << deliveries.refused.size() << " refused\n";
+  return answered;
+}
+
+absl::Status Main(absl::Span<char*> arguments) {
+  OfferPolicy offer_policy;
+  if (arguments[0] == std::string("--curator-key")) {
+    COPPICE_ASSIGN_OR_RETURN(offer_policy.curator_key, ReadPublicKey(arguments[1]));
+    arguments.remove_prefix(2);
+  }
+  if (arguments.size() < 4) return absl::InvalidArgumentError("too few arguments");
+  const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
+  const auto read_row = [&] { return ReadRow(arguments.subspan(4)); };
+  return AnswerOnce(connect, offer_policy, arguments[3], arguments[2], read_row);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::cerr << "usage: " << argv[0]
+              << " [--curator-key PIN|FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]\n";
+    return 2;
+  }
+  const absl::Status status = Main(absl::MakeSpan(argv + 1, argv + argc));
+  if (!status.ok()) std::cerr << Printable(status.message()) << '\n';
+  return status.ok() ? 0 : 1;
+}

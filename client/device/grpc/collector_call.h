@@ -1,0 +1,76 @@
+// One RPC: deadline, retries, and an error that says what to check.
+//
+// Unavailable, DeadlineExceeded and Aborted are tried again, and ResourceExhausted of a server that
+// says when to come again; without that it is a limit that the same call meets again. So only calls
+// that may be repeated belong here. The wait before try n+1 is uniform between 0 and
+// min(max_backoff, first_backoff * 2^(n-1)) ("full jitter"), drawn from OpenSSL, so that devices do
+// not come back together. What the server asks to wait (grpc-retry-pushback-ms) comes before that;
+// a server that asks for no further try, by a negative number, gets none.
+//
+// Threads    safe to share.
+
+#ifndef COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_
+#define COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include <cstddef>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/device/grpc/collector.h"
+
+namespace coppice {
+
+// A clock that tests can replace.
+class RetryClock {
+ public:
+  virtual ~RetryClock() = default;
+  virtual absl::Time Now() = 0;
+  virtual void Sleep(absl::Duration duration) = 0;
+};
+
+// Calls `attempt` with the deadline of each try until it succeeds, fails for good, or
+// `give_up_after` has passed; then returns its last error with the number of tries.
+absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
+                           absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
+
+// Whether a call that failed with `status` may be repeated, and how long the server asked to wait
+// before that.
+bool IsRetryable(const absl::Status& status);
+absl::Duration AskedToWait(const absl::Status& status);
+
+// Trailing metadata in which a server that is too busy says when to come again, and the URL of the
+// payload in which an attempt's status carries that value.
+inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
+
+// Makes a server's text fit for terminals and logs: no control characters, at most 2,000 bytes.
+std::string OfServer(absl::string_view text);
+absl::Status OfServer(const absl::Status& status);
+
+// What the error says of a call whose time is up.
+inline constexpr absl::string_view kNotInTime = "did not answer in time";
+
+// Keeps the code, and passes the message through OfServer(). If the connection is at fault, the
+// message says where `server` was looked for and what to check.
+absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
+
+// The three above together, over the real clock: `call` is one unary call on a stub of `channel`,
+// which it does not cancel. A call that the server cancelled is DeadlineExceeded, and tried again.
+// If a call ends without an answer from the server, `retry.diagnose` may explain it.
+absl::Status CallServer(grpc::Channel& channel, const std::string& server,
+                        const RetryOptions& retry,
+                        absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);
+
+// `bytes` random bytes in hexadecimal, for ids that must not collide. Unavailable if OpenSSL fails.
+absl::StatusOr<std::string> RandomHex(size_t bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_DEVICE_GRPC_COLLECTOR_CALL_H_

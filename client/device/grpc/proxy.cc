@@ -1,0 +1,102 @@
+#include "client/device/grpc/proxy.h"
+
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/base/printable.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::string_view kScheme = "http://";
+constexpr absl::string_view kDefaultPort = ":80";
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+// The first that is set, even if to nothing.
+Variable FirstSet(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) return {name, std::string(absl::StripAsciiWhitespace(value))};
+  }
+  return {};
+}
+
+bool IsExcepted(const std::string& host) {
+  const std::string hosts = FirstSet({"no_grpc_proxy", "no_proxy"}).value;
+  for (absl::string_view entry : absl::StrSplit(hosts, ',')) {
+    entry = absl::StripAsciiWhitespace(entry);
+    if (entry == "*") return true;
+    absl::ConsumePrefix(&entry, "*");  // "*.example.org"
+    if (!entry.empty() && absl::EndsWithIgnoreCase(host, entry)) return true;
+  }
+  return false;
+}
+
+std::string PercentDecoded(absl::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '%' && i + 2 < text.size() &&
+                         absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+                         absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]));
+    if (escaped) {
+      decoded += absl::HexStringToBytes(text.substr(i + 1, 2));
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+std::optional<Proxy> ParseProxy(const Variable& variable) {
+  absl::string_view rest = variable.value;
+  if (!absl::ConsumePrefix(&rest, kScheme) && absl::StrContains(rest, "://")) return std::nullopt;
+  rest = rest.substr(0, rest.find('/'));
+  Proxy proxy;
+  proxy.variable = variable.name;
+  if (const size_t at = rest.rfind('@'); at != absl::string_view::npos) {
+    proxy.authorization =
+        absl::StrCat("Basic ", absl::Base64Escape(PercentDecoded(rest.substr(0, at))));
+    proxy.url = std::string(rest.substr(0, at + 1));
+    rest.remove_prefix(at + 1);
+  }
+  std::string host(rest);
+  if (!ParseServerAddress(host).ok()) absl::StrAppend(&host, kDefaultPort);
+  absl::StatusOr<ServerAddress> address = ParseServerAddress(host);
+  if (!address.ok()) return std::nullopt;
+  proxy.address = *std::move(address);
+  proxy.url = absl::StrCat(kScheme, proxy.url, host);
+  return proxy;
+}
+
+}  // namespace
+
+std::string Proxy::Shown() const {
+  return absl::StrCat("the proxy ", Printable(address.host), ":", address.port, " (", variable,
+                      ")");
+}
+
+std::optional<Proxy> ProxyFor(const ServerAddress& server) {
+  if (server.is_loopback() || IsExcepted(server.host)) return std::nullopt;
+  const Variable variable = FirstSet({"grpc_proxy", "https_proxy", "http_proxy"});
+  return variable.value.empty() ? std::nullopt : ParseProxy(variable);
+}
+
+std::string ProxyAdvice(const Proxy& proxy, const ServerAddress& server) {
+  return absl::StrCat("check ", proxy.variable, ", or set no_proxy=", server.host,
+                      " to connect without a proxy");
+}
+
+}  // namespace coppice

@@ -1,0 +1,292 @@
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/device/messages/message_reader.h"
+#include "client/device/messages/message_writer.h"
+#include "client/device/messages/messages.h"
+#include "client/device/messages/parts.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/terms/merkle.h"
+
+namespace coppice {
+namespace {
+
+absl::Status NoMessage(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, ": no such message"));
+}
+
+// An error whose text may quote the curator, who may be hostile: printable, and not long.
+absl::Status OfCurator(const absl::Status& status) {
+  constexpr size_t kMaxBytes = 2000;
+  const absl::string_view text = status.message();
+  return absl::Status(status.code(), absl::StrCat(Printable(text.substr(0, kMaxBytes)),
+                                                  text.size() > kMaxBytes ? "..." : ""));
+}
+
+absl::StatusOr<MechanismKind> MakeMechanismKind(int32_t number) {
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    if (static_cast<int32_t>(kind) == number) return kind;
+  }
+  return absl::InvalidArgumentError("mechanism: must be set, to one that this version knows");
+}
+
+struct OfferMessage {
+  absl::string_view terms;
+  absl::string_view fingerprint;
+  std::vector<absl::string_view> tickets;
+  absl::string_view tree;
+  absl::string_view tree_path;
+  std::optional<SignedManifestMessage> manifest;
+};
+
+absl::StatusOr<OfferMessage> ReadOffer(absl::string_view bytes) {
+  OfferMessage message;
+  MessageReader field(bytes);
+  while (field.Next()) {
+    if (field.field() == 1) field.ReadBytes(message.terms);
+    if (field.field() == 2) field.ReadBytes(message.fingerprint);
+    if (field.field() == 3) field.AddBytes(message.tickets);
+    if (field.field() == 4) field.ReadBytes(message.tree);
+    if (field.field() == 5) field.ReadBytes(message.tree_path);
+    if (field.field() == 7) ReadSignedManifestMessage(field, message.manifest);
+  }
+  if (field.failed()) return absl::DataLossError("the response is no offer");
+  return message;
+}
+
+std::string ManifestBytes(const Manifest& manifest) {
+  MessageWriter writer;
+  writer.Bytes(1, manifest.study);
+  writer.Bytes(2, AsBytes(manifest.fingerprint));
+  writer.Number(3, manifest.epsilon.nanos());
+  writer.Number(4, static_cast<uint64_t>(manifest.mechanism));
+  writer.Number(5, static_cast<uint64_t>(manifest.expires_unix_seconds));
+  writer.Number(6, manifest.min_reports);
+  writer.Number(7, manifest.sequence);
+  writer.Number(8, static_cast<uint64_t>(manifest.issued_unix_seconds));
+  writer.Bytes(9, AsBytes(manifest.key));
+  writer.Number(10, manifest.public_features);
+  if (manifest.sealing.has_value()) {
+    writer.Number(11, manifest.sealing->suite);
+    writer.Bytes(12, AsBytes(manifest.sealing->key));
+    writer.Number(13, manifest.sealing->min_batch);
+    writer.Number(14, manifest.sealing->payload_bytes);
+  }
+  return writer.Finish();
+}
+
+absl::StatusOr<Terms> OpenTerms(const OfferMessage& offer, absl::string_view study) {
+  if (offer.fingerprint != AsBytes(FingerprintOf(offer.terms))) {
+    return absl::DataLossError(
+        absl::StrCat("the terms of study ", study,
+                     " do not match their fingerprint; do not answer, and tell the curator"));
+  }
+  absl::StatusOr<Terms> terms = ReadTerms(offer.terms);
+  if (!terms.ok()) return OfCurator(terms.status());
+  if (terms->study == study) return terms;
+  return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms->study,
+                                          " where those of ", study, " were asked for"));
+}
+
+absl::Status Admit(const OfferMessage& offer, absl::string_view curator, const Terms& terms,
+                   const Fingerprint& fingerprint, Trust& trust) {
+  std::optional<SignedManifest> manifest;
+  if (offer.manifest.has_value()) {
+    absl::StatusOr<SignedManifest> made = MakeSignedManifest(*offer.manifest);
+    if (!made.ok()) {
+      return absl::DataLossError(absl::StrCat("the manifest of study ", terms.study,
+                                              " is bad: ", made.status().message(),
+                                              "; do not answer, and tell the curator"));
+    }
+    manifest = *std::move(made);
+  }
+  return OfCurator(trust.Admit(curator, terms.study, fingerprint, &terms, manifest, ReadManifest));
+}
+
+absl::StatusOr<Ticket> OpenTicket(const OfferMessage& offer) {
+  if (offer.tickets.size() == 1) return Ticket::FromBytes(offer.tickets[0]);
+  return absl::DataLossError(
+      absl::StrCat("the curator sent ", offer.tickets.size(), " tickets where 1 was asked for"));
+}
+
+absl::StatusOr<TreesByIndex> OpenTree(const OfferMessage& offer, const Terms& terms,
+                                      const Ticket& ticket) {
+  const uint32_t number = TreeOfTicket(ticket, terms.trees);
+  absl::StatusOr<Tree> tree = ReadProvenTree(terms, number, offer.tree, offer.tree_path);
+  if (!tree.ok()) return OfCurator(tree.status());
+  TreesByIndex trees;
+  trees.emplace(number, *std::move(tree));
+  return trees;
+}
+
+// Fields 11 to 14 of a manifest.
+struct SealingMessage {
+  uint32_t suite = 0;
+  absl::string_view key;
+  uint64_t min_batch = 0;
+  uint32_t payload_bytes = 0;
+
+  void ReadField(const MessageReader& field) {
+    if (field.field() == 11) field.Read(suite);
+    if (field.field() == 12) field.ReadBytes(key);
+    if (field.field() == 13) field.Read(min_batch);
+    if (field.field() == 14) field.Read(payload_bytes);
+  }
+
+  // Nothing if there is none of the fields.
+  absl::StatusOr<std::optional<ManifestSealing>> Make() const {
+    if (suite == 0 && key.empty() && min_batch == 0 && payload_bytes == 0) return std::nullopt;
+    if (suite > std::numeric_limits<uint16_t>::max()) {
+      return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+    }
+    ManifestSealing sealing{.suite = static_cast<uint16_t>(suite),
+                            .min_batch = min_batch,
+                            .payload_bytes = payload_bytes};
+    COPPICE_RETURN_IF_ERROR(CopyExactly("sealing_key", key, sealing.key));
+    return sealing;
+  }
+};
+
+}  // namespace
+
+std::string OfferRequestBytes(absl::string_view study, absl::string_view submission_token,
+                              const std::optional<Sha256Digest>& known_manifest) {
+  MessageWriter writer;
+  writer.Bytes(1, absl::StrCat("studies/", study));
+  writer.Number(2, 1);
+  if (known_manifest.has_value()) writer.Bytes(5, AsBytes(*known_manifest));
+  writer.Bytes(6, submission_token);
+  return writer.Finish();
+}
+
+absl::StatusOr<Offer> OpenOffer(absl::string_view response, absl::string_view curator,
+                                absl::string_view study, Trust& trust) {
+  COPPICE_ASSIGN_OR_RETURN(const OfferMessage message, ReadOffer(response));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, OpenTerms(message, study));
+  const Fingerprint fingerprint = FingerprintOf(message.terms);
+  COPPICE_RETURN_IF_ERROR(Admit(message, curator, terms, fingerprint, trust));
+  COPPICE_ASSIGN_OR_RETURN(const Ticket ticket, OpenTicket(message));
+  COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees, OpenTree(message, terms, ticket));
+  return Offer{std::move(terms), fingerprint, {ticket}, std::move(trees)};
+}
+
+absl::StatusOr<Terms> ReadTerms(absl::string_view bytes) {
+  std::string study;
+  SchemaMessage schema_message;
+  uint32_t trees = 0;
+  uint64_t epsilon_nanos = 0;
+  int32_t mechanism_number = 0;
+  absl::string_view forest_root;
+  std::optional<NumberRange> rounding;
+  std::string joined_by;
+  const auto read_rounding = [&](MessageReader& field) {
+    NumberRange range = rounding.value_or(NumberRange());
+    const bool is_message = field.ReadMessage([&](MessageReader& inner) {
+      if (inner.field() == 1) inner.Read(range.low);
+      if (inner.field() == 2) inner.Read(range.high);
+    });
+    if (is_message) rounding = range;
+  };
+  MessageReader field(bytes);
+  while (field.Next()) {
+    if (field.field() == 1) field.ReadText(study);
+    if (field.field() == 2) ReadSchemaMessage(field, schema_message);
+    if (field.field() == 3) field.Read(trees);
+    if (field.field() == 4) field.Read(epsilon_nanos);
+    if (field.field() == 5) field.Read(mechanism_number);
+    if (field.field() == 6) field.ReadBytes(forest_root);
+    if (field.field() == 7) read_rounding(field);
+    if (field.field() == 8) field.ReadText(joined_by);
+  }
+  if (field.failed()) return NoMessage("terms");
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, MakeSchema(std::move(schema_message)));
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, MakeMechanismKind(mechanism_number));
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::FromNanos(epsilon_nanos));
+  Terms terms{.study = std::move(study),
+              .schema = std::make_shared<const Schema>(std::move(schema)),
+              .trees = trees,
+              .epsilon = epsilon,
+              .mechanism = mechanism,
+              .rounding = rounding,
+              .joined_by = std::move(joined_by)};
+  COPPICE_RETURN_IF_ERROR(CopyExactly("forest_root", forest_root, terms.forest_root));
+  COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
+  return terms;
+}
+
+absl::StatusOr<Tree> ReadTree(absl::string_view bytes, const Terms& terms) {
+  PreorderTree preorder;
+  MessageReader field(bytes);
+  while (field.Next()) ReadTreeField(field, preorder);
+  if (field.failed()) return NoMessage("tree");
+  COPPICE_ASSIGN_OR_RETURN(Tree tree, MakeTree(preorder, *terms.schema));
+  COPPICE_RETURN_IF_ERROR(ValidateTree(terms, tree));
+  return tree;
+}
+
+absl::StatusOr<Tree> ReadProvenTree(const Terms& terms, uint32_t number, absl::string_view bytes,
+                                    absl::string_view path) {
+  if (!VerifyMerklePath(bytes, number, terms.trees, path, terms.forest_root)) {
+    return absl::DataLossError(absl::StrCat("what was sent is not tree ", number, " of the ",
+                                            terms.trees, " that the terms of study ", terms.study,
+                                            " stand for"));
+  }
+  return ReadTree(bytes, terms);
+}
+
+absl::StatusOr<Manifest> ReadManifest(absl::string_view bytes) {
+  if (bytes.size() > kMaxManifestBytes) return NoMessage("manifest");
+  std::string study;
+  absl::string_view fingerprint;
+  uint64_t epsilon_nanos = 0;
+  int32_t mechanism_number = 0;
+  int64_t expires = 0;
+  uint64_t min_reports = 0;
+  uint64_t sequence = 0;
+  int64_t issued = 0;
+  absl::string_view key;
+  uint32_t public_features = 0;
+  SealingMessage sealing;
+  MessageReader field(bytes);
+  while (field.Next()) {
+    if (field.field() == 1) field.ReadText(study);
+    if (field.field() == 2) field.ReadBytes(fingerprint);
+    if (field.field() == 3) field.Read(epsilon_nanos);
+    if (field.field() == 4) field.Read(mechanism_number);
+    if (field.field() == 5) field.Read(expires);
+    if (field.field() == 6) field.Read(min_reports);
+    if (field.field() == 7) field.Read(sequence);
+    if (field.field() == 8) field.Read(issued);
+    if (field.field() == 9) field.ReadBytes(key);
+    if (field.field() == 10) field.Read(public_features);
+    sealing.ReadField(field);
+  }
+  if (field.failed()) return NoMessage("manifest");
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, MakeMechanismKind(mechanism_number));
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::FromNanos(epsilon_nanos));
+  Manifest manifest{.study = std::move(study),
+                    .epsilon = epsilon,
+                    .mechanism = mechanism,
+                    .expires_unix_seconds = expires,
+                    .min_reports = min_reports,
+                    .sequence = sequence,
+                    .issued_unix_seconds = issued,
+                    .public_features = public_features};
+  COPPICE_RETURN_IF_ERROR(CopyExactly("fingerprint", fingerprint, manifest.fingerprint));
+  COPPICE_RETURN_IF_ERROR(CopyExactly("key_id", key, manifest.key));
+  COPPICE_ASSIGN_OR_RETURN(manifest.sealing, sealing.Make());
+  COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
+  // What is signed is understood in full: no unknown field, none twice, none out of order.
+  if (ManifestBytes(manifest) != bytes) {
+    return absl::InvalidArgumentError("manifest: has fields that this version does not know");
+  }
+  return manifest;
+}
+
+}  // namespace coppice

@@ -1,0 +1,67 @@
+// What a device reads and writes on the wire of a relay (proto/coppice/v1/relay.proto), without
+// protobuf. All bytes that come are hostile until they are checked, which client/device/relay does.
+
+#ifndef COPPICE_CLIENT_DEVICE_MESSAGES_RELAY_MESSAGES_H_
+#define COPPICE_CLIENT_DEVICE_MESSAGES_RELAY_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/device/journal.h"
+#include "common/terms/manifest.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/signature.h"
+
+namespace coppice {
+
+// What a relay says of a deal, as it came.
+struct DealOffer {
+  std::string relay_terms{};  // what the relay signs, after kRelayDomain
+  Signature signature{};
+  std::string terms{};  // the study's
+  SignedManifest manifest{};
+};
+
+// What became of a sealed report. All are final.
+enum class SubmitOutcome : uint8_t {
+  kStored,     // on the relay's disk, now or before
+  kConflict,   // the ticket has another report, which stays
+  kClosed,     // too late
+  kUnknown,    // the relay has no such deal, or the ticket is not this device's
+  kBadLength,  // not as long as the study's sealed reports are
+};
+
+// A GetRelayTermsRequest, and what answers it: DataLoss for no such message, or one whose signature
+// or manifest is none by its lengths.
+std::string DealRequestBytes(absl::string_view study);
+absl::StatusOr<DealOffer> ReadDealOffer(absl::string_view response);
+
+// What the relay signs. InvalidArgument for bytes that are no such message, one with a value that
+// ValidateRelayTerms() refuses, or one that would not be written so here.
+absl::StatusOr<RelayTerms> ReadRelayTerms(absl::string_view bytes);
+
+// A TakeOfferRequest, and the envelope in what answers it, a view of the response: DataLoss for no
+// such message.
+std::string TicketRequestBytes(absl::string_view study, const EpochId& epoch);
+absl::StatusOr<absl::string_view> ReadEnvelope(absl::string_view response);
+
+// What an envelope holds, as views, of whatever lengths.
+struct RelayedOffer {
+  absl::string_view ticket;
+  absl::string_view claim;
+  absl::string_view tree;
+  absl::string_view tree_path;
+};
+// DataLoss for no such message.
+absl::StatusOr<RelayedOffer> ReadRelayedOffer(absl::string_view bytes);
+
+// A SubmitSealedReportRequest for `entry`, which must be sealed, and what answers it: DataLoss for
+// no such message, or an outcome that this version does not know.
+std::string SealedReportRequestBytes(const JournalEntry& entry);
+absl::StatusOr<SubmitOutcome> ReadSubmitOutcome(absl::string_view response);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_DEVICE_MESSAGES_RELAY_MESSAGES_H_

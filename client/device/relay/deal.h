@@ -1,0 +1,92 @@
+// One deal of a relay, from the device's side: what is checked before a ticket is taken, what is in
+// its envelope, and how the answer is sealed.
+
+#ifndef COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_
+#define COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/device/policy.h"
+#include "client/device/privatizer.h"
+#include "client/device/relay/relay_link.h"
+#include "client/device/trust.h"
+#include "common/encrypt/report_seal.h"
+#include "common/terms/manifest.h"
+#include "common/terms/relay_promise.h"
+#include "common/terms/terms.h"
+
+namespace coppice {
+
+// All of it public, and the same for every device of the deal.
+struct Deal {
+  RelayTerms relay;
+  Terms terms;
+  ManifestSealing sealing;
+};
+
+// What a device must know of a deal that it agrees to.
+//
+// Guarantee  Of what it returns, the relay's terms are signed by the pinned relay; are about this
+//            study, these terms and the sealing key of the manifest; promise batches that neither
+//            the manifest nor the policy find too small, and offers that the device has room for;
+//            and leave time to answer. The manifest is the curator's, by its pin (trust.h), and the
+//            study's reports show nothing in the clear. No ticket is known yet.
+// Errors     FailedPrecondition: declined, in words for the device's owner. DataLoss: malformed.
+//            Otherwise those of Trust.
+// Threads    no state.
+//
+// `now` is in seconds since 1970, by the device's clock; a clock behind what the curator signed is
+// not believed.
+absl::StatusOr<Deal> AdmitDeal(const DealOffer& offer, absl::string_view study,
+                               absl::string_view relay_address, const RelayPolicy& policy,
+                               Trust& trust, int64_t now);
+
+// What a relay dealt to a device, and to nobody else.
+struct DealtTicket {
+  Ticket ticket;
+  std::array<uint8_t, 16> claim{};
+  // The one that the ticket answers in; empty if it is none that a device can answer in. That must
+  // not make the device fall silent: the curator would learn who had the ticket.
+  TreesByIndex trees;
+};
+
+// Reads what TakeOffer() returned. DataLoss if there is no ticket in it, or it is not as long as
+// the relay signed: memory was set aside for that length. Both are the relay's fault.
+absl::StatusOr<DealtTicket> OpenEnvelope(const Deal& deal, absl::string_view envelope);
+
+// Without the tree: RespondSealed() then seals an empty payload.
+absl::StatusOr<Privatizer> MakePrivatizer(const Deal& deal, TreesByIndex trees);
+
+// Seals the answers of one deal.
+//
+// Guarantee  A report that is longer than the study's are said to be, so that the curator broke its
+//            word, is sealed as an empty one: the device sends something whatever its tree is.
+// Errors     Create(): FailedPrecondition if nothing can be sealed for the study's key. Both:
+//            Unavailable or Internal if OpenSSL fails.
+// Threads    one at a time.
+class DealSealer {
+ public:
+  static absl::StatusOr<DealSealer> Create(const Deal& deal);
+
+  size_t ciphertext_bytes() const { return sealing_.ciphertext_bytes(); }
+  absl::StatusOr<SealedAnswer> Seal(const DealtTicket& dealt, absl::string_view payload);
+
+ private:
+  DealSealer(const RelayTerms& relay, const seal::ReportSealing& sealing, seal::ReportSealer sealer)
+      : relay_(relay), sealing_(sealing), sealer_(std::move(sealer)) {}
+
+  RelayTerms relay_;
+  seal::ReportSealing sealing_;
+  seal::ReportSealer sealer_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_DEVICE_RELAY_DEAL_H_

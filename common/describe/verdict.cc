@@ -1,0 +1,135 @@
+#include "common/describe/verdict.h"
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/ldp/amplification.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
+#include "common/terms/relay_promise.h"
+#include "common/model/certificate.h"
+#include "common/model/model.h"
+#include "common/describe/shuffled_promise.h"
+#include "common/describe/units.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/manifest.h"
+#include "common/wire/proto/model_signature.h"
+
+namespace coppice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One word for scripts.
+const char* SignatureWord(const absl::Status& signature, bool is_pinned) {
+  switch (signature.code()) {
+    case absl::StatusCode::kOk:
+      return is_pinned ? "valid" : "unpinned";
+    case absl::StatusCode::kNotFound:
+      return "unsigned";
+    case absl::StatusCode::kFailedPrecondition:
+      return "other_key";
+    case absl::StatusCode::kUnimplemented:
+      return "unknown";
+    default:
+      return "invalid";
+  }
+}
+
+std::string WhoSigned(const std::string& pin, bool is_pinned) {
+  if (pin.empty()) {
+    return "Nobody signed this model: nothing shows that a curator made it, nor that it is as it "
+           "was made.";
+  }
+  return absl::StrCat(
+      "The model and this certificate are as the holder of the key ", pin, " signed them, ",
+      is_pinned ? "which is the curator's key that it was checked with, or one that this leads to."
+                : "whoever that is: --curator-key FILE says whose it must be.");
+}
+
+// Adds the signer to the verdict. Returns the reason if it makes the model be refused.
+absl::Status AddSignature(const v1::Model& model, const std::optional<PublicKey>& curator_key,
+                          Verdict& verdict) {
+  const absl::Status signature = CheckModelSignature(model, curator_key, std::time(nullptr));
+  verdict.json["signature"] = SignatureWord(signature, curator_key.has_value());
+  std::string pin;  // the signer's, even if that is somebody else
+  if (signature.ok() || absl::IsFailedPrecondition(signature)) {
+    pin = ToPin(*ParsePublicKeyBytes(model.signature().key()));
+    verdict.json["signed_by"] = pin;
+  }
+  const bool may_be_unsigned = !curator_key.has_value();
+  if (!signature.ok() && !(absl::IsNotFound(signature) && may_be_unsigned)) return signature;
+  verdict.words.sections.push_back({"Who signed it", {WhoSigned(pin, curator_key.has_value())}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Json DescribeRelease(const v1::Release& release) {
+  Json json = {{"what", release.what()},
+               {"mechanism", release.mechanism()},
+               {"epsilon", OfNanos(release.epsilon_nanos())}};
+  if (release.delta_atto() > 0) json["delta"] = OfAtto(release.delta_atto());
+  if (release.rho_pico() > 0) json["rho"] = static_cast<double>(release.rho_pico()) / 1e12;
+  json["times"] = release.times();
+  json["part"] = release.part().empty() ? "all" : release.part();
+  return json;
+}
+
+Verdict VerifyModel(const v1::Model& model, const std::optional<PublicKey>& curator_key) {
+  const Certificate certificate = FromProto(model.certificate());
+  const absl::StatusOr<uint64_t> cost = TotalCost(certificate.releases);
+  Verdict verdict;
+  const absl::StatusOr<Model> read = FromProto(model);
+  verdict.status = cost.ok() ? read.status() : cost.status();
+  Json promises = Json::object();
+  if (verdict.status.ok()) verdict.status = CheckShuffledPromises(*read, promises);
+  verdict.json = {{"model", model.name().substr(model.name().rfind('/') + 1)},
+                  {"verified", verdict.status.ok()},
+                  {"consistent", verdict.status.ok()},
+                  {"epsilon", OfNanos(certificate.epsilon_nanos)},
+                  {"epsilon_of_releases", cost.ok() ? Json(OfNanos(*cost)) : Json()}};
+  if (certificate.delta_atto > 0) verdict.json["delta"] = OfAtto(certificate.delta_atto);
+  verdict.json["neighbouring"] = certificate.neighbouring;
+  verdict.json.update(promises);
+  verdict.json["releases"] = Json::array();
+  for (const v1::Release& release : model.certificate().releases()) {
+    verdict.json["releases"].push_back(DescribeRelease(release));
+  }
+  if (verdict.status.ok()) verdict.words = DescribeCertificate(certificate);
+  verdict.status.Update(AddSignature(model, curator_key, verdict));
+  if (!verdict.status.ok()) verdict.words.sections.clear();
+  verdict.json["verified"] = verdict.status.ok();
+  verdict.json["words"] = Json::array();
+  for (const CertificateText::Section& section : verdict.words.sections) {
+    verdict.json["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});
+  }
+  if (!verdict.status.ok()) {
+    verdict.status = absl::FailedPreconditionError(
+        absl::StrCat("do not use this model: ", verdict.status.message()));
+  }
+  return verdict;
+}
+
+std::string ToText(const CertificateText& words) {
+  std::string text;
+  for (const CertificateText::Section& section : words.sections) {
+    absl::StrAppend(&text, "\n", section.title, "\n");
+    for (const std::string& sentence : section.sentences) {
+      absl::StrAppend(&text, "  ", sentence, "\n");
+    }
+  }
+  return text;
+}
+
+}  // namespace coppice

@@ -1,0 +1,85 @@
+// HPKE in base mode: messages that only the holder of a private key can open.
+//
+// Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. OpenSSL 3.0 has the parts but not
+// HPKE itself.
+
+#ifndef COPPICE_COMMON_ENCRYPT_HPKE_H_
+#define COPPICE_COMMON_ENCRYPT_HPKE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/encrypt/sealing_key.h"
+
+namespace coppice::seal {
+
+inline constexpr size_t kTagBytes = 16;
+inline constexpr size_t kMaxMessageBytes = size_t{1} << 20;
+
+// A message as it is sent. `ciphertext` ends with the tag.
+struct SealedMessage {
+  std::array<uint8_t, kSealingKeyBytes> encapsulated{};  // the sender's ephemeral public key
+  std::string ciphertext;
+};
+
+// Seals messages for one recipient.
+//
+// Guarantee  every message has an ephemeral key of its own from OpenSSL's private generator, which
+//            is wiped afterwards: the sender cannot open what it sealed.
+// Errors     InvalidArgument: a public key of small order, under which everybody could open, or a
+//            message above kMaxMessageBytes. Unavailable: the random source fails. Internal:
+//            OpenSSL lacks a part.
+// Threads    not thread-safe.
+// Source     RFC 9180, sections 4.1, 5.1 and 6.1; one message per context, so its sequence number
+//            is always 0.
+class Sender {
+ public:
+  static absl::StatusOr<Sender> Create(Aead aead, const SealingPublicKey& recipient,
+                                       absl::string_view info);
+  Sender(Sender&&) noexcept;
+  Sender& operator=(Sender&&) noexcept;
+  ~Sender();
+
+  absl::StatusOr<SealedMessage> Seal(absl::string_view aad, absl::string_view plaintext);
+
+ private:
+  class Parts;
+  explicit Sender(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// Opens messages that were sealed for one key and `info`. It keeps OpenSSL's objects between
+// messages: making them takes longer than the curve.
+//
+// Errors     InvalidArgument: the message was changed, or sealed for another key, info or aad; or
+//            it is too short or above kMaxMessageBytes; or its ephemeral key is of small order.
+//            Internal: OpenSSL fails, which says nothing about the message.
+// Threads    not thread-safe.
+// Source     as Sender.
+class Recipient {
+ public:
+  static absl::StatusOr<Recipient> Create(Aead aead, const SealingKey& key, absl::string_view info);
+  Recipient(Recipient&&) noexcept;
+  Recipient& operator=(Recipient&&) noexcept;
+  ~Recipient();
+
+  // `encapsulated` must have kSealingKeyBytes bytes.
+  absl::StatusOr<std::string> Open(absl::string_view encapsulated, absl::string_view aad,
+                                   absl::string_view ciphertext);
+
+ private:
+  class Parts;
+  explicit Recipient(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace coppice::seal
+
+#endif  // COPPICE_COMMON_ENCRYPT_HPKE_H_

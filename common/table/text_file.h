@@ -1,0 +1,79 @@
+// Reads a UTF-8 text file line by line, in bounded memory whatever the file contains.
+
+#ifndef COPPICE_COMMON_TABLE_TEXT_FILE_H_
+#define COPPICE_COMMON_TABLE_TEXT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+// Checks that bytes are well-formed UTF-8, however they are cut into pieces.
+class Utf8Check {
+ public:
+  // Returns where the first bad character of `piece` begins (0 if in an earlier piece), or npos.
+  size_t FindBad(absl::string_view piece);
+  // Whether a character has begun and not ended.
+  bool InCharacter() const { return more_ > 0; }
+
+ private:
+  bool Take(unsigned char byte);
+
+  size_t taken_ = 0;  // bytes of the current character so far
+  int more_ = 0;      // bytes that it still needs; the next is in [lowest_, highest_]
+  unsigned char lowest_ = 0x80, highest_ = 0xBF;
+};
+
+// Errors     NotFound for a missing file; other read errors by their errno. ResourceExhausted above
+//            `max_bytes`. InvalidArgument for text in another encoding (UTF-16, Latin-1) and for a
+//            NUL byte, with line and byte and the command that converts the file.
+// Threads    not thread-safe.
+class TextFile {
+ public:
+  static absl::StatusOr<TextFile> Open(const std::string& path, uint64_t max_bytes);
+
+  // Returns the next line with its line feed, or as much as fits the buffer: a piece ends a line
+  // only if it ends in '\n' or is the last. Empty at the end of the file. Valid until the next
+  // call. Skips a byte order mark at the start.
+  absl::StatusOr<absl::string_view> Next();
+
+  // The line number of the last piece, from 1.
+  uint64_t line() const { return line_; }
+
+  // Returns `status` with "path:line: " before its message; OK stays OK.
+  absl::Status At(uint64_t line, const absl::Status& status) const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uint64_t max_bytes);
+  absl::Status Fill();
+  absl::Status CheckEncoding(absl::string_view piece);
+  // InvalidArgument: `what` is wrong at `byte` of the piece, counted from 0, which suggests the
+  // encoding `encoding`.
+  absl::Status NotUtf8(size_t byte, absl::string_view what, absl::string_view encoding) const;
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  uint64_t bytes_left_;
+  std::vector<char> buffer_;
+  absl::string_view unread_;  // the rest of the buffer
+  uint64_t line_ = 0;
+  uint64_t line_bytes_ = 0;  // bytes of the line that were returned
+  bool line_ended_ = true;
+  Utf8Check utf8_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TABLE_TEXT_FILE_H_

@@ -1,0 +1,97 @@
+#include "common/terms/manifest.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace coppice {
+namespace {
+
+absl::Status Loosened(const Manifest& now, absl::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the manifest of study ", now.study, " ", what,
+                   " than the one that this device saw before; it does not answer"));
+}
+
+bool ExpiresLater(const Manifest& before, const Manifest& now) {
+  if (before.expires_unix_seconds == 0) return false;
+  return now.expires_unix_seconds == 0 || now.expires_unix_seconds > before.expires_unix_seconds;
+}
+
+absl::Status ValidateSealing(const ManifestSealing& sealing) {
+  if (sealing.suite != 1 && sealing.suite != 3) {
+    return absl::InvalidArgumentError("sealing_suite: is none that this version knows");
+  }
+  if (sealing.min_batch == 0) return absl::InvalidArgumentError("min_batch: must be at least 1");
+  if (sealing.payload_bytes == 0 || sealing.payload_bytes > kMaxSealedPayloadBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("sealed_payload_bytes: must be 1 to ",
+                                                   kMaxSealedPayloadBytes, ", is ",
+                                                   sealing.payload_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// Whether the parts of the sealing agree that must not change.
+bool SealsAlike(const std::optional<ManifestSealing>& a, const std::optional<ManifestSealing>& b) {
+  if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
+  return a->suite == b->suite && a->payload_bytes == b->payload_bytes;
+}
+
+}  // namespace
+
+absl::Status ValidateManifest(const Manifest& manifest) {
+  if (!IsValidId(manifest.study)) {
+    return absl::InvalidArgumentError(
+        "study: an id is 1 to 63 of a-z 0-9 - _ and starts with a letter or digit");
+  }
+  if (manifest.epsilon.nanos() < kMinEpsilonNanos ||
+      manifest.epsilon.nanos() > kMaxStudyEpsilonNanos) {
+    return absl::InvalidArgumentError(absl::StrCat("epsilon_nanos: must be ", kMinEpsilonNanos,
+                                                   " to ", kMaxStudyEpsilonNanos, ", is ",
+                                                   manifest.epsilon.nanos()));
+  }
+  if (!absl::c_linear_search(AllMechanismKinds(), manifest.mechanism)) {
+    return absl::InvalidArgumentError("mechanism: is none that this version knows");
+  }
+  if (manifest.expires_unix_seconds < 0 || manifest.issued_unix_seconds < 0) {
+    return absl::InvalidArgumentError(
+        "expires_unix_seconds, issued_unix_seconds: are not negative");
+  }
+  if (manifest.sequence == 0) return absl::InvalidArgumentError("sequence: must be at least 1");
+  if (manifest.sealing.has_value()) return ValidateSealing(*manifest.sealing);
+  return absl::OkStatus();
+}
+
+absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
+                               const Fingerprint& fingerprint) {
+  const bool same = manifest.study == terms.study && manifest.fingerprint == fingerprint &&
+                    manifest.epsilon == terms.epsilon && manifest.mechanism == terms.mechanism &&
+                    manifest.public_features == terms.num_public_features();
+  if (same) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("what the curator signed is not about the terms that it sent for study ",
+                   terms.study, "; do not answer, and tell the curator"));
+}
+
+absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
+  if (now.study != before.study) return Loosened(now, "is of another study");
+  if (now.fingerprint != before.fingerprint) return Loosened(now, "has other terms");
+  if (now.mechanism != before.mechanism) return Loosened(now, "has another mechanism");
+  if (now.epsilon > before.epsilon) return Loosened(now, "has a greater epsilon");
+  if (now.min_reports < before.min_reports) return Loosened(now, "asks for fewer reports");
+  if (ExpiresLater(before, now)) return Loosened(now, "expires later");
+  if (!SealsAlike(before.sealing, now.sealing)) {
+    return Loosened(now, "sends reports in another way");
+  }
+  if (now.sealing.has_value() && now.sealing->min_batch < before.sealing->min_batch) {
+    return Loosened(now, "takes smaller batches");
+  }
+  if (now.sequence < before.sequence) return Loosened(now, "is older");
+  Manifest same = now;
+  same.key = before.key;
+  if (now.sequence == before.sequence && same != before) {
+    return Loosened(now, "has the same sequence and says something else");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,80 @@
+// What a curator states about a study, under its signature: the terms and who may learn from them.
+//
+// All of it is public.
+//
+// Guarantee  a device that keeps the manifest it saw, and calls CheckNotWeakened() with the next
+//            one, never agrees to more than before: changes can only improve its protection.
+
+#ifndef COPPICE_COMMON_TERMS_MANIFEST_H_
+#define COPPICE_COMMON_TERMS_MANIFEST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/terms/key_chain.h"
+#include "common/terms/signature.h"
+#include "common/terms/terms.h"
+
+namespace coppice {
+
+// Every manifest that ValidateManifest() accepts serializes to at most this many bytes.
+inline constexpr size_t kMaxManifestBytes = 256;
+
+inline constexpr uint32_t kMaxSealedPayloadBytes = 65535;
+
+// How reports are sealed if they go to the curator through a relay (common/encrypt).
+struct ManifestSealing {
+  uint16_t suite = 0;             // number of the AEAD in RFC 9180: 1 or 3
+  std::array<uint8_t, 32> key{};  // the curator's X25519 key
+  uint64_t min_batch = 0;         // the curator accepts no smaller batch; at least 1
+  uint32_t payload_bytes = 0;     // every report is padded to a payload of this length
+
+  friend bool operator==(const ManifestSealing&, const ManifestSealing&) = default;
+};
+
+struct Manifest {
+  std::string study;  // the study's id
+  Fingerprint fingerprint{};
+  Budget epsilon;  // epsilon of one report
+  MechanismKind mechanism;
+  int64_t expires_unix_seconds = 0;  // nobody should answer from then on; 0: never
+  uint64_t min_reports = 0;          // no model is built from fewer
+  uint64_t sequence = 1;             // increases with every change; at least 1
+  int64_t issued_unix_seconds = 0;   // when this sequence was made
+  KeyId key{};                       // the key that signs
+  uint32_t public_features = 0;      // how many features the device sends in the clear
+  // If set, reports go through a relay, and in no other way.
+  std::optional<ManifestSealing> sealing{};
+
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+// InvalidArgument unless every field is as stated above.
+absl::Status ValidateManifest(const Manifest& manifest);
+
+// FailedPrecondition, in words for the device's owner, unless `manifest` is about `terms`.
+absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
+                               const Fingerprint& fingerprint);
+
+// FailedPrecondition if `now` takes back anything that `before`, of the same study, promised:
+// another fingerprint or mechanism, a greater epsilon, fewer reports, a later expiry, reports that
+// go another way or are sealed otherwise (except for the key), smaller batches, an older sequence,
+// or the same sequence with other content (except for the signing key).
+absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now);
+
+// A manifest as it is sent. Not checked.
+struct SignedManifest {
+  std::string bytes;  // the signed bytes, after kManifestDomain
+  Signature signature{};
+  PublicKey key{};  // the signing key
+  KeyChain endorsements;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TERMS_MANIFEST_H_

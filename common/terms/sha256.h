@@ -1,0 +1,42 @@
+// SHA-256 of byte strings, one after another.
+//
+// OpenSSL's default provider does not fail at this. If it is configured away, the digest is all
+// zeros: then no ticket and no channel of that process works either, so nothing depends on it.
+
+#ifndef COPPICE_COMMON_TERMS_SHA256_H_
+#define COPPICE_COMMON_TERMS_SHA256_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+
+namespace coppice {
+
+using Sha256Digest = std::array<uint8_t, 32>;
+
+// Hashes bytes that come in pieces, in the order of the calls of Add().
+//
+// Threads    not thread-safe.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+
+  void Add(absl::string_view bytes);
+  // Call once, at the end.
+  Sha256Digest Finish();
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+  bool good_;
+};
+
+Sha256Digest Sha256(std::initializer_list<absl::string_view> parts);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TERMS_SHA256_H_

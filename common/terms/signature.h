@@ -1,0 +1,77 @@
+// Ed25519 signatures (RFC 8032) by OpenSSL: the curator signs, devices verify.
+//
+// Guarantee  every signature is over `domain` and then the message, and every domain ends with a
+//            zero byte that it has nowhere else, so a signature of one kind is never one of
+//            another. Signing is deterministic: the same key and message give the same bytes.
+// Errors     InvalidArgument: a text that is no key; the message says what is expected. Internal:
+//            OpenSSL cannot sign.
+// Threads    all of it immutable; safe to share.
+
+#ifndef COPPICE_COMMON_TERMS_SIGNATURE_H_
+#define COPPICE_COMMON_TERMS_SIGNATURE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+using PublicKey = std::array<uint8_t, 32>;
+using Signature = std::array<uint8_t, 64>;
+
+// The first 16 bytes of SHA-256 of the public key's 32 bytes. A name, not a check.
+using KeyId = std::array<uint8_t, 16>;
+KeyId KeyIdOf(const PublicKey& key);
+
+inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
+inline constexpr absl::string_view kModelDomain("coppice.v1.model\0", 17);
+inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
+// Signs a challenge that the caller draws, so that the answer proves who has the key.
+inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);
+inline constexpr absl::string_view kAuditDomain("coppice.v1.audit\0", 17);
+// Domains of a relay: its promise to devices, and the batches that it delivers.
+inline constexpr absl::string_view kRelayDomain("coppice.v1.relay\0", 17);
+inline constexpr absl::string_view kBatchDomain("coppice.v1.batch\0", 17);
+inline constexpr size_t kChallengeBytes = 32;
+
+// Secret; the destructor wipes it.
+class SigningKey {
+ public:
+  using Seed = std::array<uint8_t, 32>;
+
+  // A new key needs 32 bytes from a private generator.
+  static absl::StatusOr<SigningKey> FromSeed(const Seed& seed);
+  // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
+  static absl::StatusOr<SigningKey> FromPem(absl::string_view pem);
+
+  SigningKey(const SigningKey&) = default;
+  SigningKey& operator=(const SigningKey&) = default;
+  ~SigningKey();
+
+  const Seed& seed() const { return seed_; }
+  const PublicKey& public_key() const { return public_key_; }
+  absl::StatusOr<Signature> Sign(absl::string_view domain, absl::string_view message) const;
+
+ private:
+  SigningKey(const Seed& seed, const PublicKey& public_key)
+      : seed_(seed), public_key_(public_key) {}
+
+  Seed seed_;
+  PublicKey public_key_;
+};
+
+bool IsSignedBy(const PublicKey& key, absl::string_view domain, absl::string_view message,
+                const Signature& signature);
+
+// A public key as text: PEM (SubjectPublicKeyInfo), or "ed25519:" and its 32 bytes in base64.
+std::string ToPem(const PublicKey& key);
+std::string ToPin(const PublicKey& key);
+// Parses either, with white space around it.
+absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TERMS_SIGNATURE_H_

@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/field_error.h"
+
+namespace coppice {
+namespace {
+
+v1::LeafPrediction ToProto(const LeafPrediction& leaf) {
+  v1::LeafPrediction proto;
+  proto.mutable_probabilities()->Assign(leaf.probabilities.begin(), leaf.probabilities.end());
+  proto.set_standard_error(leaf.standard_error);
+  proto.set_label(leaf.label);
+  proto.set_source_node(leaf.source_node);
+  for (const OutputNoise& noise : leaf.noise) {
+    proto.add_noise_mean(noise.mean);
+    proto.add_noise_variance(noise.variance);
+  }
+  proto.set_term(leaf.term);
+  return proto;
+}
+
+// Numbers without a partner become NaN, which Model::Create() refuses.
+std::vector<OutputNoise> NoiseFromProto(const v1::LeafPrediction& proto) {
+  const int pairs = std::max(proto.noise_mean_size(), proto.noise_variance_size());
+  std::vector<OutputNoise> noise(static_cast<size_t>(pairs),
+                                 {.mean = std::nan(""), .variance = std::nan("")});
+  for (int i = 0; i < proto.noise_mean_size(); ++i) {
+    noise[static_cast<size_t>(i)].mean = proto.noise_mean(i);
+  }
+  for (int i = 0; i < proto.noise_variance_size(); ++i) {
+    noise[static_cast<size_t>(i)].variance = proto.noise_variance(i);
+  }
+  return noise;
+}
+
+LeafPrediction FromProto(const v1::LeafPrediction& proto) {
+  return {.probabilities = {proto.probabilities().begin(), proto.probabilities().end()},
+          .standard_error = proto.standard_error(),
+          .label = proto.label(),
+          .source_node = proto.source_node(),
+          .noise = NoiseFromProto(proto),
+          .term = proto.term()};
+}
+
+std::vector<std::vector<LeafPrediction>> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::TreePredictions>& trees) {
+  std::vector<std::vector<LeafPrediction>> leaves;
+  leaves.reserve(trees.size());
+  for (const v1::TreePredictions& tree : trees) {
+    std::vector<LeafPrediction>& of_tree = leaves.emplace_back();
+    of_tree.reserve(tree.leaves_size());
+    for (const v1::LeafPrediction& leaf : tree.leaves()) of_tree.push_back(FromProto(leaf));
+  }
+  return leaves;
+}
+
+// A term without a sign gets no feature, which is refused when the schema is extended.
+std::vector<DerivedFeature> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::DerivedFeature>& protos) {
+  std::vector<DerivedFeature> derived;
+  for (const v1::DerivedFeature& proto : protos) {
+    DerivedFeature& added = derived.emplace_back();
+    if (proto.features_size() != proto.minus_size()) continue;
+    for (int i = 0; i < proto.features_size(); ++i) {
+      added.push_back({.feature = proto.features(i), .minus = proto.minus(i)});
+    }
+  }
+  return derived;
+}
+
+}  // namespace
+
+v1::Release ToProto(const Release& release) {
+  v1::Release proto;
+  proto.set_what(release.what);
+  proto.set_mechanism(release.mechanism);
+  proto.set_epsilon_nanos(release.epsilon_nanos);
+  proto.set_delta_atto(release.delta_atto);
+  proto.set_times(release.times);
+  proto.set_part(release.part);
+  proto.set_rho_pico(release.rho_pico);
+  return proto;
+}
+
+std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
+  std::vector<Release> releases;
+  for (const v1::Release& proto : protos) {
+    releases.push_back({.what = proto.what(),
+                        .mechanism = proto.mechanism(),
+                        .epsilon_nanos = proto.epsilon_nanos(),
+                        .delta_atto = proto.delta_atto(),
+                        .times = proto.times(),
+                        .part = proto.part(),
+                        .rho_pico = proto.rho_pico()});
+  }
+  return releases;
+}
+
+ReadersBound FromProto(const v1::ReadersBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths()};
+}
+
+v1::ReadersBound ToProto(const ReadersBound& readers) {
+  v1::ReadersBound proto;
+  proto.set_epsilon_nanos(readers.epsilon_nanos);
+  proto.set_delta_atto(readers.delta_atto);
+  proto.set_honest_reports(readers.honest_reports);
+  proto.set_dishonest_millionths(readers.dishonest_millionths);
+  return proto;
+}
+
+RelayBound FromProto(const v1::RelayBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths(),
+          .batches = proto.batches(),
+          .least_accepted = proto.least_accepted(),
+          .relay_key = proto.relay_key_id()};
+}
+
+v1::RelayBound ToProto(const RelayBound& relay) {
+  v1::RelayBound proto;
+  proto.set_epsilon_nanos(relay.epsilon_nanos);
+  proto.set_delta_atto(relay.delta_atto);
+  proto.set_honest_reports(relay.honest_reports);
+  proto.set_dishonest_millionths(relay.dishonest_millionths);
+  proto.set_batches(relay.batches);
+  proto.set_least_accepted(relay.least_accepted);
+  proto.set_relay_key_id(relay.relay_key);
+  return proto;
+}
+
+Certificate FromProto(const v1::Certificate& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .releases = FromProto(proto.releases()),
+          .mechanism = proto.mechanism(),
+          .neighbouring = proto.neighbouring(),
+          .public_inputs = {proto.public_inputs().begin(), proto.public_inputs().end()},
+          .estimator = proto.estimator(),
+          .reports = proto.reports(),
+          .public_rows = proto.public_rows(),
+          .fingerprint = proto.fingerprint(),
+          .code_version = proto.code_version(),
+          .diagnosis = proto.diagnosis(),
+          .readers = FromProto(proto.readers()),
+          .relay = FromProto(proto.relay())};
+}
+
+v1::Certificate ToProto(const Certificate& certificate) {
+  v1::Certificate proto;
+  proto.set_epsilon_nanos(certificate.epsilon_nanos);
+  proto.set_delta_atto(certificate.delta_atto);
+  proto.set_mechanism(certificate.mechanism);
+  proto.set_neighbouring(certificate.neighbouring);
+  proto.mutable_public_inputs()->Assign(certificate.public_inputs.begin(),
+                                        certificate.public_inputs.end());
+  proto.set_estimator(certificate.estimator);
+  proto.set_reports(certificate.reports);
+  proto.set_public_rows(certificate.public_rows);
+  proto.set_fingerprint(certificate.fingerprint);
+  proto.set_code_version(certificate.code_version);
+  proto.set_diagnosis(certificate.diagnosis);
+  for (const Release& release : certificate.releases) *proto.add_releases() = ToProto(release);
+  if (certificate.readers.epsilon_nanos > 0) {
+    *proto.mutable_readers() = ToProto(certificate.readers);
+  }
+  if (certificate.relay.epsilon_nanos > 0) *proto.mutable_relay() = ToProto(certificate.relay);
+  return proto;
+}
+
+v1::Model ToProto(const Model& model) {
+  v1::Model proto;
+  proto.set_version(kModelVersion);
+  proto.set_min_reader(kModelMinReader);
+  *proto.mutable_schema() = ToProto(model.schema());
+  *proto.mutable_forest() = ToProto(model.forest());
+  for (const std::vector<LeafPrediction>& leaves : model.leaves()) {
+    v1::TreePredictions* tree = proto.add_predictions();
+    for (const LeafPrediction& leaf : leaves) *tree->add_leaves() = ToProto(leaf);
+  }
+  *proto.mutable_certificate() = ToProto(model.certificate());
+  for (const DerivedFeature& derived : model.derived()) {
+    v1::DerivedFeature* const added = proto.add_derived();
+    for (const DerivedTerm& term : derived) {
+      added->add_features(term.feature);
+      added->add_minus(term.minus);
+    }
+  }
+  proto.set_leaf_kind(static_cast<v1::LeafKind>(model.leaf_kind()));
+  const SharedNoise& shared = model.shared_noise();
+  if (!shared.trees.empty()) {
+    v1::SharedNoise& noise = *proto.mutable_shared_noise();
+    noise.mutable_trees()->Assign(shared.trees.begin(), shared.trees.end());
+    noise.mutable_factor()->Assign(shared.factor.begin(), shared.factor.end());
+  }
+  return proto;
+}
+
+namespace {
+
+// Checked before anything is built: a node takes a byte in the message and a hundred in memory, a
+// leaf's prediction takes more in the message. So memory is proportional to the message.
+absl::Status CheckLeafCounts(const v1::Model& proto) {
+  const int trees = proto.forest().trees_size();
+  if (proto.predictions_size() != trees) {
+    return FieldError(
+        "model", absl::StrCat("a model of ", trees, " trees needs as many lists of leaves, not ",
+                              proto.predictions_size()));
+  }
+  for (int t = 0; t < trees; ++t) {
+    const v1::Tree& tree = proto.forest().trees(t);
+    const auto leaves = std::count(tree.kinds().begin(), tree.kinds().end(), v1::SPLIT_KIND_LEAF);
+    const int given = proto.predictions(t).leaves_size();
+    if (tree.kinds_size() <= 2 * given && leaves == given) continue;
+    return FieldError(
+        "model", absl::StrCat("tree ", t, ": needs ", leaves, " leaf predictions, not ", given));
+  }
+  return absl::OkStatus();
+}
+
+// Returns "0.2.0", or words if the file contains something that a user should not read.
+std::string WriterOf(const v1::Model& proto) {
+  const std::string& version = proto.certificate().code_version();
+  const bool is_version = !version.empty() && version.size() <= 16 &&
+                          version.find_first_not_of("0123456789.") == std::string::npos;
+  return is_version ? absl::StrCat(version, ", which made it") : "the version that made it";
+}
+
+}  // namespace
+
+absl::Status CheckReadable(const v1::Model& proto) {
+  if (proto.min_reader() <= kModelVersion) return absl::OkStatus();
+  return FieldError(
+      "model.min_reader",
+      absl::StrCat("the model is in format ", proto.version(), " and needs a reader of format ",
+                   proto.min_reader(), ", this program reads format ", kModelVersion,
+                   ": upgrade Coppice to ", WriterOf(proto), ", or later"));
+}
+
+absl::StatusOr<Model> FromProto(const v1::Model& proto) {
+  COPPICE_RETURN_IF_ERROR(CheckReadable(proto));
+  if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
+    return FieldError("model.leaf_kind", "is none that this version knows");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckLeafCounts(proto));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
+  std::vector<DerivedFeature> derived = FromProto(proto.derived());
+  const absl::StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
+  if (!tree_schema.ok()) return InField("model.derived", tree_schema.status());
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), *tree_schema));
+  absl::StatusOr<Model> model = Model::Create(
+      std::move(schema), std::move(forest), FromProto(proto.predictions()),
+      FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived),
+      {.trees = {proto.shared_noise().trees().begin(), proto.shared_noise().trees().end()},
+       .factor = {proto.shared_noise().factor().begin(), proto.shared_noise().factor().end()}});
+  if (!model.ok()) return InField("model", model.status());
+  return model;
+}
+
+namespace {
+
+v1::PathStep ToProto(const PathStep& step) {
+  v1::PathStep proto;
+  proto.set_condition(step.condition);
+  proto.set_holds(step.holds);
+  proto.set_node(step.node);
+  proto.set_feature(step.split.feature);
+  proto.set_missing_left(step.split.missing_left);
+  proto.set_value(step.value);
+  switch (step.split.kind) {
+    case SplitKind::kNumeric:
+      proto.set_kind(v1::SPLIT_KIND_NUMERIC);
+      proto.set_threshold(step.split.threshold);
+      break;
+    case SplitKind::kCategory:
+      proto.set_kind(v1::SPLIT_KIND_CATEGORY);
+      proto.set_category(static_cast<uint32_t>(step.split.threshold));
+      break;
+    case SplitKind::kMissing:
+      proto.set_kind(v1::SPLIT_KIND_MISSING);
+      break;
+    case SplitKind::kLeaf:
+      break;  // no step
+  }
+  return proto;
+}
+
+}  // namespace
+
+v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema) {
+  v1::Explanation proto;
+  proto.set_unit(static_cast<v1::ContributionUnit>(explanation.unit));
+  proto.set_base(explanation.base);
+  for (const TreePath& path : explanation.trees) {
+    v1::TreePath& added = *proto.add_trees();
+    added.set_tree(path.tree);
+    added.set_contribution(path.contribution);
+    for (const PathStep& step : path.steps) *added.add_steps() = ToProto(step);
+    added.set_leaf(path.leaf);
+    *added.mutable_prediction() = ToProto(path.prediction);
+  }
+  proto.set_bias(explanation.bias);
+  for (const FeatureContribution& of_feature : explanation.features) {
+    v1::FeatureContribution& added = *proto.add_features();
+    added.set_feature(of_feature.feature);
+    added.set_name(tree_schema.features()[of_feature.feature].name);
+    added.set_value(of_feature.value);
+    added.set_contribution(of_feature.contribution);
+  }
+  return proto;
+}
+
+v1::Prediction ToProto(const Prediction& prediction) {
+  v1::Prediction proto;
+  proto.set_label(prediction.label);
+  proto.mutable_probabilities()->Assign(prediction.probabilities.begin(),
+                                        prediction.probabilities.end());
+  proto.set_standard_error(prediction.standard_error);
+  proto.set_confidence(Confidence(prediction));
+  proto.set_value(prediction.value);
+  proto.set_value_error(prediction.value_error);
+  proto.set_low(prediction.low);
+  proto.set_high(prediction.high);
+  return proto;
+}
+
+}  // namespace coppice

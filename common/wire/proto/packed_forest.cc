@@ -1,0 +1,73 @@
+#include "common/wire/proto/packed_forest.h"
+
+#include <climits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/terms/merkle.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/field_error.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice {
+namespace {
+
+// Parses bytes that forest_root covers.
+absl::StatusOr<Tree> ParseTree(const Terms& terms, uint32_t index, absl::string_view bytes) {
+  const std::string name = ElementName("forest.trees", index);
+  v1::Tree proto;
+  if (bytes.size() > INT_MAX ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return FieldError(name, "is not a coppice.v1.Tree message");
+  }
+  absl::StatusOr<Tree> tree = FromProto(proto, *terms.schema);
+  if (!tree.ok()) return InField(name, tree.status());
+  COPPICE_RETURN_IF_ERROR(InField(name, ValidateTree(terms, *tree)));
+  return tree;
+}
+
+}  // namespace
+
+PackedForest PackForest(const Forest& forest) {
+  std::vector<std::string> trees;
+  trees.reserve(forest.size());
+  for (const Tree& tree : forest) trees.push_back(ToProto(tree).SerializeAsString());
+  return PackTrees(std::move(trees));
+}
+
+PackedForest PackTrees(std::vector<std::string> trees) {
+  MerkleTree merkle = MakeMerkleTree(trees);
+  v1::GetOfferResponse response;
+  response.mutable_forest()->Assign(trees.begin(), trees.end());
+  return {.trees = std::move(trees),
+          .merkle = std::move(merkle),
+          .as_field = response.SerializeAsString()};
+}
+
+absl::StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, absl::string_view tree,
+                              absl::string_view path) {
+  if (!VerifyMerklePath(tree, index, terms.trees, path, terms.forest_root)) {
+    return absl::DataLossError(absl::StrCat("what was sent is not tree ", index, " of the ",
+                                            terms.trees, " that the terms of study ", terms.study,
+                                            " stand for"));
+  }
+  return ParseTree(terms, index, tree);
+}
+
+absl::StatusOr<Forest> OpenForest(const Terms& terms, const PackedForest& packed) {
+  if (packed.trees.size() != terms.trees || packed.merkle.root != terms.forest_root) {
+    return absl::DataLossError(absl::StrCat("what was sent are not the ", terms.trees,
+                                            " trees that the terms of study ", terms.study,
+                                            " stand for"));
+  }
+  Forest forest;
+  forest.reserve(packed.trees.size());
+  for (uint32_t t = 0; t < terms.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, ParseTree(terms, t, packed.trees[t]));
+    forest.push_back(std::move(tree));
+  }
+  return forest;
+}
+
+}  // namespace coppice

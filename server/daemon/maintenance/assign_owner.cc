@@ -1,0 +1,84 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/wire/proto/convert.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/dataset_record.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/daemon/maintenance/maintenance.h"
+#include "server/store/models/endpoint_record.h"
+#include "server/store/store_record.h"
+
+namespace coppice::maintenance {
+namespace {
+
+// Collects the resources of each kind that match and have no owner, with their new records.
+class Assignment {
+ public:
+  Assignment(const storage::Store& store, const owners::Patterns& resources)
+      : store_(store), resources_(resources) {}
+
+  // `assign` returns the record with its new owner, or "" if it already has one.
+  template <typename Assign>
+  absl::Status AddKind(absl::string_view kind, absl::string_view prefix, Assign assign) {
+    return store_.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
+      const std::string name =
+          MakeName(kind, absl::StripSuffix(absl::StripPrefix(key, prefix), "/"));
+      if (!resources_.Match(name)) return absl::OkStatus();
+      COPPICE_ASSIGN_OR_RETURN(std::string assigned, assign(key, bytes));
+      if (assigned.empty()) return absl::OkStatus();
+      batch_.Put(std::string(key), std::move(assigned));
+      names_.push_back(name);
+      return absl::OkStatus();
+    });
+  }
+
+  const storage::StoreBatch& batch() const { return batch_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  const storage::Store& store_;
+  const owners::Patterns& resources_;
+  storage::StoreBatch batch_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> AssignOwner(storage::Store& store,
+                                                     const std::string& owner,
+                                                     const owners::Patterns& resources) {
+  if (owner.empty()) return absl::InvalidArgumentError("--owner wants the name of a policy entry");
+  using Bytes = absl::StatusOr<std::string>;
+  Assignment assignment(store, resources);
+  COPPICE_RETURN_IF_ERROR(assignment.AddKind(
+      kStudies, curator::kStudyPrefix,
+      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+        COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record,
+                                 storage::ParseRecord<v1::StudyRecord>(key, bytes));
+        if (!record.owner().empty()) return "";
+        record.set_owner(owner);
+        return record.SerializeAsString();
+      }));
+  COPPICE_RETURN_IF_ERROR(assignment.AddKind(
+      kDatasets, central::kDatasetPrefix,
+      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+        COPPICE_ASSIGN_OR_RETURN(central::DatasetEntry entry, central::DecodeDataset(key, bytes));
+        if (!entry.owner.empty()) return "";
+        entry.owner = owner;
+        return central::EncodeDataset(entry);
+      }));
+  COPPICE_RETURN_IF_ERROR(assignment.AddKind(
+      kEndpoints, models::kEndpointPrefix,
+      [&](absl::string_view key, absl::string_view bytes) -> Bytes {
+        COPPICE_ASSIGN_OR_RETURN(models::EndpointInfo info, models::DecodeEndpoint(key, bytes));
+        if (!info.owner.empty()) return "";
+        info.owner = owner;
+        return models::ToProto(info).SerializeAsString();
+      }));
+  if (!assignment.names().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(assignment.batch()));
+  return assignment.names();
+}
+
+}  // namespace coppice::maintenance

@@ -1,0 +1,215 @@
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/dataset_record.h"
+#include "server/datasets/job_record.h"
+#include "server/datasets/ledger/ledger_record.h"
+#include "server/daemon/maintenance/check_records.h"
+
+namespace coppice::maintenance {
+namespace {
+
+class CentralCheck {
+ public:
+  CentralCheck(const storage::Store& store, const ProgressCallback& progress, Findings& findings)
+      : store_(store), progress_(progress), findings_(findings) {}
+
+  void Run() {
+    CheckLedgers();
+    CheckHolds();
+    CheckDatasets();
+    CheckChunksOfNoDataset();
+    CheckJobs();
+    CheckReservations();
+  }
+
+ private:
+  using Visitor = absl::FunctionRef<void(absl::string_view key, absl::string_view value)>;
+  void Visit(absl::string_view prefix, Visitor visit) {
+    VisitRecords(store_, prefix, findings_, visit);
+  }
+
+  bool IsClosed(const std::string& dataset) const {
+    const auto it = holds_.find(dataset);
+    return (it != holds_.end() && it->second.reason == ledger::HoldReason::kClosed) ||
+           findings_.Has(Remedy::kCloseLedger, dataset);
+  }
+
+  void CloseLedger(const std::string& dataset, absl::string_view key, const std::string& why) {
+    if (IsClosed(dataset)) return;
+    findings_.Add(
+        {.key = std::string(key),
+         .what = absl::StrCat(why, ": the ledger no longer proves what is left of the budget"),
+         .remedy = Remedy::kCloseLedger,
+         .id = dataset});
+  }
+
+  // Reads each ledger as far as it is sound.
+  void CheckLedgers() {
+    progress_("ledgers");
+    Visit(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+      const std::string dataset = IdInKey(key);
+      ++findings_.counts["ledger entry"];
+      if (findings_.Has(Remedy::kCloseLedger, dataset)) return;
+      const absl::Status status = ledger::LoadEntry(key, value, books_);
+      if (!status.ok()) CloseLedger(dataset, key, ReasonOf(status, key));
+    });
+  }
+
+  void CheckHolds() {
+    Visit(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+      const absl::Status status = ledger::LoadHold(key, value, holds_);
+      const std::string dataset = IdInKey(key);
+      if (!status.ok()) return CloseLedger(dataset, key, ReasonOf(status, key));
+      findings_.notes.push_back(
+          {.key = std::string(key),
+           .what = IsClosed(dataset) ? "the ledger was damaged: its dataset is closed for good"
+                                     : "the ledger waits for an admin to confirm its head"});
+    });
+  }
+
+  void CheckDatasets() {
+    Visit(central::kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      const std::string id = IdInKey(key);
+      progress_(absl::StrCat("dataset ", id));
+      ++findings_.counts["dataset"];
+      datasets_.insert(id);
+      const absl::StatusOr<central::DatasetEntry> entry = central::DecodeDataset(key, bytes);
+      if (!entry.ok()) {
+        findings_.Add({.key = std::string(key),
+                       .what = absl::StrCat(ReasonOf(entry.status(), key),
+                                            ": its rows cannot be used without it"),
+                       .remedy = Remedy::kQuarantineRecord});
+        return;
+      }
+      if (books_.find(id) == books_.end()) CloseLedger(id, key, "has no ledger");
+      CheckChunks(id, *entry);
+    });
+  }
+
+  void CheckChunks(const std::string& id, const central::DatasetEntry& entry) {
+    uint64_t rows = 0;
+    for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
+      ++findings_.counts["chunk"];
+      const std::string key = central::ChunkKey(id, chunk);
+      Table found(entry.schema);
+      const absl::Status sound = central::ReadChunk(store_, id, chunk, found);
+      if (!sound.ok()) return AddDamagedRows(key, ReasonOf(sound, key));
+      rows += found.num_rows();
+    }
+    if (rows != entry.rows)
+      AddDamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");
+  }
+
+  void AddDamagedRows(const std::string& key, const std::string& why) {
+    findings_.Add({.key = key,
+                   .what = absl::StrCat(why,
+                                        ": no job can be run on the dataset. Nothing is spent "
+                                        "by trying; delete it, and upload its rows anew")});
+  }
+
+  void CheckChunksOfNoDataset() {
+    std::set<std::string> told;
+    Visit("chunk/", [&](absl::string_view key, absl::string_view) {
+      const std::string id = IdInKey(key);
+      if (datasets_.contains(id) || !told.insert(id).second) return;
+      const std::string what =
+          "is of a dataset without a record: private rows that nobody can use; "
+          "coppice dataset delete takes them away";
+      if (IsInQuarantine(store_, central::DatasetKey(id))) {
+        findings_.notes.push_back({.key = std::string(key), .what = what});
+      } else {
+        findings_.Add({.key = std::string(key), .what = what});
+      }
+    });
+  }
+
+  void CheckJobs() {
+    progress_("jobs");
+    Visit(central::kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      ++findings_.counts["job"];
+      jobs_.insert(IdInKey(key));
+      const absl::StatusOr<central::JobEntry> entry = central::DecodeJob(key, bytes);
+      if (!entry.ok()) {
+        findings_.Add({.key = std::string(key),
+                       .what = absl::StrCat(ReasonOf(entry.status(), key),
+                                            ": what it was charged stays spent"),
+                       .remedy = Remedy::kQuarantineRecord});
+        return;
+      }
+      CheckJob(key, entry->info);
+    });
+  }
+
+  // A job's record and its ledger entry are written in one batch, so neither may be ahead.
+  void CheckJob(absl::string_view key, const central::JobInfo& job) {
+    const auto book = books_.find(job.spec.dataset);
+    const bool charged = book != books_.end() && HasEntry(book->second, job.id);
+    const bool open = charged && book->second.ReservedFor(job.id).ok();
+    if (central::HasEnded(job.state)) {
+      if (charged && !open) return;
+      CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
+                  absl::StrCat("lacks its last entries: job ", job.id,
+                               charged ? " has ended" : " was charged"));
+    } else if (!open) {
+      if (!charged) {
+        CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
+                    absl::StrCat("lacks its last entries: job ", job.id, " was charged"));
+      }
+      findings_.Add({.key = std::string(key),
+                     .what = "is of a job that has not ended, and for which nothing is reserved",
+                     .remedy = Remedy::kQuarantineRecord});
+    }
+  }
+
+  static bool HasEntry(const ledger::AccountBook& book, absl::string_view job) {
+    for (const ledger::LedgerEntry& entry : book.entries()) {
+      if (entry.job == job) return true;
+    }
+    return false;
+  }
+
+  // Returns the key after the last entry, so that no entry goes into quarantine.
+  std::string LastKey(const std::string& dataset) const {
+    const auto book = books_.find(dataset);
+    return ledger::LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());
+  }
+
+  void CheckReservations() {
+    for (const auto& [dataset, book] : books_) {
+      if (!datasets_.contains(dataset) && !IsInQuarantine(store_, central::DatasetKey(dataset))) {
+        findings_.Add({.key = ledger::LedgerKey(dataset, 0),
+                       .what = "is of a dataset whose record is lost; its name stays taken"});
+      }
+      for (const ledger::LedgerEntry& entry : book.entries()) {
+        if (entry.kind != ledger::EntryKind::kReserve || jobs_.contains(entry.job)) continue;
+        if (IsInQuarantine(store_, central::JobKey(entry.job))) continue;
+        findings_.Add({.key = ledger::LedgerKey(dataset, entry.sequence),
+                       .what = absl::StrCat("charges a job ", entry.job,
+                                            " whose record is lost; it stays spent")});
+      }
+    }
+  }
+
+  const storage::Store& store_;
+  const ProgressCallback& progress_;
+  Findings& findings_;
+  ledger::AccountBooks books_;
+  ledger::Holds holds_;
+  std::set<std::string> datasets_;
+  std::set<std::string> jobs_;
+};
+
+}  // namespace
+
+void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
+                  Findings& findings) {
+  CentralCheck(store, progress, findings).Run();
+}
+
+}  // namespace coppice::maintenance

@@ -1,0 +1,130 @@
+#include "server/datasets/dataset_record.h"
+
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "common/terms/sha256.h"
+#include "common/wire/proto/convert.h"
+#include "coppice/v1/dataset.pb.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/row_block.h"
+#include "server/store/store_record.h"
+
+namespace coppice::central {
+
+static_assert(static_cast<int>(DatasetState::kUploading) == v1::DATASET_STATE_UPLOADING);
+static_assert(static_cast<int>(DatasetState::kReady) == v1::DATASET_STATE_READY);
+static_assert(static_cast<int>(DatasetState::kDeleted) == v1::DATASET_STATE_DELETED);
+
+DatasetState StateForOthers(const DatasetEntry& entry, int64_t now_unix_seconds) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  const int64_t midnight = now_unix_seconds - now_unix_seconds % kDay;
+  const bool is_of_today = entry.completed_unix_seconds >= midnight;
+  return entry.state == DatasetState::kReady && is_of_today ? DatasetState::kUploading
+                                                            : entry.state;
+}
+
+std::string HashRequest(const DatasetSpec& spec) {
+  const std::string schema = ToProto(*spec.schema).SerializeAsString();
+  // The sizes keep one part from passing for the end of another.
+  const std::string rest = absl::StrCat(
+      schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ", spec.cap.delta_atto, " ",
+      static_cast<int>(spec.cap.composition), " ", static_cast<int>(spec.cap.neighbours));
+  const Sha256Digest digest = Sha256({schema, rest});
+  return std::string(digest.begin(), digest.end());
+}
+
+uint64_t BytesOf(const Schema& schema) { return ToProto(schema).ByteSizeLong(); }
+
+std::string EncodeDataset(const DatasetEntry& entry) {
+  v1::DatasetRecord record;
+  record.set_state(static_cast<v1::DatasetState>(entry.state));
+  record.set_created_unix_seconds(entry.created_unix_seconds);
+  record.set_completed_unix_seconds(entry.completed_unix_seconds);
+  if (entry.schema != nullptr) *record.mutable_schema() = ToProto(*entry.schema);
+  record.set_rows(entry.rows);
+  record.set_chunks(entry.chunks);
+  record.set_bytes(entry.bytes);
+  record.set_request_id(entry.request_id);
+  record.set_request_hash(entry.request_hash);
+  record.set_purged(entry.purged);
+  record.set_owner(entry.owner);
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::DatasetRecord record,
+                           storage::ParseRecord<v1::DatasetRecord>(key, bytes));
+  if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
+    return storage::CorruptRecord(key, "has an unknown state");
+  }
+  // Every version wrote it; a record that was cut has none.
+  if (record.request_hash().size() != std::tuple_size_v<Sha256Digest>) {
+    return storage::CorruptRecord(key, "has no hash of its request");
+  }
+  std::shared_ptr<const Schema> schema;
+  if (record.has_schema() || record.state() != v1::DATASET_STATE_DELETED) {
+    absl::StatusOr<Schema> read = FromProto(record.schema());
+    if (!read.ok()) return storage::CorruptRecord(key, read.status().message());
+    schema = std::make_shared<const Schema>(*std::move(read));
+  } else if (record.chunks() != 0) {
+    return storage::CorruptRecord(key, "is of a deleted dataset that has rows");
+  }
+  const bool lacks_completion =
+      record.state() == v1::DATASET_STATE_READY && record.completed_unix_seconds() == 0;
+  return DatasetEntry{.state = static_cast<DatasetState>(record.state()),
+                      .created_unix_seconds = record.created_unix_seconds(),
+                      .completed_unix_seconds = lacks_completion ? record.created_unix_seconds()
+                                                                 : record.completed_unix_seconds(),
+                      .schema = std::move(schema),
+                      .schema_bytes = record.schema().ByteSizeLong(),
+                      .rows = record.rows(),
+                      .chunks = record.chunks(),
+                      .bytes = record.bytes(),
+                      .request_id = record.request_id(),
+                      .request_hash = record.request_hash(),
+                      .purged = record.purged(),
+                      .owner = record.owner()};
+}
+
+std::string EncodeChunk(const Table& rows) {
+  std::string bytes;
+  bytes.reserve(rows.num_rows() * (rows.schema().num_features() + 1) * sizeof(double));
+  // Concatenated messages parse as one message, so only one column is copied at a time.
+  v1::RowBlock part;
+  for (size_t f = 0; f < rows.schema().num_features(); ++f) {
+    const absl::Span<const double> column = rows.column(f);
+    part.add_columns()->mutable_values()->Add(column.begin(), column.end());
+    part.AppendToString(&bytes);
+    part.Clear();
+  }
+  part.mutable_labels()->Add(rows.labels().begin(), rows.labels().end());
+  part.mutable_targets()->Add(rows.targets().begin(), rows.targets().end());
+  part.AppendToString(&bytes);
+  return bytes;
+}
+
+absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
+                       Table& rows) {
+  const std::string key = ChunkKey(id, chunk);
+  COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
+  const absl::Status sound = AppendRows(block, rows);
+  return sound.ok() ? sound : storage::CorruptRecord(key, sound.message());
+}
+
+absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
+                               const DatasetEntry& entry) {
+  Table table(entry.schema);
+  table.Reserve(entry.rows);
+  for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
+    COPPICE_RETURN_IF_ERROR(ReadChunk(store, id, chunk, table));
+  }
+  if (table.num_rows() == entry.rows) return table;
+  return storage::CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
+}
+
+}  // namespace coppice::central

@@ -1,0 +1,63 @@
+// The stored record of a dataset, without its rows and its ledger, and how it is read back.
+//
+// Errors     DataLoss names the key.
+
+#ifndef COPPICE_SERVER_DATASETS_DATASET_RECORD_H_
+#define COPPICE_SERVER_DATASETS_DATASET_RECORD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/table/table.h"
+#include "common/schema/schema.h"
+#include "server/datasets/dataset.h"
+#include "server/store/store.h"
+
+namespace coppice::central {
+
+struct DatasetEntry {
+  DatasetState state = DatasetState::kUploading;
+  int64_t created_unix_seconds = 0;
+  // When it became ready; 0 if it never was. Versions that did not note it left 0, which is read as
+  // the creation.
+  int64_t completed_unix_seconds = 0;
+  std::shared_ptr<const Schema> schema;  // null: deleted, and its schema with it
+  uint64_t schema_bytes = 0;             // of its message, which stands for its size in memory
+  uint64_t rows = 0;
+  uint64_t chunks = 0;
+  uint64_t bytes = 0;
+  std::string request_id{};
+  std::string request_hash{};
+  bool purged = false;  // deleted, and purged from the files too
+  std::string owner{};  // the creator; empty: made without a policy, or by a version without owners
+};
+
+// The state as DatasetInfo has it for others than the owner.
+DatasetState StateForOthers(const DatasetEntry& entry, int64_t now_unix_seconds);
+
+// SHA-256 of everything that `spec` asks for, including its id but not its request id.
+std::string HashRequest(const DatasetSpec& spec);
+
+// As DatasetEntry has it.
+uint64_t BytesOf(const Schema& schema);
+
+std::string EncodeDataset(const DatasetEntry& entry);
+absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);
+
+// The bytes of a chunk that holds `rows`: a serialized RowBlock.
+std::string EncodeChunk(const Table& rows);
+// Reads one chunk, checks it against the schema and adds its rows to `rows`.
+absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
+                       Table& rows);
+
+// Returns all rows of a dataset, read chunk by chunk.
+absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
+                               const DatasetEntry& entry);
+
+}  // namespace coppice::central
+
+#endif  // COPPICE_SERVER_DATASETS_DATASET_RECORD_H_

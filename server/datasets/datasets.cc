@@ -1,0 +1,420 @@
+#include "server/datasets/datasets.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/wire/proto/field_error.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/row_block.h"
+#include "server/datasets/write_outcome.h"
+#include "server/store/models/ids.h"
+#include "server/store/store_record.h"
+
+namespace coppice::central {
+namespace {
+
+absl::Status NoDataset(absl::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
+}
+
+// A deleted dataset keeps its name, its owner, its request and its ledger, and nothing else.
+void ForgetSchema(DatasetEntry& entry) {
+  entry.schema = nullptr;
+  entry.schema_bytes = 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
+                                                         ledger::Ledger& ledger,
+                                                         std::function<int64_t()> clock,
+                                                         const DatasetLimits& limits) {
+  std::unique_ptr<Datasets> datasets(new Datasets(store, ledger, std::move(clock), limits));
+  COPPICE_RETURN_IF_ERROR(datasets->LoadAll());
+  return datasets;
+}
+
+absl::Status Datasets::LoadAll() {
+  std::vector<std::pair<std::string, DatasetEntry>> unpurged;
+  storage::StoreBatch forgotten;
+  COPPICE_RETURN_IF_ERROR(
+      store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+        COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
+        const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
+        if (!ledger_.CapOf(id).ok()) return storage::CorruptRecord(key, "has no ledger");
+        if (entry.state == DatasetState::kDeleted && !entry.purged) {
+          unpurged.emplace_back(id, entry);
+        }
+        if (entry.state == DatasetState::kDeleted && entry.schema != nullptr) {
+          ForgetSchema(entry);  // an earlier version left it
+          forgotten.Put(std::string(key), EncodeDataset(entry));
+        }
+        Show(id, std::move(entry));
+        return absl::OkStatus();
+      }));
+  if (!forgotten.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(forgotten));
+  // A deletion that fails again is retried at the next start; the daemon serves meanwhile.
+  for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
+  COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
+  COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
+  if (!spec.accept_leak) {
+    COPPICE_RETURN_IF_ERROR(InField("schema", spec.schema->CheckNothingFromPrivateRows()));
+  }
+  const std::string hash = HashRequest(spec);
+  COPPICE_ASSIGN_OR_RETURN(std::optional<std::string> made, FindByRequest(spec, hash));
+  if (made.has_value()) return Get(*made);
+  const MutexLock creating(creating_mutex_);
+  COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
+  COPPICE_ASSIGN_OR_RETURN(made, FindByRequest(spec, hash));
+  if (made.has_value()) return Get(*made);
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id, spec.may_draw));
+  COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
+  const uint64_t schema_bytes = BytesOf(*spec.schema);
+  COPPICE_RETURN_IF_ERROR(CheckNumber(spec.owner, spec.most_datasets));
+  Reservation reservation(*this);
+  COPPICE_RETURN_IF_ERROR(Reserve(spec.owner, schema_bytes, spec.most_bytes, reservation));
+  DatasetEntry entry{.created_unix_seconds = clock_(),
+                     .schema = spec.schema,
+                     .schema_bytes = schema_bytes,
+                     .request_id = spec.request_id,
+                     .request_hash = hash,
+                     .owner = spec.owner};
+  storage::StoreBatch batch;
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
+  if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
+  COPPICE_RETURN_IF_ERROR(opened);
+  Show(id, std::move(entry), &reservation);
+  return Get(id);
+}
+
+bool Datasets::WasCreated(const DatasetSpec& spec) const {
+  const MutexLock lock(mutex_);
+  return ids_by_request_.contains({spec.owner, spec.request_id});
+}
+
+absl::StatusOr<DatasetState> Datasets::StateOf(absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  return entry.state;
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
+                                             const Table& rows, bool complete,
+                                             uint64_t most_bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, GetSchema(id));
+  if (rows.shared_schema() != schema && !(rows.schema() == *schema)) {
+    return absl::InvalidArgumentError("rows: must be of the dataset's schema");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckBlockRows(rows.num_rows()));
+  if (rows.num_rows() == 0 && !complete) {
+    return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
+  }
+  if (rows.num_rows() == 0 && IsComplete(id, first_row)) return Get(id);
+  Chunk chunk{.rows = rows.num_rows()};
+  if (chunk.rows > 0) chunk.bytes = EncodeChunk(rows);
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
+  COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
+  COPPICE_RETURN_IF_ERROR(CheckTakesRowsAt(id, entry, first_row));
+  if (entry.state == DatasetState::kReady) {
+    if (chunk.rows == 0) return Get(id);
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
+  }
+  storage::StoreBatch batch;
+  Reservation reservation(*this);
+  if (chunk.rows > 0) {
+    const uint64_t added = chunk.bytes.size();
+    COPPICE_RETURN_IF_ERROR(AddChunk(id, std::move(chunk), entry, batch));
+    COPPICE_RETURN_IF_ERROR(Reserve(entry.owner, added, most_bytes, reservation));
+  }
+  if (complete) {
+    entry.state = DatasetState::kReady;
+    entry.completed_unix_seconds = clock_();
+  }
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), std::move(entry), &reservation);
+  return Get(id);
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id,
+                                          const ledger::EntryRange& entries) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id, entries));
+  return DatasetInfo{.id = std::string(id),
+                     .state = entry.state,
+                     .state_for_others = StateForOthers(entry, clock_()),
+                     .created_unix_seconds = entry.created_unix_seconds,
+                     .schema = entry.schema,
+                     .rows = entry.rows,
+                     .account = std::move(account),
+                     .owner = entry.owner};
+}
+
+bool Datasets::CountsRho(absl::string_view id) const {
+  const absl::StatusOr<ledger::BudgetCap> cap = ledger_.CapOf(id);
+  return cap.ok() && cap->composition == ledger::Composition::kZeroConcentrated;
+}
+
+absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  if (it->second.entry.schema == nullptr) return CheckNotDeleted(id, it->second);
+  return it->second.entry.schema;
+}
+
+std::optional<std::string> Datasets::OwnerOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return std::nullopt;
+  return it->second.entry.owner;
+}
+
+std::vector<DatasetInfo> Datasets::List(const Page& page, IsShown is_shown) const {
+  std::vector<std::string> ids;
+  {
+    const MutexLock lock(mutex_);
+    for (auto it = datasets_.upper_bound(page.after);
+         it != datasets_.end() && ids.size() < PageSize(page); ++it) {
+      if (is_shown(it->first, it->second.entry.owner)) ids.push_back(it->first);
+    }
+  }
+  std::vector<DatasetInfo> infos;
+  for (const std::string& id : ids) {
+    absl::StatusOr<DatasetInfo> info = Get(id);
+    if (info.ok()) infos.push_back(*std::move(info));
+  }
+  return infos;
+}
+
+absl::StatusOr<DatasetInfo> Datasets::ConfirmLedger(absl::string_view id,
+                                                    const Sha256Digest& head) {
+  COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
+  COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
+  return Get(id);
+}
+
+absl::StatusOr<DatasetInfo> Datasets::WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
+                                                     uint64_t delta_atto) {
+  COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
+  COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
+  return Get(id);
+}
+
+absl::Status Datasets::FreeName(absl::string_view id) { return ledger_.FreeName(id); }
+
+absl::Status Datasets::Delete(absl::string_view id) {
+  if (absl::IsNotFound(EntryOf(id).status()) && ledger_.CapOf(id).ok()) return RemoveOrphans(id);
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
+  if (gone.purged) return absl::OkStatus();
+  return EndDeletion(id, gone);
+}
+
+absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const ledger::BudgetCap cap, ledger_.CapOf(id));
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  const Dataset& dataset = it->second;
+  COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, dataset));
+  if (dataset.entry.state == DatasetState::kUploading) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
+  }
+  return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id) {
+  std::shared_ptr<Mutex> loading;
+  DatasetEntry entry;
+  {
+    const MutexLock lock(mutex_);
+    const auto it = datasets_.find(id);
+    if (it == datasets_.end()) return NoDataset(id);
+    loading = it->second.loading;
+    entry = it->second.entry;
+  }
+  // The first of several jobs reads the rows; the others wait for it.
+  const MutexLock reading(*loading);
+  {
+    const MutexLock lock(mutex_);
+    if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
+  }
+  COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
+  const auto rows = std::make_shared<const Table>(std::move(table));
+  const MutexLock lock(mutex_);
+  datasets_.find(id)->second.rows = rows;
+  return rows;
+}
+
+absl::Status Datasets::CheckNotDeleted(absl::string_view id, const Dataset& dataset) {
+  if (dataset.entry.state == DatasetState::kDeleted) {
+    return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
+  }
+  if (dataset.deleting) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " is being deleted: delete it again"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetEntry> Datasets::EntryOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  return it->second.entry;
+}
+
+absl::StatusOr<std::shared_ptr<Mutex>> Datasets::MutexOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  return it->second.changing;
+}
+
+void Datasets::Show(const std::string& id, DatasetEntry entry, Reservation* written) {
+  const MutexLock lock(mutex_);
+  ids_by_request_[{entry.owner, entry.request_id}] = id;
+  datasets_[id].entry = std::move(entry);
+  if (written != nullptr) Release(*written);
+}
+
+absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const DatasetSpec& spec,
+                                                                   const std::string& hash) const {
+  const MutexLock lock(mutex_);
+  const auto made = ids_by_request_.find({spec.owner, spec.request_id});
+  if (made == ids_by_request_.end()) return std::nullopt;
+  const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
+  if (entry.state == DatasetState::kDeleted) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
+                                                 " that it made was deleted; choose another"));
+  }
+  if (entry.request_hash != hash) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
+                                                 " from another request; choose another"));
+  }
+  return made->second;
+}
+
+absl::Status Datasets::CheckIdUnused(const std::string& id) const {
+  const MutexLock lock(mutex_);
+  if (!datasets_.contains(id)) return absl::OkStatus();
+  // It may be somebody else's, who alone may know whether it is deleted.
+  return absl::AlreadyExistsError(
+      absl::StrCat("dataset_id: there is a dataset ", id,
+                   " already, or there was one: ids are never used again; choose another"));
+}
+
+absl::Status Datasets::ResolveUnresolvedCreations() {
+  while (!unresolved_creations_.empty()) {
+    const UnresolvedCreation& creation = unresolved_creations_.back();
+    const std::string key = DatasetKey(creation.id);
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
+    if (bytes.has_value()) {
+      // The account was stored with the dataset, so this opens none; it makes the ledger find it.
+      const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
+      if (!absl::IsAlreadyExists(opened)) return opened;
+      COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
+      Show(creation.id, std::move(entry));
+    }
+    unresolved_creations_.pop_back();
+  }
+  return absl::OkStatus();
+}
+
+bool Datasets::IsComplete(absl::string_view id, uint64_t rows) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end() || it->second.deleting) return false;
+  const DatasetEntry& entry = it->second.entry;
+  return entry.state == DatasetState::kReady && entry.rows == rows;
+}
+
+absl::Status Datasets::CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
+                                        uint64_t first_row) const {
+  {
+    const MutexLock lock(mutex_);
+    COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, datasets_.find(id)->second));
+  }
+  if (first_row == entry.rows) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
+                                                    entry.rows, " rows, not ", first_row,
+                                                    "; go on from there"));
+}
+
+absl::Status Datasets::AddChunk(absl::string_view id, Chunk chunk, DatasetEntry& entry,
+                                storage::StoreBatch& batch) const {
+  if (entry.rows + chunk.rows > limits_.rows || entry.bytes + chunk.bytes.size() > limits_.bytes) {
+    return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
+                                              " rows and ", limits_.bytes, " bytes"));
+  }
+  entry.rows += chunk.rows;
+  entry.bytes += chunk.bytes.size();
+  batch.Put(ChunkKey(id, entry.chunks++), std::move(chunk.bytes));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
+  COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
+  if (entry.state == DatasetState::kDeleted) return entry;
+  {
+    const MutexLock lock(mutex_);
+    Dataset& dataset = datasets_.find(id)->second;
+    if (dataset.pin.use_count() > 1) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("jobs on the dataset ", id,
+                       " are queued or running: cancel them, or wait until "
+                       "they have ended"));
+    }
+    dataset.deleting = true;
+  }
+  entry.state = DatasetState::kDeleted;
+  entry.rows = entry.chunks = entry.bytes = 0;
+  ForgetSchema(entry);
+  storage::StoreBatch batch;
+  batch.DeletePrefix(ChunkPrefix(id));
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), entry);
+  return entry;
+}
+
+absl::Status Datasets::RemoveOrphans(absl::string_view id) {
+  {
+    const MutexLock creating(creating_mutex_);
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
+    if (EntryOf(id).ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
+    }
+    storage::StoreBatch batch;
+    batch.DeletePrefix(ChunkPrefix(id));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  }
+  return store_.Purge(ChunkPrefix(id));
+}
+
+absl::Status Datasets::EndDeletion(absl::string_view id, DatasetEntry entry) {
+  COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
+  entry.purged = true;
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Mutex> changing, MutexOf(id));
+  const MutexLock change(*changing);
+  storage::StoreBatch batch;
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), std::move(entry));
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::central

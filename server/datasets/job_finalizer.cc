@@ -1,0 +1,98 @@
+#include "server/datasets/job_finalizer.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/proto/convert.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/job_record.h"
+
+namespace coppice::central {
+namespace {
+
+constexpr int64_t kDay = 86400;  // in seconds
+
+}  // namespace
+
+absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
+  JobEntry entry = book_.EntryOf(job);
+  entry.info = EndedInfo(job, JobState::kCancelled, std::string(reason));
+  storage::StoreBatch batch;
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  job.returning = true;
+  COPPICE_RETURN_IF_ERROR(
+      OkIfAlreadyWritten(job, JobState::kCancelled,
+                         ledger_.Return(entry.info.spec.dataset, job.id, std::move(batch))));
+  Show(job, std::move(entry.info));
+  return absl::OkStatus();
+}
+
+absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>& model) {
+  JobInfo ended = EndedInfo(job, JobState::kDone, "");
+  models::ModelInfo made{.id = ended.model,
+                         .source = MakeName(kJobs, job.id),
+                         .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
+                         .model = model};
+  COPPICE_RETURN_IF_ERROR(models_.Sign(made));
+  storage::StoreBatch batch;
+  models::ModelSummary summary = models::Models::Put(made, batch);
+  COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
+  models_.Publish(std::move(summary), made);  // before the job is seen as done
+  Show(job, std::move(ended));
+  return absl::OkStatus();
+}
+
+absl::Status JobFinalizer::FinishWithoutModel(Job& job, const absl::Status& why) {
+  JobInfo ended = InfoWithoutModel(job, why);
+  COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, storage::StoreBatch()));
+  Show(job, std::move(ended));
+  return absl::OkStatus();
+}
+
+void JobFinalizer::ShowUnsettled(Job& job, const absl::Status& why) {
+  Show(job, InfoWithoutModel(job, why));
+}
+
+JobInfo JobFinalizer::EndedInfo(const Job& job, JobState state, std::string reason) const {
+  JobInfo info = book_.InfoOf(job);
+  info.state = state;
+  info.ended_unix_seconds = clock_();
+  info.progress = info.seconds_left = 0;
+  info.reason = std::move(reason);
+  return info;
+}
+
+JobInfo JobFinalizer::InfoWithoutModel(const Job& job, const absl::Status& why) const {
+  const bool cancelled = job.cancel_asked && absl::IsCancelled(why);
+  return EndedInfo(job, cancelled ? JobState::kCancelled : JobState::kFailed,
+                   absl::StrCat(why.message(), "; its cost stays spent"));
+}
+
+absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
+                                  absl::Span<const Release> made, storage::StoreBatch batch) {
+  JobEntry entry = book_.EntryOf(job);
+  entry.info = ended;
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  return OkIfAlreadyWritten(job, ended.state,
+                            ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
+}
+
+absl::Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
+                                              const absl::Status& status) const {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  const std::string key = JobKey(job.id);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
+  if (!bytes.has_value()) return status;
+  COPPICE_ASSIGN_OR_RETURN(const JobEntry stored, DecodeJob(key, *bytes));
+  return stored.info.state == state ? absl::OkStatus() : status;
+}
+
+void JobFinalizer::Show(Job& job, JobInfo ended) {
+  job.use = DatasetUse();
+  job.claim = models::ModelClaim();
+  book_.Update(job, std::move(ended));
+}
+
+}  // namespace coppice::central

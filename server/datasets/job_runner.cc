@@ -1,0 +1,237 @@
+#include "server/datasets/job_runner.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "server/datasets/central_keys.h"
+#include "server/datasets/job_record.h"
+#include "server/datasets/write_outcome.h"
+
+namespace coppice::central {
+namespace {
+
+// Lowers the priority of the calling thread and of the threads that it starts, so that training
+// takes only idle time.
+void LowerPriority() {
+  constexpr int kNice = 15;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
+}  // namespace
+
+JobRunner::JobRunner(storage::Store& store, Datasets& datasets,
+                     absl::Span<const trainers::Trainer* const> trainers,
+                     const std::function<int64_t()>& clock, const JobOptions& options,
+                     JobBook& book, JobFinalizer& finalizer, Mutex& change_mutex)
+    : store_(store),
+      datasets_(datasets),
+      trainers_(trainers),
+      clock_(clock),
+      options_(options),
+      book_(book),
+      change_mutex_(change_mutex),
+      finalizer_(finalizer) {}
+
+JobRunner::~JobRunner() {
+  Drain(absl::Now());
+  std::vector<std::thread> threads;
+  {
+    const MutexLock lock(queue_mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void JobRunner::Start() {
+  const MutexLock lock(queue_mutex_);
+  started_ = true;
+  for (auto& [owner, line] : lines_) Staff(line);
+}
+
+void JobRunner::Staff(Line& line) {
+  if (!started_ || stopping_) return;
+  for (; line.threads < options_.threads; ++line.threads) {
+    threads_.emplace_back([this, &line] { Work(line); });
+  }
+}
+
+void JobRunner::Drain(absl::Time deadline) {
+  const MutexLock lock(queue_mutex_);
+  stopping_ = true;
+  queue_changed_.NotifyAll();
+  const auto until = After(deadline - absl::Now());
+  while (active_ > 0 && queue_changed_.WaitUntil(queue_mutex_, until)) {
+  }
+  abandoned_ = true;
+  queue_changed_.NotifyAll();
+}
+
+void JobRunner::Enqueue(std::shared_ptr<Job> job) {
+  book_.Add(job);
+  const MutexLock lock(queue_mutex_);
+  Line& line = lines_[job->owner];
+  line.queue.push_back(std::move(job));
+  Staff(line);
+  queue_changed_.NotifyAll();
+}
+
+void JobRunner::Work(Line& line) {
+  LowerPriority();
+  while (const std::shared_ptr<Job> job = Next(line)) {
+    Run(*job);
+    const MutexLock lock(queue_mutex_);
+    --active_;
+    queue_changed_.NotifyAll();
+  }
+}
+
+std::shared_ptr<Job> JobRunner::Next(Line& line) {
+  const MutexLock lock(queue_mutex_);
+  while (!stopping_ && line.queue.empty()) queue_changed_.Wait(queue_mutex_);
+  if (stopping_) return nullptr;
+  std::shared_ptr<Job> job = std::move(line.queue.front());
+  line.queue.pop_front();
+  ++active_;
+  return job;
+}
+
+void JobRunner::Run(Job& job) {
+  TrainingInput work;
+  absl::Status begun = BeginJob(job, work);
+  while (!begun.ok() && !absl::IsCancelled(begun)) {
+    ShowWaiting(job, begun);
+    if (!WaitUnless(stopping_)) return;
+    begun = BeginJob(job, work);
+  }
+  if (!begun.ok()) return;
+  absl::StatusOr<Model> model = Train(job, work);
+  work.rows = nullptr;
+  EndJob(job, std::move(model));
+}
+
+absl::Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
+  DatasetUse use;
+  {
+    const MutexLock change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(CheckQueued(job));
+    use = job.use;
+  }
+  const absl::Status ready = Prepare(job, use, work);
+  const MutexLock change(change_mutex_);
+  COPPICE_RETURN_IF_ERROR(CheckQueued(job));
+  if (absl::IsUnavailable(ready)) return ready;
+  if (!ready.ok()) return CancelQueued(job, absl::StrCat(ready.message(), "; nothing was drawn"));
+  JobEntry entry = book_.EntryOf(job);
+  entry.info.state = JobState::kRunning;
+  entry.info.started_unix_seconds = clock_();
+  entry.info.reason.clear();
+  storage::StoreBatch batch;
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  book_.Update(job, std::move(entry.info));
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::CheckQueued(Job& job) {
+  if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
+  if (!job.returning) return absl::OkStatus();
+  return CancelQueued(job, "cancelled before it began");
+}
+
+absl::Status JobRunner::CancelQueued(Job& job, absl::string_view why) {
+  const absl::Status refunded =
+      finalizer_.CancelAndRefund(job, absl::StrCat(why, "; its cost is refunded"));
+  if (refunded.ok()) return absl::CancelledError();
+  if (WriteOutcomeUnknown(refunded)) return refunded;
+  const absl::Status refused = absl::FailedPreconditionError(
+      absl::StrCat(why, "; the ledger refuses its refund: ", refunded.message()));
+  const absl::Status written = finalizer_.FinishWithoutModel(job, refused);
+  if (WriteOutcomeUnknown(written)) return written;
+  if (!written.ok()) finalizer_.ShowUnsettled(job, refused);
+  return absl::CancelledError();
+}
+
+absl::Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
+  const JobEntry entry = book_.EntryOf(job);
+  const JobSpec& spec = entry.info.spec;
+  COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
+  if (work.plan.releases != entry.planned) {
+    return absl::FailedPreconditionError(
+        "this version would make other releases than were charged: submit the job again");
+  }
+  work.schema = use.schema;
+  COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.Load(spec.dataset));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
+  OpenSslRandom random;
+  const absl::Time began = absl::Now();
+  const auto progress = [this, &job, began](double done) -> absl::Status {
+    if (job.cancel_asked) return absl::CancelledError("cancelled while it ran");
+    if (abandoned_) return absl::UnavailableError("the daemon stopped");
+    const double share = std::clamp(done, 0.0, 1.0);
+    const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
+    book_.UpdateProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
+                         options_.between_progress);
+    return absl::OkStatus();
+  };
+  COPPICE_ASSIGN_OR_RETURN(
+      Model model, work.plan.trainer->Train(*work.rows, work.plan.options, random, progress));
+  COPPICE_RETURN_IF_ERROR(CheckResult(model, *work.schema, work.plan.releases));
+  return model;
+}
+
+void JobRunner::EndJob(Job& job, absl::StatusOr<Model> trained) {
+  if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // the next start marks it failed
+  std::shared_ptr<const Model> model;
+  if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
+  absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
+  while (true) {
+    const absl::Status written = WriteEnd(job, model, why);
+    if (written.ok()) return;
+    if (WriteOutcomeUnknown(written)) {
+      ShowWaiting(job, written);
+      if (!WaitUnless(abandoned_)) return;
+    } else if (model != nullptr) {  // the ledger rejected the settlement
+      model = nullptr;
+      why = written;
+    } else {
+      const MutexLock change(change_mutex_);
+      return finalizer_.ShowUnsettled(job, why);
+    }
+  }
+}
+
+absl::Status JobRunner::WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
+                                 const absl::Status& why) {
+  const MutexLock change(change_mutex_);
+  return model != nullptr ? finalizer_.Publish(job, model)
+                          : finalizer_.FinishWithoutModel(job, why);
+}
+
+void JobRunner::ShowWaiting(Job& job, const absl::Status& status) {
+  const MutexLock change(change_mutex_);
+  JobInfo info = book_.InfoOf(job);
+  if (HasEnded(info.state)) return;
+  info.reason = absl::StrCat("waiting for the store: ", status.message());
+  book_.Update(job, std::move(info));
+}
+
+bool JobRunner::WaitUnless(const std::atomic<bool>& flag) {
+  const MutexLock lock(queue_mutex_);
+  const auto until = After(options_.retry);
+  while (!flag && queue_changed_.WaitUntil(queue_mutex_, until)) {
+  }
+  return !flag;
+}
+
+}  // namespace coppice::central

@@ -1,0 +1,157 @@
+// Training jobs: they turn a dataset, an algorithm and a part of the budget into a private model.
+
+#ifndef COPPICE_SERVER_DATASETS_JOBS_H_
+#define COPPICE_SERVER_DATASETS_JOBS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "common/base/page.h"
+#include "server/datasets/datasets.h"
+#include "server/datasets/job.h"
+#include "server/datasets/job_book.h"
+#include "server/datasets/job_finalizer.h"
+#include "server/datasets/job_plan.h"
+#include "server/datasets/job_runner.h"
+#include "server/datasets/ledger/ledger.h"
+#include "server/store/models/models.h"
+#include "server/store/store.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice::central {
+
+// Charges, queues, runs and ends training jobs.
+//
+// A job is queued (charged, nothing drawn), then running, then done, failed or cancelled. A queued
+// job that is cancelled, or that cannot begin, ends as cancelled and is refunded. Once a job runs,
+// its cost stays spent whatever happens: one that failed or was cancelled while it ran is settled
+// with no release, because nothing of it left the daemon.
+//
+// After a restart, queued jobs run in the order of their creation (to the second), and jobs that
+// were running have failed.
+//
+// A job belongs to its dataset's owner, who alone learns to the second when it began and ended: a
+// model shows only the day on which its job ended. Access is decided before these calls
+// (server/serving/calls/resource_guard.h). Each owner has its own space of request ids.
+//
+// Guarantee  a job's charge, its record and its model become durable together: the ledger never
+//            shows less than what was released, and no model is visible or stored without the
+//            releases that made it. A job runs at most once: its running state is on disk before
+//            noise is drawn. A released model's certificate lists exactly what was planned.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
+//            InvalidArgument as stated; what the Store returns otherwise.
+// Threads    safe to share.
+class Jobs {
+ public:
+  // Loads the jobs in `store`, ends those that were running, and begins those that are queued.
+  // `trainers` are all algorithms; those without privacy are not offered. `clock` returns seconds
+  // since 1970 and only dates records. All arguments must outlive the jobs, and `models` must be
+  // loaded.
+  static absl::StatusOr<std::unique_ptr<Jobs>> Open(
+      storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
+      absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
+      const JobOptions& options);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  std::vector<const trainers::AlgorithmInfo*> Algorithms() const;
+  // Returns one of these. InvalidArgument names `field`.
+  absl::StatusOr<const trainers::Trainer*> FindAlgorithm(absl::string_view field,
+                                                         absl::string_view name) const;
+
+  // Spends nothing.
+  absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;
+
+  // Charges the job and queues it. Unavailable after Drain(); ResourceExhausted also if the owner
+  // has the most jobs that it may.
+  absl::StatusOr<JobInfo> Submit(const JobRequest& request);
+
+  // Whether the request made a job before, so that Submit() would make none.
+  bool WasSubmitted(const JobRequest& request) const;
+
+  // The dataset of a job; none if there is no such job.
+  std::optional<std::string> DatasetOf(absl::string_view id) const;
+
+  absl::StatusOr<JobInfo> Get(absl::string_view id) const;
+  // Lists the jobs of one dataset, or of all if `dataset` is empty, whose owner `is_shown` accepts;
+  // it must not call Jobs.
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+                            absl::FunctionRef<bool(const std::string& owner)> is_shown) const;
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const {
+    return List(dataset, page, [](const std::string&) { return true; });
+  }
+
+  // Ends a queued job; asks a running one to end soon. Not an error if the job has ended.
+  absl::StatusOr<JobInfo> Cancel(absl::string_view id);
+
+  // Tells `watcher` of the job now and at each change, until the job ends or the watcher is gone.
+  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
+
+  // Begins no more jobs, gives running ones until `deadline`, then abandons them, and stops the
+  // watchers. The next start marks the abandoned jobs failed. Idempotent.
+  void Drain(absl::Time deadline);
+
+ private:
+  Jobs(storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
+       absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
+       const JobOptions& options);
+
+  absl::Status LoadAll();
+  // Sorts jobs by their second, and those of one dataset and second by their charges in the ledger,
+  // which were made in the order of submission.
+  void SortAsQueued(std::vector<JobEntry>& queued) const;
+  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  bool IsOnHold(const std::string& dataset) const;
+
+  absl::Status CheckAccepting() const;
+  absl::Status CheckQuota(const std::string& owner, uint64_t most) const;
+  absl::Status CheckModelQuota(const JobRequest& request, uint64_t model_bytes) const;
+  // Empty if the dataset's record is lost.
+  std::string OwnerOf(const std::string& dataset) const;
+  // Returns the job that the request made, null if it made none. AlreadyExists if another request
+  // with its id made one.
+  absl::StatusOr<std::shared_ptr<Job>> MadeBy(const JobRequest& request,
+                                              const std::string& hash) const;
+  absl::Status CheckMaySubmit(const JobRequest& request) const;
+  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash,
+                                               DatasetUse use, JobPlan plan) const;
+  // A failed submission may turn up in the store once the store works again: the job is then
+  // charged and runs.
+  absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
+  Datasets& datasets_;
+  models::Models& models_;
+  const std::vector<const trainers::Trainer*> trainers_;
+  const std::function<int64_t()> clock_;
+  const JobOptions options_;
+
+  // Held through every change of a job's state and its write, but not while a job is planned; taken
+  // before the others.
+  Mutex change_mutex_;
+  // The job whose submission failed and may have reached the disk.
+  std::shared_ptr<Job> unresolved_submission_ ABSL_GUARDED_BY(change_mutex_);
+  JobBook book_;
+  JobFinalizer finalizer_ ABSL_GUARDED_BY(change_mutex_);
+  JobRunner runner_;
+};
+
+}  // namespace coppice::central
+
+#endif  // COPPICE_SERVER_DATASETS_JOBS_H_

@@ -1,0 +1,115 @@
+#include "server/process/tls_files.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/terms/pem.h"
+
+namespace coppice {
+namespace {
+
+// The certificates after the first are the chain to the authority; each must be valid PEM.
+absl::StatusOr<CertificatePtr> ParseCertificate(absl::string_view flag, const std::string& path,
+                                                const std::string& pem) {
+  PemCertificates read = CertificatesFromPem(pem);
+  if (read.certificates.empty() || !read.whole) {
+    return absl::InvalidArgumentError(absl::StrCat(flag, " ", path,
+                                                   ": is no certificate in PEM form "
+                                                   "(-----BEGIN CERTIFICATE-----)"));
+  }
+  return std::move(read.certificates.front());
+}
+
+absl::StatusOr<KeyPtr> ParseKey(absl::string_view flag, const std::string& path,
+                                const std::string& pem) {
+  KeyPtr key = PrivateKeyFromPem(pem);
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " ", path,
+                     ": is no private key in PEM form without a passphrase "
+                     "(-----BEGIN PRIVATE KEY-----)"));
+  }
+  return key;
+}
+
+std::string DateOf(const ASN1_TIME* time) {
+  std::tm date{};
+  if (ASN1_TIME_to_tm(time, &date) != 1) return "an unknown time";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromTM(date, absl::UTCTimeZone()),
+                          absl::UTCTimeZone());
+}
+
+absl::Status CheckDates(absl::string_view flag, const std::string& path, const X509& certificate,
+                        absl::Time now) {
+  time_t seconds = absl::ToTimeT(now);
+  const ASN1_TIME* begin = X509_get0_notBefore(&certificate);
+  const ASN1_TIME* end = X509_get0_notAfter(&certificate);
+  if (X509_cmp_time(begin, &seconds) > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": is not valid before ",
+                                                      DateOf(begin),
+                                                      "; check this machine's clock, or wait"));
+  }
+  if (X509_cmp_time(end, &seconds) <= 0) {
+    return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": expired at ", DateOf(end),
+                                                      "; renew it (deploy/make-certs.sh makes one "
+                                                      "for testing)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TlsFiles> LoadPair(const TlsFlags& flags, const std::string& certificate,
+                                  const std::string& key, absl::Time now) {
+  TlsFiles files;
+  COPPICE_ASSIGN_OR_RETURN(files.certificate, ReadFlaggedFile(flags.certificate, certificate));
+  COPPICE_ASSIGN_OR_RETURN(files.key, ReadFlaggedFile(flags.key, key));
+  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
+                           ParseCertificate(flags.certificate, certificate, files.certificate));
+  COPPICE_ASSIGN_OR_RETURN(const KeyPtr parsed_key, ParseKey(flags.key, key, files.key));
+  if (X509_check_private_key(parsed.get(), parsed_key.get()) != 1) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.key, " ", key, ": is not the key of the certificate in ", certificate,
+                     "; give the two that were made "
+                     "together"));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckDates(flags.certificate, certificate, *parsed, now));
+  std::tm end{};
+  ASN1_TIME_to_tm(X509_get0_notAfter(parsed.get()), &end);
+  files.expires = absl::FromTM(end, absl::UTCTimeZone());
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFlaggedFile(absl::string_view flag, const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadTextFile(path);
+  if (bytes.ok()) return bytes;
+  return absl::Status(bytes.status().code(), absl::StrCat(flag, " ", bytes.status().message()));
+}
+
+absl::StatusOr<TlsFiles> LoadTlsFiles(const TlsFlags& flags, const std::string& certificate,
+                                      const std::string& key, const std::string& authority,
+                                      absl::Time now) {
+  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadPair(flags, certificate, key, now));
+  if (authority.empty()) return files;
+  COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFlaggedFile(flags.authority, authority));
+  COPPICE_ASSIGN_OR_RETURN(const CertificatePtr parsed,
+                           ParseCertificate(flags.authority, authority, files.client_ca));
+  COPPICE_RETURN_IF_ERROR(CheckDates(flags.authority, authority, *parsed, now));
+  return files;
+}
+
+absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
+                                      const std::string& client_ca, absl::Time now) {
+  return LoadTlsFiles({.certificate = "--tls-cert", .key = "--tls-key", .authority = "--client-ca"},
+                      certificate, key, client_ca, now);
+}
+
+}  // namespace coppice

@@ -1,0 +1,190 @@
+// Holds every handler, by method, in a form that any transport can serve.
+//
+// A class of handlers adds its member functions, whose parameters say what they need:
+//
+//   absl::Status Get(const Caller&, const Request&, Response*);
+//   absl::Status Build(const Caller&, const Request&, Response*, const CancelCheck&);
+//   absl::StatusOr<Later> Predict(const Caller&, const Request&, Response*);
+//   void Submit(const Caller&, const Request&, Response*, Done);
+//   absl::StatusOr<MessagePieces> GetOffer(const Caller&, const Request&);
+//   absl::StatusOr<StreamHandlerPtr> Watch(const Caller&, const Request&, StreamCall&);
+//   absl::StatusOr<StreamHandlerPtr> Upload(const Caller&, StreamCall&);
+//
+// The type of the request determines the method: each method has its own request type.
+
+#ifndef COPPICE_SERVER_SERVING_CALLS_HANDLER_REGISTRY_H_
+#define COPPICE_SERVER_SERVING_CALLS_HANDLER_REGISTRY_H_
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
+#include "server/datasets/owners/caller.h"
+#include "server/serving/calls/resource_guard.h"
+#include "server/serving/calls/stream_call.h"
+
+namespace coppice::service {
+
+class CallAuditor;
+
+// The rest of a handler's work, run on the method's lane; empty if the response is complete.
+using Later = std::function<absl::Status()>;
+
+// Ends the call, once, from any thread. Request and response live until then.
+using Done = std::function<void(const absl::Status&)>;
+
+// A serialized response in pieces, so that large parts shared by many answers are not copied.
+struct MessagePiece {
+  std::string own{};
+  std::shared_ptr<const std::string> shared{};  // null: `own` is the piece
+};
+using MessagePieces = std::vector<MessagePiece>;
+
+// Handlers for messages of any type; the request always has its method's type.
+using AnyMessage = google::protobuf::Message;
+using WholeHandler =
+    std::function<absl::Status(const Caller&, const AnyMessage&, AnyMessage*, const CancelCheck&)>;
+using SplitHandler =
+    std::function<absl::StatusOr<Later>(const Caller&, const AnyMessage&, AnyMessage*)>;
+using AsyncHandler = std::function<void(const Caller&, const AnyMessage&, AnyMessage*, Done)>;
+using PiecesHandler =
+    std::function<absl::StatusOr<MessagePieces>(const Caller&, const AnyMessage&)>;
+// `request` is null if the client sends a stream.
+using StreamStarter = std::function<absl::StatusOr<StreamHandlerPtr>(
+    const Caller&, const AnyMessage* request, StreamCall&)>;
+using AnyHandler =
+    std::variant<WholeHandler, SplitHandler, AsyncHandler, PiecesHandler, StreamStarter>;
+
+struct RegisteredMethod {
+  std::string path;  // "/package.Service/Method"
+  const google::protobuf::MethodDescriptor* descriptor;
+  const AnyMessage* request;  // prototype
+  const AnyMessage* response;
+  size_t max_request_bytes;  // of the method table
+  AnyHandler handler;
+};
+
+// Guarantee  No handler of one request runs before the guard admits its caller. Handlers of client
+//            streams call the guard themselves, for each message.
+// Threads    safe to share once all handlers are added and serving begins.
+class HandlerRegistry {
+ public:
+  // `guard` and `auditor` must outlive all transports of the registry. `auditor` records changes in
+  // the audit log; null records none.
+  explicit HandlerRegistry(const ResourceGuard& guard, CallAuditor* auditor = nullptr)
+      : guard_(guard), auditor_(auditor) {}
+
+  // `handlers` must outlive all transports of the registry.
+  template <typename Handlers, typename Result, typename... Args>
+  void Add(Handlers& handlers, Result (Handlers::*method)(Args...)) {
+    AddFunction(std::function<Result(Args...)>([&handlers, method](Args... args) {
+      return (handlers.*method)(std::forward<Args>(args)...);
+    }));
+  }
+  template <typename Handlers, typename Result, typename... Args>
+  void Add(const Handlers& handlers, Result (Handlers::*method)(Args...) const) {
+    AddFunction(std::function<Result(Args...)>([&handlers, method](Args... args) {
+      return (handlers.*method)(std::forward<Args>(args)...);
+    }));
+  }
+  // Adds a method that takes a client's stream of such requests.
+  template <typename Request, typename Handlers, typename Start>
+  void AddStreamOf(Handlers& handlers, Start start) {
+    AddHandler(Request::default_instance(),
+               StreamStarter(
+                   [&handlers, start](const Caller& caller, const AnyMessage*, StreamCall& call) {
+                     return (handlers.*start)(caller, call);
+                   }));
+  }
+
+  const std::deque<RegisteredMethod>& methods() const { return methods_; }
+
+ private:
+  template <typename Request, typename Response>
+  void AddFunction(std::function<absl::Status(const Caller&, const Request&, Response*)> function) {
+    AddHandler(Request::default_instance(),
+               WholeHandler(
+                   [function = std::move(function)](const Caller& caller, const AnyMessage& request,
+                                                    AnyMessage* response, const CancelCheck&) {
+                     return function(caller, static_cast<const Request&>(request),
+                                     static_cast<Response*>(response));
+                   }));
+  }
+  // Long work, which does not begin if nobody waits for it any more.
+  template <typename Request, typename Response>
+  void AddFunction(
+      std::function<absl::Status(const Caller&, const Request&, Response*, const CancelCheck&)>
+          function) {
+    AddHandler(Request::default_instance(),
+               WholeHandler([function = std::move(function)](
+                                const Caller& caller, const AnyMessage& request,
+                                AnyMessage* response, const CancelCheck& cancel) {
+                 const absl::Status wanted = cancel();
+                 if (!wanted.ok()) return wanted;
+                 return function(caller, static_cast<const Request&>(request),
+                                 static_cast<Response*>(response), cancel);
+               }));
+  }
+  template <typename Request, typename Response>
+  void AddFunction(
+      std::function<absl::StatusOr<Later>(const Caller&, const Request&, Response*)> function) {
+    AddHandler(
+        Request::default_instance(),
+        SplitHandler([function = std::move(function)](
+                         const Caller& caller, const AnyMessage& request, AnyMessage* response) {
+          return function(caller, static_cast<const Request&>(request),
+                          static_cast<Response*>(response));
+        }));
+  }
+  template <typename Request, typename Response>
+  void AddFunction(std::function<void(const Caller&, const Request&, Response*, Done)> function) {
+    AddHandler(Request::default_instance(),
+               AsyncHandler([function = std::move(function)](const Caller& caller,
+                                                             const AnyMessage& request,
+                                                             AnyMessage* response, Done done) {
+                 function(caller, static_cast<const Request&>(request),
+                          static_cast<Response*>(response), std::move(done));
+               }));
+  }
+  template <typename Request>
+  void AddFunction(
+      std::function<absl::StatusOr<MessagePieces>(const Caller&, const Request&)> function) {
+    AddHandler(Request::default_instance(),
+               PiecesHandler([function = std::move(function)](const Caller& caller,
+                                                              const AnyMessage& request) {
+                 return function(caller, static_cast<const Request&>(request));
+               }));
+  }
+  template <typename Request>
+  void AddFunction(
+      std::function<absl::StatusOr<StreamHandlerPtr>(const Caller&, const Request&, StreamCall&)>
+          function) {
+    AddHandler(
+        Request::default_instance(),
+        StreamStarter([function = std::move(function)](
+                          const Caller& caller, const AnyMessage* request, StreamCall& call) {
+          return function(caller, static_cast<const Request&>(*request), call);
+        }));
+  }
+
+  void AddHandler(const AnyMessage& request, AnyHandler handler);
+
+  const ResourceGuard& guard_;
+  CallAuditor* const auditor_;
+  std::deque<RegisteredMethod> methods_;  // a deque keeps addresses stable
+};
+
+}  // namespace coppice::service
+
+#endif  // COPPICE_SERVER_SERVING_CALLS_HANDLER_REGISTRY_H_

@@ -1,0 +1,37 @@
+#include "server/serving/calls/retry_after.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace coppice::service {
+namespace {
+
+constexpr char kPayload[] = "coppice/retry-after-ms";
+
+}  // namespace
+
+absl::Status AskToWait(absl::Status status, absl::Duration wait) {
+  const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
+  status.SetPayload(kPayload, absl::Cord(absl::StrCat(milliseconds)));
+  return status;
+}
+
+absl::Status AskToWaitForLoad(absl::Status status) {
+  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
+  return AskToWait(std::move(status), absl::Seconds(1));
+}
+
+std::optional<absl::Duration> WaitOf(const absl::Status& status) {
+  if (status.ok()) return std::nullopt;
+  const auto payload = status.GetPayload(kPayload);
+  int64_t milliseconds = 0;
+  if (!payload || !absl::SimpleAtoi(std::string(*payload), &milliseconds)) return std::nullopt;
+  return absl::Milliseconds(milliseconds);
+}
+
+}  // namespace coppice::service

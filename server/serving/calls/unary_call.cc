@@ -1,0 +1,116 @@
+#include "server/serving/calls/unary_call.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/cancel_check.h"
+#include "server/serving/calls/retry_after.h"
+
+namespace coppice::service {
+namespace {
+
+class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,
+            std::unique_ptr<AnyMessage> request, std::shared_ptr<UnaryExchange> exchange)
+      : method_(method),
+        lane_(lane),
+        caller_(std::move(caller)),
+        request_(std::move(request)),
+        exchange_(std::move(exchange)) {}
+
+  void Run() {
+    std::visit([this](const auto& handler) { RunHandler(handler); }, method_.handler);
+  }
+
+ private:
+  AnyMessage* MakeResponse() {
+    response_.reset(method_.response->New());
+    return response_.get();
+  }
+
+  void RunHandler(const WholeHandler& handler) {
+    MakeResponse();
+    if (lane_ == nullptr) {
+      return End(handler(caller_, *request_, response_.get(), CancelCheck()));
+    }
+    RunOnLane([this, &handler](const CancelCheck& cancel) {
+      return handler(caller_, *request_, response_.get(), cancel);
+    });
+  }
+
+  void RunHandler(const SplitHandler& handler) {
+    absl::StatusOr<Later> later = handler(caller_, *request_, MakeResponse());
+    if (!later.ok() || !*later) return End(later.status());
+    RunOnLane([later = *std::move(later)](const CancelCheck&) { return later(); });
+  }
+
+  void RunHandler(const AsyncHandler& handler) {
+    handler(caller_, *request_, MakeResponse(),
+            [call = shared_from_this()](const absl::Status& status) { call->End(status); });
+  }
+
+  void RunHandler(const PiecesHandler& handler) {
+    const absl::StatusOr<MessagePieces> pieces = handler(caller_, *request_);
+    if (!pieces.ok()) return End(pieces.status());
+    exchange_->Answer(*pieces);
+  }
+
+  // No call of one request and one response has such a handler.
+  void RunHandler(const StreamStarter&) { End(absl::UnimplementedError("")); }
+
+  // `work` returns the status that ends the call.
+  template <typename Work>
+  void RunOnLane(Work work) {
+    const auto run = [call = shared_from_this(), work = std::move(work)] {
+      const CancelCheck cancel([&] {
+        if (!call->lane_->IsDraining()) return call->exchange_->CheckWanted();
+        return absl::UnavailableError("the daemon is stopping; call again later");
+      });
+      absl::Status status = call->exchange_->CheckWanted();
+      if (status.ok()) status = work(cancel);
+      call->End(status);
+    };
+    const absl::Status queued = lane_->Run(run, caller_.name);
+    if (!queued.ok()) End(AskToWaitForLoad(queued));
+  }
+
+  void End(const absl::Status& status) {
+    if (!status.ok()) return exchange_->Fail(status);
+    exchange_->Answer(*response_);
+  }
+
+  const RegisteredMethod& method_;
+  WorkerPool* const lane_;
+  const Caller caller_;
+  const std::unique_ptr<AnyMessage> request_;
+  std::unique_ptr<AnyMessage> response_;
+  const std::shared_ptr<UnaryExchange> exchange_;
+};
+
+}  // namespace
+
+absl::Status UnwantedCall() { return absl::CancelledError("nobody waits for this call any more"); }
+
+absl::Status UnreadableRequest(const AnyMessage& type) {
+  return absl::InvalidArgumentError(absl::StrCat("the request is no ",
+                                                 type.GetDescriptor()->full_name(),
+                                                 ": its bytes do not parse, or a string in it is "
+                                                 "no UTF-8"));
+}
+
+absl::Status TooLargeRequest(size_t most_bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the request is larger than ", most_bytes,
+                   " bytes, the most that this method takes: send less at a time"));
+}
+
+void RunUnaryCall(const RegisteredMethod& method, WorkerPool* lane, Caller caller,
+                  std::unique_ptr<AnyMessage> request, std::shared_ptr<UnaryExchange> exchange) {
+  std::make_shared<UnaryCall>(method, lane, std::move(caller), std::move(request),
+                              std::move(exchange))
+      ->Run();
+}
+
+}  // namespace coppice::service

@@ -1,0 +1,47 @@
+// Limits the bytes held for callers at a time, on all transports together.
+
+#ifndef COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_
+#define COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_
+
+#include <atomic>
+#include <cstddef>
+
+#include "absl/status/status.h"
+
+namespace coppice::calls {
+
+// Counts bytes of large messages: of answers from when they are made until the call has ended, and
+// of requests while they are read. Messages below kSmall are not counted and always accepted, so
+// filling the limit keeps out neither devices nor health checks.
+//
+// Threads    safe to share.
+class ByteLoad {
+ public:
+  static constexpr size_t kSmall = size_t{64} << 10;
+
+  explicit ByteLoad(size_t most) : most_(most) {}
+
+  // False if too much is held already; alone, any message fits. If true, Release() must follow.
+  bool TryHold(size_t bytes) {
+    size_t held = bytes_.load(std::memory_order_relaxed);
+    do {
+      if (held > 0 && (bytes > most_ || held > most_ - bytes)) return false;
+    } while (!bytes_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void Release(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const size_t most_;
+  std::atomic<size_t> bytes_{0};
+};
+
+// The error in place of an answer beyond the limit; send it with a second to wait.
+inline absl::Status TooManyLargeAnswers() {
+  return absl::ResourceExhaustedError("too many large answers wait to be read; try again later");
+}
+
+}  // namespace coppice::calls
+
+#endif  // COPPICE_SERVER_SERVING_GATE_BYTE_LOAD_H_

@@ -1,0 +1,80 @@
+#include "server/serving/gate/call_record.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "server/serving/access/method_table.h"
+
+namespace coppice::calls {
+
+CallRecord::CallRecord(const CallObservers& observers, absl::string_view method, bool is_stream)
+    : log_(*observers.log), metrics_(observers.metrics), method_(method), is_stream_(is_stream) {
+  if (metrics_ != nullptr && is_stream_) metrics_->StreamOpened(method_);
+}
+
+CallRecord::~CallRecord() {
+  if (metrics_ != nullptr && is_stream_) metrics_->StreamClosed(method_);
+}
+
+void CallRecord::TakeId(absl::string_view shown) {
+  if (IsRequestId(shown)) id_ = std::string(shown);
+}
+
+const std::string& CallRecord::id() {
+  if (id_.empty()) id_ = MakeRequestId();
+  return id_;
+}
+
+void CallRecord::End(absl::StatusCode code) {
+  const std::chrono::duration<double> passed = Clock::now() - begun_;
+  const std::string result = CodeName(code);
+  if (metrics_ != nullptr) metrics_->Ended(method_, result, passed.count());
+  const CallWeight weight = WeightOf(method_, code);
+  if (!log_.Writes(weight)) return;
+  // The time of the line itself would reveal the job's.
+  if (access::HasPrivateEnd(method_, result)) return;
+  EndedCall call{.method = method_, .code = result, .milliseconds = {}, .request_id = id()};
+  if (!access::HasPrivateDuration(method_)) call.milliseconds = passed.count() * 1000;
+  log_.Write(weight, call);
+}
+
+bool IsRequestId(absl::string_view text) {
+  return text.size() >= 8 && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-'; });
+}
+
+std::string MakeRequestId() {
+  constexpr size_t kBytes = 16;
+  // Drawn for many calls at once, because a draw costs more than everything else here.
+  thread_local std::array<unsigned char, 64 * kBytes> pool;
+  thread_local size_t used = pool.size();
+  if (used == pool.size()) {
+    // If the generator fails, the same ids are used again, which harms only the log.
+    RAND_bytes(pool.data(), static_cast<int>(pool.size()));
+    used = 0;
+  }
+  const absl::string_view bytes(reinterpret_cast<const char*>(&pool[used]), kBytes);
+  used += kBytes;
+  return absl::BytesToHexString(bytes);
+}
+
+CallWeight WeightOf(absl::string_view method, absl::StatusCode code) {
+  if (code == absl::StatusCode::kInternal || code == absl::StatusCode::kDataLoss ||
+      code == absl::StatusCode::kUnknown) {
+    return CallWeight::kFault;
+  }
+  return code == absl::StatusCode::kOk && !access::MayChange(method) ? CallWeight::kRoutine
+                                                                     : CallWeight::kNotable;
+}
+
+std::string CodeName(absl::StatusCode code) {
+  const std::string name = absl::StatusCodeToString(code);
+  return name.empty() ? "UNKNOWN" : name;
+}
+
+}  // namespace coppice::calls

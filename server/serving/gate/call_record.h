@@ -1,0 +1,97 @@
+// Records every call once, on any transport: it gets an id, a line in the log, and its part in the
+// metrics.
+//
+// The id is the client's x-request-id if that has 8 to 64 characters of A-Z a-z 0-9 -, else a
+// random one; it is returned when the call ends, which is also when the line is written. Only calls
+// of existing methods are recorded. Calls refused by the access policy do not get here: the
+// AccessGate counts them, and they are not logged.
+
+#ifndef COPPICE_SERVER_SERVING_GATE_CALL_RECORD_H_
+#define COPPICE_SERVER_SERVING_GATE_CALL_RECORD_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/serving/metrics/call_metrics.h"
+
+namespace coppice::calls {
+
+inline constexpr char kRequestIdKey[] = "x-request-id";
+
+bool IsRequestId(absl::string_view text);
+// 32 random hexadecimal digits; not secret.
+std::string MakeRequestId();
+
+// The importance of an ended call: routine if it succeeded and changed at most counts (reading,
+// reports, predictions), a fault if the daemon is to blame (INTERNAL, DATA_LOSS, UNKNOWN), notable
+// otherwise.
+enum class CallWeight : uint8_t { kRoutine, kNotable, kFault };
+
+// `method` has no leading slash.
+CallWeight WeightOf(absl::string_view method, absl::StatusCode code);
+
+// gRPC's name, such as "NOT_FOUND"; "UNKNOWN" for a number that is no code.
+std::string CodeName(absl::StatusCode code);
+
+struct EndedCall {
+  absl::string_view method;
+  absl::string_view code;              // gRPC's name
+  std::optional<double> milliseconds;  // none if private
+  absl::string_view request_id;
+};
+
+// Receives lines about calls.
+//
+// Threads    safe to share.
+class CallLog {
+ public:
+  virtual ~CallLog() = default;
+  virtual bool Writes(CallWeight weight) const = 0;
+  virtual void Write(CallWeight weight, const EndedCall& call) const = 0;
+};
+
+// Both must outlive the transports.
+struct CallObservers {
+  const CallLog* log = nullptr;             // null: calls are neither logged nor counted
+  metrics::CallMetrics* metrics = nullptr;  // null: calls are not counted
+};
+
+// Guarantee  No line contains a message, an address, a certificate, a token, or a private duration.
+//            A WatchJob that ends with its job or is cancelled has no line: see
+//            server/serving/access/method_table.h.
+// Threads    one at a time.
+class CallRecord {
+ public:
+  // Begins a call of `method`, which has no leading slash and must outlive this. `observers` must
+  // have a log.
+  CallRecord(const CallObservers& observers, absl::string_view method, bool is_stream);
+  ~CallRecord();
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+
+  // Takes the client's x-request-id as the id if it is valid.
+  void TakeId(absl::string_view shown);
+  // The id; makes a random one if none was taken.
+  const std::string& id();
+
+  // Call it once.
+  void End(absl::StatusCode code);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const CallLog& log_;
+  metrics::CallMetrics* const metrics_;
+  const absl::string_view method_;
+  const bool is_stream_;
+  const Clock::time_point begun_ = Clock::now();
+  std::string id_;
+};
+
+}  // namespace coppice::calls
+
+#endif  // COPPICE_SERVER_SERVING_GATE_CALL_RECORD_H_

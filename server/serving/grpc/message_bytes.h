@@ -1,0 +1,35 @@
+// Messages in gRPC's form. This code, not gRPC, parses and serializes all of ours: gRPC ends a
+// stream whose message does not parse as if the client had closed it, and copies every answer.
+
+#ifndef COPPICE_SERVER_SERVING_GRPC_MESSAGE_BYTES_H_
+#define COPPICE_SERVER_SERVING_GRPC_MESSAGE_BYTES_H_
+
+#include <google/protobuf/message.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/serving/calls/handler_registry.h"
+
+namespace coppice::rpc {
+
+// Both free `bytes`, whatever they return. ResourceExhausted if there are more than `most_bytes`,
+// before anything of them is read; InvalidArgument if they cannot be read or are no message of this
+// type.
+absl::Status Parse(grpc::ByteBuffer& bytes, size_t most_bytes, google::protobuf::Message& message);
+absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes,
+                                     size_t most_bytes = std::numeric_limits<size_t>::max());
+
+// Internal if the message is too large to serialize: 2 GB.
+absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);
+
+// Does not copy shared pieces; gRPC holds them while it needs them.
+grpc::ByteBuffer Join(const service::MessagePieces& pieces);
+
+}  // namespace coppice::rpc
+
+#endif  // COPPICE_SERVER_SERVING_GRPC_MESSAGE_BYTES_H_

@@ -1,0 +1,84 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/wire/proto/convert.h"
+#include "server/serving/service/handlers.h"
+
+namespace coppice::service {
+namespace {
+
+using owners::Resource;
+using Found = std::optional<Resource>;
+
+class Finder {
+ public:
+  Finder(const curator::Studies& studies, const central::Datasets& datasets,
+         const central::Jobs& jobs, const models::Models& models,
+         const models::Endpoints& endpoints)
+      : studies_(studies),
+        datasets_(datasets),
+        jobs_(jobs),
+        models_(models),
+        endpoints_(endpoints) {}
+
+  Found operator()(absl::string_view kind, absl::string_view id) const {
+    if (kind == kStudies) return Owned(kind, id, studies_.OwnerOf(id));
+    if (kind == kDatasets) return Owned(kind, id, datasets_.OwnerOf(id));
+    if (kind == kEndpoints) return Owned(kind, id, endpoints_.OwnerOf(id));
+    if (kind == kJobs) return FindJob(id);
+    if (kind == kModels) return FindModel(id);
+    return std::nullopt;
+  }
+
+ private:
+  static Found Owned(absl::string_view kind, absl::string_view id,
+                     std::optional<std::string> owner) {
+    if (!owner.has_value()) return std::nullopt;
+    return Resource{.names = {MakeName(kind, id)}, .owner = *std::move(owner)};
+  }
+
+  // A resource made from `source` belongs to its owner, or to nobody if `source` is gone.
+  static Found MadeFrom(absl::string_view kind, absl::string_view id, Found source) {
+    Resource made{.names = {MakeName(kind, id)}};
+    if (!source.has_value()) return made;
+    made.owner = std::move(source->owner);
+    made.names.insert(made.names.end(), source->names.begin(), source->names.end());
+    return made;
+  }
+
+  Found FindJob(absl::string_view id) const {
+    const std::optional<std::string> dataset = jobs_.DatasetOf(id);
+    if (!dataset.has_value()) return std::nullopt;
+    return MadeFrom(kJobs, id, (*this)(kDatasets, *dataset));
+  }
+
+  Found FindModel(absl::string_view id) const {
+    const absl::StatusOr<models::ModelSummary> model = models_.Describe(id);
+    if (!model.ok()) return std::nullopt;
+    for (const absl::string_view kind : {kStudies, kJobs}) {
+      const absl::StatusOr<std::string> source = ParseName(kind, model->source);
+      if (source.ok()) return MadeFrom(kModels, id, (*this)(kind, *source));
+    }
+    return MadeFrom(kModels, id, std::nullopt);
+  }
+
+  const curator::Studies& studies_;
+  const central::Datasets& datasets_;
+  const central::Jobs& jobs_;
+  const models::Models& models_;
+  const models::Endpoints& endpoints_;
+};
+
+}  // namespace
+
+ResourceFinder MakeResourceFinder(const curator::Studies& studies,
+                                  const central::Datasets& datasets, const central::Jobs& jobs,
+                                  const models::Models& models,
+                                  const models::Endpoints& endpoints) {
+  return Finder(studies, datasets, jobs, models, endpoints);
+}
+
+}  // namespace coppice::service

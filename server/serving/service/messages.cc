@@ -1,0 +1,353 @@
+#include "server/serving/service/messages.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/proto/convert.h"
+#include "common/wire/proto/field_error.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/from_schema.h"
+#include "server/curator/study/partition_message.h"
+#include "server/curator/study/study_settings.h"
+#include "server/store/models/ids.h"
+#include "server/store/models/model_record.h"
+
+namespace coppice::service {
+namespace {
+
+constexpr uint32_t kDefaultPageSize = 100;
+constexpr uint32_t kMaxPageSize = 1000;
+
+absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
+  switch (proto) {
+    case v1::EVIDENCE_UNSPECIFIED:
+      return curator::Evidence::kBoth;
+    case v1::EVIDENCE_REPORTS:
+      return curator::Evidence::kReports;
+    case v1::EVIDENCE_PUBLIC:
+      return curator::Evidence::kPublic;
+    default:
+      return FieldError("smooth.evidence", "must be one that this version knows");
+  }
+}
+
+absl::StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
+  using Kind = curator::FeatureValue::Kind;
+  curator::FeatureValue value = {.feature = proto.feature()};
+  switch (proto.value_case()) {
+    case v1::FeatureValue::kCategory:
+      value.category = proto.category();
+      return value;
+    case v1::FeatureValue::kMissing:
+      value.kind = Kind::kMissing;
+      if (!proto.missing()) return FieldError("where.missing", "must be true, if it is set");
+      return value;
+    case v1::FeatureValue::kOther:
+      value.kind = Kind::kOther;
+      if (!proto.other()) return FieldError("where.other", "must be true, if it is set");
+      return value;
+    case v1::FeatureValue::VALUE_NOT_SET:
+      break;
+  }
+  return FieldError("where", "must have a category, other or missing");
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
+    const v1::CreateStudyRequest& request, const std::shared_ptr<const Schema>& schema) {
+  if (request.public_rows_size() != 0) {
+    return FieldError("public_rows", "must be empty with partition.from_schema");
+  }
+  if (!request.partition().ignore_labels()) {
+    return FieldError("partition.ignore_labels", "must be set with from_schema");
+  }
+  absl::StatusOr<Table> rows = curator::RowsFromSchema(schema, request.partition().seed());
+  if (!rows.ok()) return InField("schema", rows.status());
+  return std::make_shared<const Table>(*std::move(rows));
+}
+
+// Checks that each row has one label: a number if there is a target, else a class.
+absl::Status CheckLabelCounts(const v1::CreateStudyRequest& request, bool numbers) {
+  const absl::string_view field = numbers ? "public_numbers" : "public_labels";
+  const absl::string_view other = numbers ? "public_labels" : "public_numbers";
+  const int given = numbers ? request.public_numbers_size() : request.public_labels_size();
+  const int others = numbers ? request.public_labels_size() : request.public_numbers_size();
+  if (others > 0) {
+    return FieldError(other, absl::StrCat("must be empty: the schema has ",
+                                          numbers ? "a target" : "classes", ", so take ", field));
+  }
+  if (given == request.public_rows_size()) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("must be one a public row (", request.public_rows_size(),
+                                        "), are ", given));
+}
+
+absl::Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& row,
+                            Table& table) {
+  if (const std::optional<Target>& target = table.schema().target()) {
+    const double number = request.public_numbers(i);
+    if (!(number >= target->min && number <= target->max)) {
+      return FieldError(ElementName("public_numbers", i),
+                        absl::StrCat("must be from ", target->min, " to ", target->max));
+    }
+    table.AppendTarget(row, number);
+    return absl::OkStatus();
+  }
+  const uint32_t classes = table.schema().num_classes();
+  if (request.public_labels(i) >= classes) {
+    return FieldError(ElementName("public_labels", i), absl::StrCat("must be below ", classes));
+  }
+  table.Append(row, request.public_labels(i));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
+  const auto schema = std::make_shared<const Schema>(std::move(parsed));
+  COPPICE_RETURN_IF_ERROR(CheckLabelCounts(request, schema->target().has_value()));
+  if (request.partition().from_schema()) return RowsFromSchemaOf(request, schema);
+  auto table = std::make_shared<Table>(schema);
+  table->Reserve(request.public_rows_size());
+  for (int i = 0; i < request.public_rows_size(); ++i) {
+    const absl::StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
+    if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
+    COPPICE_RETURN_IF_ERROR(AppendLabelled(request, i, *row, *table));
+  }
+  return table;
+}
+
+std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
+  if (!request.has_rounding()) return std::nullopt;
+  return coppice::FromProto(request.rounding());
+}
+
+// Adds the outcomes that have occurred to a study, a batch or a step.
+template <typename WithCounts>
+void AddCounts(const std::array<uint64_t, curator::kNumReportOutcomes>& outcomes,
+               WithCounts& proto) {
+  for (size_t outcome = 1; outcome < curator::kNumReportOutcomes; ++outcome) {
+    if (outcomes[outcome] == 0) continue;
+    v1::ReportCount* count = proto.add_counts();
+    count->set_outcome(static_cast<v1::ReportOutcome>(outcome));
+    count->set_reports(outcomes[outcome]);
+  }
+}
+
+void SetAlarms(const curator::StudyInfo& info, v1::Study& proto) {
+  for (const curator::Alarm& alarm : info.alarms) {
+    v1::Alarm* added = proto.add_alarms();
+    added->set_name(alarm.name);
+    added->set_value(alarm.value);
+    added->set_text(alarm.text);
+    added->set_raised(alarm.raised);
+  }
+}
+
+void AddBatch(const curator::BatchInfo& batch, v1::StudyRelay& relay) {
+  v1::Batch& proto = *relay.add_newest();
+  proto.mutable_id()->assign(batch.id.begin(), batch.id.end());
+  proto.set_state(static_cast<v1::BatchState>(batch.state));
+  proto.set_reports(batch.reports);
+  proto.set_created_unix_seconds(batch.created_unix_seconds);
+  if (batch.state == curator::BatchState::kCounted) AddCounts(batch.outcomes, proto);
+}
+
+void SetRelay(const curator::StudyRelayInfo& info, v1::StudyRelay& proto) {
+  if (info.sealing_key.has_value()) {
+    proto.set_sealing_key_id(std::string(info.sealing_key->begin(), info.sealing_key->end()));
+  }
+  proto.set_earlier_keys(info.earlier_keys);
+  proto.set_keys_erased(info.keys_erased);
+  proto.set_waiting(info.batches.waiting);
+  proto.set_batches(info.batches.batches);
+  proto.set_least_accepted(info.batches.least_accepted);
+  for (const curator::BatchInfo& batch : info.batches.newest) AddBatch(batch, proto);
+}
+
+// The numbers of both enumerations are stable and the same.
+constexpr bool SameOutcome(curator::ReportOutcome ours, v1::ReportOutcome theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(SameOutcome(curator::ReportOutcome::kAccepted, v1::REPORT_OUTCOME_ACCEPTED));
+static_assert(SameOutcome(curator::ReportOutcome::kDuplicate, v1::REPORT_OUTCOME_DUPLICATE));
+static_assert(SameOutcome(curator::ReportOutcome::kUnknownStudy, v1::REPORT_OUTCOME_UNKNOWN_STUDY));
+static_assert(SameOutcome(curator::ReportOutcome::kStudySealed, v1::REPORT_OUTCOME_STUDY_SEALED));
+static_assert(SameOutcome(curator::ReportOutcome::kStaleFingerprint,
+                          v1::REPORT_OUTCOME_STALE_FINGERPRINT));
+static_assert(SameOutcome(curator::ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
+static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
+static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
+static_assert(SameOutcome(curator::ReportOutcome::kBadSeal, v1::REPORT_OUTCOME_BAD_SEAL));
+static_assert(SameOutcome(curator::ReportOutcome::kUnknownId, v1::REPORT_OUTCOME_UNKNOWN_ID));
+
+// The same holds for the states.
+static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
+static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
+
+// Clients of 0.1 put the settings at the top level of the request. Ignoring them there would make a
+// study without what was requested.
+absl::Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
+  constexpr int kFirstMoved = 11;
+  constexpr int kLastMoved = 14;
+  const google::protobuf::UnknownFieldSet& unknown =
+      request.GetReflection()->GetUnknownFields(request);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const int number = unknown.field(i).number();
+    if (number < kFirstMoved || number > kLastMoved) continue;
+    return FieldError("settings", absl::StrCat("field ", number,
+                                               " of the request is of version 0.1: update the "
+                                               "client, which sends the settings here"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Study SummaryOf(const curator::StudyInfo& info) {
+  v1::Study proto;
+  proto.set_name(MakeName(kStudies, info.id));
+  proto.set_state(static_cast<v1::StudyState>(info.state));
+  proto.set_created_unix_seconds(info.created_unix_seconds);
+  proto.mutable_fingerprint()->assign(info.fingerprint.begin(), info.fingerprint.end());
+  *proto.mutable_partition() = ToProto(info.partition);
+  proto.set_public_rows(info.public_rows);
+  proto.set_choice(info.choice);
+  *proto.mutable_settings() = ToProto(info.settings);
+  proto.set_sealed_unix_seconds(info.sealed_unix_seconds);
+  proto.set_expired(info.expired);
+  proto.set_retired(info.retired);
+  proto.set_seen_early(info.seen_early);
+  if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
+  AddCounts(info.outcomes, proto);
+  proto.set_received(info.received);
+  proto.set_failed(info.failed);
+  proto.set_in_sums(info.in_sums);
+  proto.set_join_rows(info.join_rows);
+  proto.set_owner(info.owner);
+  if (info.relay.has_value()) SetRelay(*info.relay, *proto.mutable_relay());
+  return proto;
+}
+
+v1::Study ToProto(const curator::StudyInfo& info) {
+  v1::Study proto = SummaryOf(info);
+  *proto.mutable_terms() = ToProto(*info.terms);
+  *proto.mutable_forest() = ToProto(*info.forest);
+  SetAlarms(info, proto);
+  return proto;
+}
+
+v1::Model SummaryOf(const models::ModelSummary& summary) {
+  v1::Model proto;
+  models::SetModelRecord(summary, proto);
+  *proto.mutable_certificate() = ToProto(*summary.certificate);
+  return proto;
+}
+
+v1::GetReportHistoryResponse ToProto(const curator::ReportSteps& steps) {
+  v1::GetReportHistoryResponse proto;
+  proto.set_step_seconds(steps.step_seconds);
+  for (const curator::ReportSteps::Step& step : steps.steps) {
+    v1::ReportStep& added = *proto.add_steps();
+    added.set_begin_unix_seconds(step.begin_unix_seconds);
+    AddCounts(step.outcomes, added);
+  }
+  return proto;
+}
+
+absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
+  COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
+  COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
+                           curator::FromProto(request.partition()));
+  std::optional<MechanismKind> mechanism;
+  if (!request.has_choose_mechanism()) {
+    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
+  }
+  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
+  if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
+  COPPICE_RETURN_IF_ERROR(CheckNoMovedSettings(request));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
+                           curator::FromProto(request.settings()));
+  return curator::StudySpec{.id = request.study_id(),
+                            .request_id = request.request_id(),
+                            .public_rows = std::move(public_rows),
+                            .partition = partition,
+                            .choose_size = request.partition().choose_size(),
+                            .epsilon = *epsilon,
+                            .mechanism = mechanism,
+                            .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                            .expected_devices = request.expected_devices(),
+                            .settings = settings,
+                            .rounding = RoundingOf(request),
+                            .joined_by = request.joined_by(),
+                            .accept_leak = request.accept_leak()};
+}
+
+absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                               const Budget& epsilon) {
+  std::optional<MechanismKind> mechanism;
+  if (!request.has_choose_mechanism()) {
+    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
+  curator::PartitionOptions partition = {.rule = curator::SplitRule::kHybrid,
+                                         .trees = curator::kForestTrees,
+                                         .seed = request.partition().seed()};
+  partition.use_labels = !request.partition().ignore_labels();
+  partition.from_schema = request.partition().from_schema();
+  if (!partition.use_labels) partition.trees = curator::kForestTreesWithoutLabels;
+  return curator::StudySpec{.id = "",
+                            .request_id = "",
+                            .public_rows = std::move(public_rows),
+                            .partition = partition,
+                            .choose_size = true,
+                            .epsilon = epsilon,
+                            .mechanism = mechanism,
+                            .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                            .expected_devices = 0,
+                            .rounding = RoundingOf(request)};
+}
+
+absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
+  std::optional<curator::FeatureValue> where;
+  if (request.has_where()) {
+    if (!request.has_smooth()) return FieldError("where", "is for the smooth estimator alone");
+    COPPICE_ASSIGN_OR_RETURN(where, FromProto(request.where()));
+  }
+  switch (request.estimator_case()) {
+    case v1::BuildModelRequest::kWeighted:
+      // This form rejects NaN, too.
+      if (!(request.weighted().lambda() >= 0)) {
+        return FieldError("weighted.lambda", "must be at least 0, or infinity");
+      }
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kWeighted,
+                                       .lambda = request.weighted().lambda()};
+    case v1::BuildModelRequest::kPrune:
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kPrune};
+    case v1::BuildModelRequest::kSmooth: {
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               FromProto(request.smooth().evidence()));
+      return curator::EstimatorOptions{
+          .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
+    }
+    case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
+      break;
+  }
+  return FieldError("estimator", "must be weighted, prune or smooth");
+}
+
+absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
+  if (page_size > kMaxPageSize) {
+    return FieldError("page_size",
+                      absl::StrCat("must be at most ", kMaxPageSize, ", is ", page_size));
+  }
+  if (!page_token.empty() && !IsValidId(page_token)) {
+    return FieldError("page_token", "must be empty or as returned by the page before");
+  }
+  return Page{.size = page_size == 0 ? kDefaultPageSize : page_size, .after = page_token};
+}
+
+}  // namespace coppice::service

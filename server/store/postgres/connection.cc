@@ -1,0 +1,350 @@
+#include "server/store/postgres/connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::storage {
+namespace {
+
+constexpr Oid kByteaType = 17;
+constexpr Oid kInt64Type = 20;
+constexpr Oid kTextType = 25;
+constexpr Oid kByteaArrayType = 1001;
+constexpr int kMinServerVersion = 150000;
+
+// Every session's settings, whatever the role's defaults. `client_min_messages` keeps warnings.
+constexpr char kSessionSettings[] =
+    "SET search_path = pg_catalog; SET client_min_messages = warning; "
+    "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = "
+    "off; "
+    "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'; "
+    // Frees the lock of a daemon whose machine is gone within a minute.
+    "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
+
+void AppendInt32(uint32_t number, std::string& bytes) {
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<char>(number >> shift & 0xff));
+  }
+}
+
+std::string OneLine(const char* text) {
+  std::string line(absl::StripAsciiWhitespace(text));
+  for (char& c : line) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return line;
+}
+
+absl::string_view FieldOf(const PGresult* result, int field) {
+  const char* text = PQresultErrorField(result, field);
+  return text == nullptr ? "" : text;
+}
+
+absl::Status StatusOfResult(const PGresult* result) {
+  const absl::string_view code = FieldOf(result, PG_DIAG_SQLSTATE);
+  const std::string text =
+      absl::StrCat("PostgreSQL: ", OneLine(PQresultErrorMessage(result)), " (", code, ")");
+  if (code == "53100") {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the disk of the database server is full: free space there; ", text));
+  }
+  if (code == "XX001" || code == "XX002") {
+    return absl::DataLossError(
+        absl::StrCat("the database is corrupt: restore a base backup of it; ", text));
+  }
+  if (code == "42501") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the role of --store lacks a right (docs/postgresql.md#roles); ", text));
+  }
+  return absl::UnavailableError(text);
+}
+
+absl::Status NoAnswer() { return absl::UnavailableError("PostgreSQL: the server does not answer"); }
+
+bool IsGood(const PGresult* result) {
+  switch (PQresultStatus(result)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_SINGLE_TUPLE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// ERROR ends only the statement; FATAL and PANIC end the session.
+bool EndsStatementAlone(const PGresult* result) {
+  return FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
+}
+
+// Checks the URI here because libpq's error for a malformed URI quotes it, including its password.
+absl::Status CheckUri(const std::string& uri) {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
+      PQconninfoParse(uri.c_str(), nullptr), &PQconninfoFree);
+  bool good = options != nullptr;
+  for (const PQconninfoOption* option = options.get(); good && option->keyword != nullptr;
+       ++option) {
+    const absl::string_view value = option->val == nullptr ? "" : option->val;
+    if (option->keyword != absl::string_view("port")) continue;
+    good = value.find_first_not_of("0123456789,") == absl::string_view::npos;
+  }
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the URI is none that libpq reads: it is postgresql://USER@HOST:PORT/DATABASE?sslmode=... "
+      "with special characters percent-encoded; it is not shown, for it may hold a password");
+}
+
+using ConnectionOptions = std::vector<std::pair<const char*, std::string>>;
+
+// Later entries win: our defaults, the URI, a limit, and a rule that a replica never answers in the
+// primary's place. A dead server is noticed in 30 s, or within the limit.
+ConnectionOptions OptionsFor(const std::string& uri, absl::Duration time_limit) {
+  ConnectionOptions options = {{"connect_timeout", "10"},
+                               {"tcp_user_timeout", "30000"},
+                               {"keepalives_idle", "15"},
+                               {"keepalives_interval", "5"},
+                               {"keepalives_count", "3"},
+                               {"fallback_application_name", "coppiced"},
+                               {"dbname", uri}};
+  if (time_limit != absl::InfiniteDuration()) {
+    const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(time_limit, absl::Seconds(1)));
+    options.emplace_back("connect_timeout", absl::StrCat(std::max<int64_t>(seconds, 2)));
+    options.emplace_back("tcp_user_timeout", absl::StrCat(absl::ToInt64Milliseconds(time_limit)));
+  }
+  options.emplace_back("target_session_attrs", "primary");
+  return options;
+}
+
+absl::Status CheckServer(PGconn* connection) {
+  if (PQserverVersion(connection) >= kMinServerVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the database server is older than PostgreSQL 15: upgrade it, or use another");
+}
+
+}  // namespace
+
+int64_t QueryResult::Int64(int row, int column) const {
+  uint64_t number = 0;
+  for (const char c : Bytes(row, column)) number = number << 8 | static_cast<uint8_t>(c);
+  return static_cast<int64_t>(number);
+}
+
+QueryValue QueryValue::Bytea(absl::string_view bytes) {
+  return {.type = kByteaType, .bytes = std::string(bytes)};
+}
+
+QueryValue QueryValue::Int64(int64_t number) {
+  QueryValue value{.type = kInt64Type, .bytes = {}};
+  AppendInt32(static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32), value.bytes);
+  AppendInt32(static_cast<uint32_t>(number), value.bytes);
+  return value;
+}
+
+QueryValue QueryValue::Text(absl::string_view text) {
+  return {.type = kTextType, .bytes = std::string(text)};
+}
+
+// Encodes dimensions, flags, type, length and first index, then each element after its length.
+QueryValue QueryValue::ByteaArray(absl::Span<const absl::string_view> elements) {
+  QueryValue value{.type = kByteaArrayType, .bytes = {}};
+  for (const uint32_t number : {uint32_t{1}, uint32_t{0}, kByteaType,
+                                static_cast<uint32_t>(elements.size()), uint32_t{1}}) {
+    AppendInt32(number, value.bytes);
+  }
+  for (const absl::string_view element : elements) {
+    AppendInt32(static_cast<uint32_t>(element.size()), value.bytes);
+    value.bytes.append(element.data(), element.size());
+  }
+  return value;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& uri,
+                                                             absl::Duration time_limit) {
+  COPPICE_RETURN_IF_ERROR(CheckUri(uri));
+  const ConnectionOptions options = OptionsFor(uri, time_limit);
+  std::vector<const char*> names, values;
+  for (const auto& [name, value] : options) {
+    names.push_back(name);
+    values.push_back(value.c_str());
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  std::unique_ptr<Connection> opened(new Connection(
+      PQconnectdbParams(names.data(), values.data(), /*expand_dbname=*/1), time_limit));
+  PGconn* const connection = opened->connection_.get();
+  if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
+    return opened->StatusOfConnection();
+  }
+  COPPICE_RETURN_IF_ERROR(CheckServer(connection));
+  PQsetNoticeReceiver(connection, &Connection::KeepWarning, opened.get());
+  // Details may name keys of records.
+  PQsetErrorVerbosity(connection, PQERRORS_TERSE);
+  COPPICE_RETURN_IF_ERROR(opened->RunScript(kSessionSettings));
+  return opened;
+}
+
+void Connection::KeepWarning(void* self, const PGresult* notice) {
+  auto* const connection = static_cast<Connection*>(self);
+  const absl::string_view code = FieldOf(notice, PG_DIAG_SQLSTATE);
+  connection->replica_missed_ |= code == "01000" || code == "57P01";
+  connection->warning_ = OneLine(PQresultErrorMessage(notice));
+}
+
+bool Connection::IsAlive() {
+  PGconn* const connection = connection_.get();
+  // The first call may read the server's last words; the second then sees the end.
+  return !silent_ && PQconsumeInput(connection) == 1 && PQconsumeInput(connection) == 1 &&
+         PQstatus(connection) == CONNECTION_OK;
+}
+
+absl::Status Connection::StatusOfConnection() const {
+  return absl::UnavailableError(
+      absl::StrCat("PostgreSQL: ", OneLine(PQerrorMessage(connection_.get()))));
+}
+
+bool Connection::Send(const Statement& statement) {
+  std::vector<Oid> types;
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  for (const QueryValue& value : statement.values) {
+    types.push_back(value.type);
+    values.push_back(value.bytes.data());
+    lengths.push_back(static_cast<int>(value.bytes.size()));
+  }
+  const std::vector<int> binary(values.size(), 1);
+  return PQsendQueryParams(connection_.get(), statement.sql, static_cast<int>(values.size()),
+                           types.data(), values.data(), lengths.data(), binary.data(),
+                           /*resultFormat=*/1) == 1;
+}
+
+bool Connection::AwaitUntil(std::chrono::steady_clock::time_point deadline) {
+  PGconn* const connection = connection_.get();
+  while (PQisBusy(connection) == 1) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return false;
+    pollfd socket{.fd = PQsocket(connection), .events = POLLIN, .revents = 0};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    const int answered = poll(&socket, 1, static_cast<int>(std::min<int64_t>(milliseconds, 1000)));
+    if (answered == 0 && abandoned_ && abandoned_()) {
+      silent_ = true;
+      return false;
+    }
+    if (PQconsumeInput(connection) != 1) break;  // PQgetResult() reports the error
+  }
+  return true;
+}
+
+bool Connection::AwaitAnswer() {
+  if (silent_) return false;
+  if (time_limit_ == absl::InfiniteDuration()) {
+    return !abandoned_ || AwaitUntil(std::chrono::steady_clock::time_point::max());
+  }
+  // PQcancel() does not help: it waits for the server, which may be frozen.
+  silent_ = !AwaitUntil(After(time_limit_));
+  return !silent_;
+}
+
+absl::StatusOr<QueryResult> Connection::ReadAnswer() {
+  QueryResult answer(nullptr);
+  for (;;) {
+    if (!AwaitAnswer()) return NoAnswer();
+    QueryResult next(PQgetResult(connection_.get()));
+    if (next.get() == nullptr) break;
+    // An error may follow the rows, because they are sent before the commit is done.
+    if (answer.get() == nullptr || IsGood(answer.get())) answer = std::move(next);
+  }
+  if (answer.get() == nullptr) return StatusOfConnection();
+  if (!IsGood(answer.get())) return StatusOfResult(answer.get());
+  return answer;
+}
+
+absl::StatusOr<QueryResult> Connection::Run(const Statement& statement) {
+  if (!Send(statement)) return StatusOfConnection();
+  return ReadAnswer();
+}
+
+absl::StatusOr<QueryResult> Connection::RunAndCommit(const Statement& statement) {
+  replica_missed_ = false;
+  COPPICE_ASSIGN_OR_RETURN(QueryResult answer, Run(statement));
+  if (!replica_missed_) return answer;
+  return absl::UnavailableError(absl::StrCat("PostgreSQL warned of a commit: ", warning_));
+}
+
+absl::Status Connection::RunScript(const std::string& script) {
+  if (PQsendQuery(connection_.get(), script.c_str()) != 1) return StatusOfConnection();
+  return ReadAnswer().status();
+}
+
+absl::Status Connection::Stream(const Statement& statement,
+                                absl::FunctionRef<absl::Status(const QueryResult& row)> visit) {
+  if (!Send(statement) || PQsetSingleRowMode(connection_.get()) != 1) return StatusOfConnection();
+  for (;;) {
+    if (!AwaitAnswer()) return NoAnswer();
+    const QueryResult row(PQgetResult(connection_.get()));
+    if (row.get() == nullptr) return absl::OkStatus();
+    if (!IsGood(row.get())) return StatusOfResult(row.get());
+    if (row.rows() > 0) COPPICE_RETURN_IF_ERROR(visit(row));
+  }
+}
+
+TransactionResult Connection::RunTransaction(absl::Span<const Statement> statements) {
+  const auto unknown = [this] {
+    return TransactionResult{TransactionOutcome::kUnknown, StatusOfConnection()};
+  };
+  PGconn* const connection = connection_.get();
+  replica_missed_ = false;
+  if (PQenterPipelineMode(connection) != 1) return unknown();
+  bool sent = Send({.sql = "BEGIN"});
+  for (const Statement& statement : statements) sent = sent && Send(statement);
+  sent = sent && Send({.sql = "COMMIT"}) && PQpipelineSync(connection) == 1;
+  if (!sent) return unknown();
+  TransactionResult result = ReadPipeline(statements.size() + 2);
+  if (PQexitPipelineMode(connection) != 1 && result.status.ok()) return unknown();
+  if (result.outcome == TransactionOutcome::kRefused) RunScript("ROLLBACK").IgnoreError();
+  return result;
+}
+
+TransactionResult Connection::ReadPipeline(size_t statements) {
+  PGconn* const connection = connection_.get();
+  TransactionResult result{TransactionOutcome::kCommitted, absl::OkStatus()};
+  for (size_t i = 0; i < statements; ++i) {
+    if (!AwaitAnswer()) return {TransactionOutcome::kUnknown, NoAnswer()};
+    const QueryResult answer(PQgetResult(connection));
+    if (answer.get() == nullptr) return {TransactionOutcome::kUnknown, StatusOfConnection()};
+    if (!IsGood(answer.get()) && result.status.ok()) {
+      result = {EndsStatementAlone(answer.get()) ? TransactionOutcome::kRefused
+                                                 : TransactionOutcome::kUnknown,
+                StatusOfResult(answer.get())};
+      if (result.outcome == TransactionOutcome::kUnknown) return result;
+    }
+    PQclear(PQgetResult(connection));  // null, between two statements
+  }
+  if (!AwaitAnswer()) return {TransactionOutcome::kUnknown, NoAnswer()};
+  const QueryResult sync(PQgetResult(connection));
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC && result.status.ok()) {
+    return {TransactionOutcome::kUnknown, StatusOfConnection()};
+  }
+  if (result.status.ok() && replica_missed_) {
+    return {TransactionOutcome::kUnknown,
+            absl::UnavailableError(absl::StrCat("PostgreSQL warned of a commit: ", warning_))};
+  }
+  return result;
+}
+
+absl::Status Connection::RunMaintenance(const std::string& command) {
+  warning_.clear();
+  COPPICE_RETURN_IF_ERROR(RunScript(command));
+  if (warning_.empty()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("PostgreSQL: ", warning_));
+}
+
+}  // namespace coppice::storage

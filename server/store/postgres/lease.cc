@@ -1,0 +1,259 @@
+#include "server/store/postgres/lease.h"
+
+#include <time.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/store/postgres/connection.h"
+#include "server/store/postgres/tables.h"
+
+namespace coppice::storage {
+namespace {
+
+// Another daemon that makes the tables at the same time holds the lock for a moment.
+constexpr absl::Duration kTablesWait = absl::Seconds(3);
+constexpr int kRenewalsPerLength = 5;
+// Below the time that a candidate waits, by as much as clocks may differ.
+constexpr double kProvenShare = 0.9;
+
+// Continues to count while the machine is suspended, unlike CLOCK_MONOTONIC.
+absl::Duration BootTime() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::DurationFromTimespec(now);
+}
+
+// Renewals wait for synchronous replicas, as batches do: a primary that was paused while its
+// replica was promoted then proves nothing.
+absl::StatusOr<std::unique_ptr<Connection>> OpenLeaseSession(const std::string& uri,
+                                                             absl::Duration length) {
+  const absl::Duration time_limit = 0.4 * length;
+  const absl::Duration lock_limit = 0.3 * length;  // the server's: keeps the session
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session, Connection::Open(uri, time_limit));
+  COPPICE_RETURN_IF_ERROR(CheckDurability(*session));
+  COPPICE_RETURN_IF_ERROR(session->RunScript(
+      absl::StrCat("SET statement_timeout = ", absl::ToInt64Milliseconds(lock_limit))));
+  return session;
+}
+
+absl::Status PrepareForFleet(Connection& session) {
+  COPPICE_ASSIGN_OR_RETURN(const bool current, TablesAreCurrent(session));
+  if (current) return absl::OkStatus();
+  COPPICE_RETURN_IF_ERROR(LockDatabase(session, kTablesWait));
+  const absl::Status prepared = PrepareTables(session);
+  const absl::Status unlocked = UnlockDatabase(session);
+  return prepared.ok() ? unlocked : prepared;
+}
+
+}  // namespace
+
+Lease::Lease(std::string uri, LeaseOptions options, std::unique_ptr<Connection> session,
+             std::string server, int64_t epoch, absl::Duration taken)
+    : uri_(std::move(uri)),
+      options_(std::move(options)),
+      epoch_(epoch),
+      session_(std::move(session)),
+      server_(std::move(server)) {
+  Prove(taken);
+  renewing_ = std::thread([this] { RenewUntilOver(); });
+}
+
+Lease::~Lease() { StopRenewing(); }
+
+absl::Status Lease::Check() const {
+  if (absl::ToInt64Nanoseconds(BootTime()) < proven_until_.load(std::memory_order_acquire)) {
+    return absl::OkStatus();
+  }
+  const MutexLock lock(mutex_);
+  return absl::UnavailableError(
+      lost_ ? absl::StrCat("this curator leads no more: ", why_lost_)
+            : "this curator cannot prove to the database that it leads: try again");
+}
+
+void Lease::Prove(absl::Duration sent) {
+  const MutexLock lock(mutex_);
+  if (lost_ || stopped_) return;
+  proven_until_.store(absl::ToInt64Nanoseconds(sent + kProvenShare * options_.length),
+                      std::memory_order_release);
+}
+
+void Lease::Lose(absl::string_view why) const {
+  const MutexLock lock(mutex_);
+  if (lost_ || stopped_) return;
+  lost_ = true;
+  why_lost_ = std::string(why);
+  proven_until_.store(0, std::memory_order_release);
+  changed_.NotifyAll();
+}
+
+void Lease::GiveUp(absl::string_view why) const { Lose(why); }
+
+void Lease::StopRenewing() {
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    proven_until_.store(0, std::memory_order_release);
+    changed_.NotifyAll();
+  }
+  if (renewing_.joinable()) renewing_.join();
+}
+
+bool Lease::SleepUntilRenewal() {
+  const auto deadline = After(options_.length / kRenewalsPerLength);
+  const MutexLock lock(mutex_);
+  while (!lost_ && !stopped_) {
+    if (!changed_.WaitUntil(mutex_, deadline)) break;
+  }
+  return !lost_ && !stopped_;
+}
+
+void Lease::RenewUntilOver() {
+  while (SleepUntilRenewal()) {
+    if (Renew() == Renewal::kLost) Lose("another curator has taken the lease");
+  }
+  {
+    const MutexLock lock(mutex_);
+    if (!lost_) return;
+  }
+  if (options_.on_lost) options_.on_lost();
+}
+
+// After a failover the database may lack the lease that another curator took after this one's proof
+// had ended. A new session therefore counts at once only if the proof still holds or the server is
+// the same, and else only after the other curator's proof must have ended.
+absl::Status Lease::Connect() {
+  session_.reset();
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session,
+                           OpenLeaseSession(uri_, options_.length));
+  const absl::Duration opened = BootTime();
+  COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*session));
+  const bool proven = absl::ToInt64Nanoseconds(opened) < proven_until_.load();
+  if (proven) {
+    settled_from_ = opened;
+  } else if (server != this->server()) {
+    settled_from_ = opened + options_.length;
+  }
+  session_ = std::move(session);
+  const MutexLock lock(mutex_);
+  server_ = std::move(server);
+  return absl::OkStatus();
+}
+
+std::string Lease::server() const {
+  const MutexLock lock(mutex_);
+  return server_;
+}
+
+Lease::Renewal Lease::Renew() {
+  if ((session_ == nullptr || !session_->IsAlive()) && !Connect().ok()) return Renewal::kFailed;
+  const absl::Duration sent = BootTime();
+  const absl::StatusOr<bool> ours = RenewLease(*session_, epoch_);
+  if (!ours.ok()) return Renewal::kFailed;
+  if (!*ours) return Renewal::kLost;
+  if (BootTime() >= settled_from_) Prove(sent);
+  return Renewal::kDone;
+}
+
+absl::Status Lease::Release() {
+  StopRenewing();
+  {
+    const MutexLock lock(mutex_);
+    if (lost_)
+      return absl::FailedPreconditionError(absl::StrCat("nothing to release: ", why_lost_));
+  }
+  if (session_ == nullptr || !session_->IsAlive()) COPPICE_RETURN_IF_ERROR(Connect());
+  COPPICE_ASSIGN_OR_RETURN(const bool ours, ReleaseLease(*session_, epoch_));
+  if (ours) return absl::OkStatus();
+  return absl::FailedPreconditionError("nothing to release: another curator has taken the lease");
+}
+
+LeaseCandidate::LeaseCandidate(std::string uri, LeaseOptions options,
+                               std::unique_ptr<Connection> session)
+    : uri_(std::move(uri)),
+      options_(std::move(options)),
+      session_(std::move(session)),
+      session_since_(BootTime()) {}
+
+LeaseCandidate::~LeaseCandidate() = default;
+
+absl::StatusOr<std::unique_ptr<LeaseCandidate>> LeaseCandidate::Join(const std::string& uri,
+                                                                     LeaseOptions options) {
+  if (options.address.empty()) {
+    return absl::InvalidArgumentError("a curator of a fleet needs an address for its peers");
+  }
+  // This session has no limit: making the tables may take longer than a lease.
+  {
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> session, Connection::Open(uri));
+    COPPICE_RETURN_IF_ERROR(PrepareForFleet(*session));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> session,
+                           OpenLeaseSession(uri, options.length));
+  return std::unique_ptr<LeaseCandidate>(
+      new LeaseCandidate(uri, std::move(options), std::move(session)));
+}
+
+absl::Status LeaseCandidate::Connect() {
+  session_.reset();
+  watched_.reset();
+  COPPICE_ASSIGN_OR_RETURN(session_, OpenLeaseSession(uri_, options_.length));
+  session_since_ = BootTime();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::TryTake() {
+  if (session_ == nullptr || !session_->IsAlive()) COPPICE_RETURN_IF_ERROR(Connect());
+  const absl::StatusOr<OwnerRow> owner = ReadOwner(*session_);
+  if (!owner.ok()) {
+    session_.reset();
+    return owner.status();
+  }
+  leader_ = {.address = owner->address, .epoch = owner->epoch};
+  COPPICE_RETURN_IF_ERROR(CheckLength(*owner));
+  if (!MayTake(*owner)) return nullptr;
+  absl::StatusOr<std::unique_ptr<Lease>> taken = Take(*owner);
+  if (!taken.ok()) session_.reset();  // the outcome may be unknown: watch anew
+  return taken;
+}
+
+// A candidate that waits for less time than the leader's lease would lead at the same time.
+absl::Status LeaseCandidate::CheckLength(const OwnerRow& owner) const {
+  if (owner.address.empty() || owner.length == options_.length) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the leader's lease is of ", absl::FormatDuration(owner.length),
+                   ", and this curator's of ", absl::FormatDuration(options_.length),
+                   ": give all curators of a fleet the same --lease-seconds"));
+}
+
+// Reads the time after the answer, so that the answer includes every earlier renewal.
+bool LeaseCandidate::MayTake(const OwnerRow& owner) {
+  const absl::Duration now = BootTime();
+  if (watched_ == nullptr || watched_->epoch != owner.epoch || watched_->renewal != owner.renewal) {
+    watched_ = std::make_unique<OwnerRow>(owner);
+    watched_since_ = now;
+  }
+  // After a failover a lease may look released in this database alone, while the curator that has
+  // taken it still has a proof.
+  if (owner.address.empty()) return !owner.locked && now - session_since_ >= options_.length;
+  return now - watched_since_ >= options_.length;
+}
+
+absl::StatusOr<std::unique_ptr<Lease>> LeaseCandidate::Take(const OwnerRow& owner) {
+  // A leader that freezes in the middle of a batch has the owner's row locked.
+  if (!owner.address.empty()) {
+    COPPICE_RETURN_IF_ERROR(EndOtherLocks(*session_, owner.epoch, LocksToEnd::kWaitingForClient));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::string server, ReadServerIdentity(*session_));
+  const absl::Duration sent = BootTime();
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<int64_t> epoch,
+                           TakeLease(*session_, owner, options_.address, options_.length));
+  if (!epoch.has_value()) return nullptr;
+  leader_ = {.address = options_.address, .epoch = *epoch};
+  watched_.reset();
+  return std::unique_ptr<Lease>(
+      new Lease(uri_, options_, std::move(session_), std::move(server), *epoch, sent));
+}
+
+}  // namespace coppice::storage

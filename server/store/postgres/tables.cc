@@ -1,0 +1,117 @@
+#include "server/store/postgres/tables.h"
+
+#include <cstddef>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::storage {
+namespace {
+
+// The step at index i leads from version i to i + 1. EXTERNAL stores values uncompressed: nearly
+// all are noise or sealed and do not compress.
+constexpr const char* kMigrations[] = {
+    "CREATE TABLE coppice.coppice_records (key bytea PRIMARY KEY, value bytea NOT NULL)"
+    "  WITH (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05);"
+    "ALTER TABLE coppice.coppice_records ALTER COLUMN value SET STORAGE EXTERNAL;"
+    "CREATE TABLE coppice.coppice_batches (id bytea PRIMARY KEY, epoch bigint NOT NULL,"
+    "  applied boolean NOT NULL, at timestamptz NOT NULL DEFAULT now());"
+    "CREATE TABLE coppice.coppice_owner (epoch bigint NOT NULL);"
+    "INSERT INTO coppice.coppice_owner VALUES (0);"
+    "CREATE TABLE coppice.coppice_schema (version bigint NOT NULL);"
+    "INSERT INTO coppice.coppice_schema VALUES (0);",
+    // The epoch is a key: renewing a lease leaves it unchanged, and batches lock the row FOR KEY
+    // SHARE, so the two do not wait for each other; taking the store and batches do.
+    "ALTER TABLE coppice.coppice_owner ADD COLUMN address text NOT NULL DEFAULT '',"
+    "  ADD COLUMN renewal bigint NOT NULL DEFAULT 0,"
+    "  ADD COLUMN lease_milliseconds bigint NOT NULL DEFAULT 0,"
+    "  ADD COLUMN history text NOT NULL DEFAULT '', ADD PRIMARY KEY (epoch);",
+};
+constexpr int64_t kVersion = std::size(kMigrations);
+
+absl::Status Refused(absl::string_view what) {
+  return absl::FailedPreconditionError(absl::StrCat(what, " (docs/postgresql.md#durability)"));
+}
+
+absl::StatusOr<bool> AskWhether(Connection& connection, const char* question) {
+  COPPICE_ASSIGN_OR_RETURN(const QueryResult answer, connection.Run({.sql = question}));
+  return answer.Bool(0, 0);
+}
+
+// Returns 0 if there are no tables.
+absl::StatusOr<int64_t> ReadVersion(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const bool there,
+      AskWhether(connection, "SELECT to_regclass('coppice.coppice_schema') IS NOT NULL"));
+  if (!there) return 0;
+  COPPICE_ASSIGN_OR_RETURN(const QueryResult found,
+                           connection.Run({.sql = "SELECT version FROM coppice.coppice_schema"}));
+  if (found.rows() != 1) {
+    return absl::DataLossError("coppice.coppice_schema has not one row: restore a base backup");
+  }
+  const int64_t version = found.Int64(0, 0);
+  if (version <= kVersion) return version;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the tables were made by a newer version of Coppice (version ", version,
+                   ", this one knows up to ", kVersion, "): install that version"));
+}
+
+absl::Status MakeSchema(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(const bool there,
+                           AskWhether(connection, "SELECT to_regnamespace('coppice') IS NOT NULL"));
+  return there ? absl::OkStatus() : connection.RunScript("CREATE SCHEMA coppice");
+}
+
+}  // namespace
+
+absl::Status CheckDurability(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const QueryResult found,
+      connection.Run({.sql = "SELECT setting, source, current_setting('fsync') = 'on'"
+                             "  FROM pg_settings WHERE name = 'synchronous_commit'"}));
+  const absl::string_view commit = found.Bytes(0, 0);
+  const absl::string_view source = found.Bytes(0, 1);
+  if (!found.Bool(0, 2)) {
+    return Refused(
+        "the server runs with fsync = off: a crash would lose what was acknowledged; "
+        "set fsync = on and restart it");
+  }
+  if (commit != "off" && commit != "local") {
+    return commit == "remote_write" ? connection.RunScript("SET synchronous_commit = on")
+                                    : absl::OkStatus();
+  }
+  if (source == "client" || source == "user" || source == "database" || source == "database user") {
+    return Refused(absl::StrCat(
+        "synchronous_commit is ", commit, " for these sessions (by the ", source,
+        "): a crash, or the loss of the primary, would lose what was acknowledged; take it out of "
+        "--store or PGOPTIONS, or ALTER ROLE or DATABASE ... RESET synchronous_commit"));
+  }
+  return connection.RunScript("SET synchronous_commit = on");
+}
+
+absl::StatusOr<bool> TablesAreCurrent(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
+  return version == kVersion;
+}
+
+absl::Status PrepareTables(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
+  if (version == 0) COPPICE_RETURN_IF_ERROR(MakeSchema(connection));
+  for (int64_t next = version; next < kVersion; ++next) {
+    COPPICE_RETURN_IF_ERROR(connection.RunScript(
+        absl::StrCat("BEGIN; ", kMigrations[next],
+                     "UPDATE coppice.coppice_schema SET version = ", next + 1, "; COMMIT")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTables(Connection& connection) {
+  COPPICE_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(connection));
+  if (version == 0) return absl::NotFoundError("the database holds no store");
+  if (version == kVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the tables are of an older version: start the daemon once, which brings them up");
+}
+
+}  // namespace coppice::storage

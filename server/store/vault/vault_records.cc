@@ -1,0 +1,122 @@
+#include "server/store/vault/vault_records.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "server/store/store_record.h"
+
+namespace coppice::vault {
+namespace {
+
+constexpr absl::string_view kSealingName = "sealing";
+constexpr absl::string_view kPurgingName = "purging";
+constexpr absl::string_view kSealedName = "sealed";
+
+absl::string_view NameOf(VaultPhase phase) {
+  switch (phase) {
+    case VaultPhase::kSealing:
+      return kSealingName;
+    case VaultPhase::kPurging:
+      return kPurgingName;
+    case VaultPhase::kSealed:
+      return kSealedName;
+  }
+  return "";
+}
+
+std::optional<VaultPhase> ParsePhase(absl::string_view name) {
+  for (const VaultPhase phase : {VaultPhase::kSealing, VaultPhase::kPurging, VaultPhase::kSealed}) {
+    if (NameOf(phase) == name) return phase;
+  }
+  return std::nullopt;
+}
+
+std::string WrapLabel(absl::string_view unit) { return absl::StrCat("coppice.v1.key/", unit); }
+
+}  // namespace
+
+absl::StatusOr<std::optional<VaultState>> ReadVaultState(const storage::Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
+                           store.Get(std::string(kVaultKey)));
+  if (!bytes.has_value()) {
+    COPPICE_RETURN_IF_ERROR(store.Scan(kWrappedKeyPrefix, [](absl::string_view, absl::string_view) {
+      return storage::CorruptRecord(kVaultKey, "is missing, though there are wrapped keys");
+    }));
+    return std::nullopt;
+  }
+  const std::vector<std::string> parts = absl::StrSplit(*bytes, absl::MaxSplits(' ', 2));
+  const std::optional<VaultPhase> phase = parts.size() == 3 ? ParsePhase(parts[1]) : std::nullopt;
+  if (!phase.has_value() || parts[0].size() != kMasterKeyIdChars) {
+    return storage::CorruptRecord(kVaultKey, "is no state of a sealed store");
+  }
+  return VaultState{.master_id = parts[0], .phase = *phase, .sealed_to = parts[2]};
+}
+
+void PutVaultState(const VaultState& state, storage::StoreBatch& batch) {
+  batch.Put(std::string(kVaultKey),
+            absl::StrCat(state.master_id, " ", NameOf(state.phase), " ", state.sealed_to));
+}
+
+absl::Status PutWrappedKey(const MasterKey& master, absl::string_view unit, const SecretKey& key,
+                           storage::StoreBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string sealed,
+                           Seal(master.key, WrapLabel(unit), key.bytes()));
+  batch.Put(WrappedKeyKey(unit), absl::StrCat(master.id, sealed));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SecretKey> UnwrapKey(const KeyFile& keys, absl::string_view unit,
+                                    absl::string_view bytes) {
+  const std::string key = WrappedKeyKey(unit);
+  const MasterKey* const master = keys.Find(bytes.substr(0, kMasterKeyIdChars));
+  if (master == nullptr) {
+    return storage::CorruptRecord(key, "is wrapped by a key that the key file does not hold");
+  }
+  absl::StatusOr<std::string> opened =
+      Open(master->key, WrapLabel(unit), bytes.substr(kMasterKeyIdChars));
+  if (!opened.ok()) return storage::CorruptRecord(key, opened.status().message());
+  absl::StatusOr<SecretKey> unwrapped = SecretKey::FromBytes(*opened);
+  Wipe(*opened);
+  if (!unwrapped.ok()) return storage::CorruptRecord(key, unwrapped.status().message());
+  return unwrapped;
+}
+
+absl::StatusOr<KeyRing> LoadKeyRing(const storage::Store& store, const KeyFile& keys,
+                                    bool skip_damaged) {
+  KeyRing ring;
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(kWrappedKeyPrefix, [&](absl::string_view key, absl::string_view bytes) {
+        const absl::string_view unit = absl::StripPrefix(key, kWrappedKeyPrefix);
+        const absl::StatusOr<SecretKey> unwrapped = UnwrapKey(keys, unit, bytes);
+        if (!unwrapped.ok()) return skip_damaged ? absl::OkStatus() : unwrapped.status();
+        ring[unit] = std::make_shared<const SecretKey>(*unwrapped);
+        return absl::OkStatus();
+      }));
+  return ring;
+}
+
+absl::Status CheckOpens(const KeyFile& keys, const VaultState& state) {
+  if (keys.Find(state.master_id) != nullptr) return absl::OkStatus();
+  const std::string held =
+      absl::StrJoin(keys.keys(), ", ",
+                    [](std::string* out, const MasterKey& key) { absl::StrAppend(out, key.id); });
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the store is sealed under the key ", state.master_id, ", and the key file holds ", held,
+      ": give the file that holds it; nothing was changed"));
+}
+
+absl::StatusOr<std::shared_ptr<const SecretKey>> KeyFor(const std::string& unit,
+                                                        const MasterKey& master, KeyRing& ring,
+                                                        storage::StoreBatch& batch) {
+  const auto found = ring.find(unit);
+  if (found != ring.end()) return found->second;
+  COPPICE_ASSIGN_OR_RETURN(const SecretKey made, SecretKey::Make());
+  COPPICE_RETURN_IF_ERROR(PutWrappedKey(master, unit, made, batch));
+  return ring[unit] = std::make_shared<const SecretKey>(made);
+}
+
+}  // namespace coppice::vault

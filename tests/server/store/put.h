@@ -1,0 +1,21 @@
+// One value written to a store.
+
+#ifndef COPPICE_TESTS_SERVER_STORE_PUT_H_
+#define COPPICE_TESTS_SERVER_STORE_PUT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/store/store.h"
+
+namespace coppice::testing {
+
+inline absl::Status Put(storage::Store& store, const std::string& key, const std::string& value) {
+  storage::StoreBatch batch;
+  batch.Put(key, value);
+  return store.Apply(batch);
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_STORE_PUT_H_

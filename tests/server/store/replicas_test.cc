@@ -1,0 +1,339 @@
+// Stores and leases in a PostgreSQL with a real replica, and over TLS.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/store/postgres/lease.h"
+#include "server/store/postgres/postgres_store.h"
+#include "server/store/store_format.h"
+#include "tests/integration/process.h"
+#include "tests/server/store/put.h"
+#include "tests/support/missing_package.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice::storage {
+namespace {
+
+using ::coppice::testing::IsOk;
+using ::coppice::testing::Outcome;
+using ::coppice::testing::PostgresServer;
+using ::coppice::testing::Put;
+using ::coppice::testing::RunProgram;
+using ::coppice::testing::SourcePath;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::_;
+using ::testing::ContainsRegex;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::NotNull;
+using ::testing::Optional;
+
+constexpr absl::Duration kLeaseLength = absl::Seconds(2);
+
+// Waits for what must come, and usually does within a second or two.
+bool Becomes(const std::function<bool()>& is_so) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(5);
+  while (!is_so()) {
+    if (absl::Now() >= deadline) return false;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  return true;
+}
+
+class ReplicasTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
+    primary_ = std::make_unique<PostgresServer>();
+    uri_ = primary_->NewDatabase();
+    replica_ = std::make_unique<PostgresServer>(*primary_, "replica");
+    both_ = PostgresServer::UriOf("test1", {primary_.get(), replica_.get()}) + "&connect_timeout=2";
+  }
+
+  void MakeSynchronous() {
+    primary_->Set("SET synchronous_standby_names = 'replica'");
+    EXPECT_TRUE(Becomes([&] { return Senders("sync_state = 'sync'") == 1; }));
+  }
+  int64_t Senders(const std::string& condition) const {
+    return PostgresServer::Number(uri_,
+                                  "SELECT count(*) FROM pg_stat_replication WHERE " + condition);
+  }
+  void LosePrimary() {
+    primary_->Stop("immediate");
+    replica_->Promote();
+  }
+  static std::unique_ptr<Lease> Lead(const std::string& uri, const std::string& address,
+                                     std::function<void()> on_lost = {}) {
+    const auto candidate = LeaseCandidate::Join(
+        uri, {.address = address, .length = kLeaseLength, .on_lost = std::move(on_lost)});
+    EXPECT_OK(candidate);
+    std::unique_ptr<Lease> taken;
+    EXPECT_TRUE(Becomes([&] {
+      auto lease = (*candidate)->TryTake();
+      if (lease.ok()) taken = *std::move(lease);
+      return taken != nullptr;
+    }));
+    return taken;
+  }
+
+  std::unique_ptr<PostgresServer> primary_, replica_;
+  std::string uri_;   // of the primary alone
+  std::string both_;  // of whichever server is primary
+};
+
+TEST_F(ReplicasTest, AcknowledgedBatchesSurviveTheLossOfThePrimary) {
+  MakeSynchronous();
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_));
+  std::atomic<int> acknowledged = 0;
+  std::atomic<bool> promoted = false;
+  std::vector<std::string> told;
+  std::thread writer([&] {
+    for (int i = 0; i < 2000 && (!promoted || i < 200); ++i) {
+      if (!Put(*store, absl::StrCat("key", i), "value").ok()) continue;
+      told.push_back(absl::StrCat("key", i));
+      ++acknowledged;
+    }
+  });
+  ASSERT_TRUE(Becomes([&] { return acknowledged > 50; }));
+  LosePrimary();
+  promoted = true;
+  writer.join();
+  ASSERT_OK(Put(*store, "after", "value"));
+  EXPECT_GT(told.size(), 100u);
+  for (const std::string& key : told) EXPECT_THAT(*store->Get(key), Optional(Eq("value"))) << key;
+}
+
+// The replica is down while batches are acknowledged.
+TEST_F(ReplicasTest, ALostBatchIsNoticed) {
+  std::atomic<int> lost = 0;
+  const auto lease = Lead(both_, "a:1", [&] { ++lost; });
+  ASSERT_THAT(lease, NotNull());
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
+  ASSERT_OK(Put(*store, "key", "kept"));
+  ASSERT_TRUE(Becomes([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
+  replica_->Stop("fast");
+  ASSERT_OK(Put(*store, "key", "lost"));
+  primary_->Stop("immediate");
+  replica_->Start();
+  replica_->Promote();
+  ASSERT_TRUE(Becomes([&] {
+    Put(*store, "key", "later").IgnoreError();
+    return lost == 1;
+  }));
+  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lacks a batch")));
+  EXPECT_FALSE(store->Get("key").ok());
+  const auto successor = Lead(both_, "b:1");
+  ASSERT_THAT(successor, NotNull());
+  ASSERT_OK_AND_ASSIGN(const auto left, OpenPostgresStore(both_, *successor));
+  EXPECT_THAT(*left->Get("key"), Optional(Eq("kept")));
+}
+
+// The taking of the lease itself is lost in the same way.
+TEST_F(ReplicasTest, ALostTakeoverIsNoticed) {
+  Lead(both_, "a:1").reset();
+  ASSERT_TRUE(Becomes([&] { return Senders("replay_lsn = sent_lsn") == 1; }));
+  replica_->Stop("fast");
+  std::atomic<int> lost = 0;
+  const auto lease = Lead(both_, "b:1", [&] { ++lost; });
+  ASSERT_THAT(lease, NotNull());
+  primary_->Stop("immediate");
+  replica_->Start();
+  replica_->Promote();
+  EXPECT_TRUE(Becomes([&] { return lost == 1; }));
+  EXPECT_THAT(lease->Check(), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+TEST_F(ReplicasTest, ALeaderGoesOnAfterAFailover) {
+  MakeSynchronous();
+  std::atomic<int> lost = 0;
+  const auto lease = Lead(both_, "a:1", [&] { ++lost; });
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
+  ASSERT_OK(Put(*store, "key", "value"));
+  LosePrimary();
+  ASSERT_TRUE(Becomes([&] { return Put(*store, "after", "value").ok(); }));
+  EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
+  EXPECT_EQ(lost, 0);
+}
+
+// The former primary is paused, and resumed after its replica has taken its place. It must prove
+// nothing to the leader that is still connected to it.
+TEST_F(ReplicasTest, APrimaryThatWasPausedProvesNothing) {
+  MakeSynchronous();
+  const auto former = Lead(uri_, "a:1");
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_, *former));
+  ASSERT_OK(Put(*store, "key", "old"));
+  primary_->Pause();
+  replica_->Promote();
+  const auto successor = Lead(PostgresServer::UriOf("test1", {replica_.get()}), "b:1");
+  ASSERT_THAT(successor, NotNull());
+  EXPECT_FALSE(former->Check().ok());
+  primary_->Resume();
+  const absl::Time end = absl::Now() + 3 * kLeaseLength;
+  while (absl::Now() < end) {
+    ASSERT_FALSE(former->Check().ok());
+    ASSERT_FALSE(store->Get("key").ok());
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_OK(successor->Check());
+}
+
+// A batch that is acknowledged while no daemon has the store open may be lost with the primary, and
+// the next daemon cannot tell.
+TEST_F(ReplicasTest, AFailoverIsMarkedUnlessWhoHadTheStoreSawItsLastBatch) {
+  MakeSynchronous();
+  const auto mark = [&]() -> std::optional<std::string> {
+    const auto store = OpenPostgresStore(both_);
+    EXPECT_OK(store);
+    return *(*store)->Get(kFailoverKey);
+  };
+  {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_));
+    ASSERT_OK(Put(*store, std::string(kFormatKey), "6"));
+    LosePrimary();
+    EXPECT_TRUE(Becomes([&] { return Put(*store, "key", "value").ok(); }));
+  }
+  EXPECT_EQ(mark(), std::nullopt);
+  PostgresServer second(*replica_, "second");
+  replica_->Stop("immediate");
+  second.Promote();
+  both_ = second.Uri("test1");
+  EXPECT_THAT(mark(), Optional(ContainsRegex("from history ([0-9]+)/00000002 to [0-9]+/00000003")));
+}
+
+// The primary stands still during the leader's work, and closes no connection.
+TEST_F(ReplicasTest, ALeaderLeavesAPrimaryThatStandsStill) {
+  MakeSynchronous();
+  const auto lease = Lead(both_, "a:1");
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(both_, *lease));
+  ASSERT_OK(Put(*store, "key", "value"));
+  ASSERT_OK(store->Get("key"));
+  std::atomic<bool> done = false;
+  std::atomic<int> read = 0;
+  const auto look = [&] { read += store->Get("key").ok() ? 1 : 0; };
+  std::thread writer([&] {
+    while (!done) Put(*store, "key", "value").IgnoreError();
+  });
+  std::thread reader([&] {
+    while (!done) look();
+  });
+  ASSERT_TRUE(Becomes([&] { return read > 10; }));
+  primary_->Pause();
+  replica_->Promote();
+  absl::SleepFor(kLeaseLength);
+  read = 0;
+  EXPECT_TRUE(Becomes([&] { return read > 10; }));
+  done = true;
+  writer.join();
+  reader.join();
+  EXPECT_OK(Put(*store, "after", "value"));
+  EXPECT_OK(lease->Check());
+}
+
+TEST_F(ReplicasTest, CommitsWaitForAReplicaThatIsAwayAndAreSettledOnce) {
+  MakeSynchronous();
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri_));
+  ASSERT_OK(Put(*store, "key", "before"));
+  replica_->Stop("fast");
+  std::atomic<bool> returned = false;
+  std::thread writer([&] {
+    EXPECT_OK(Put(*store, "key", "value"));
+    returned = true;
+  });
+  const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  ASSERT_TRUE(Becomes([&] { return PostgresServer::Number(uri_, waiting) >= 1; }));
+  PostgresServer::Execute(uri_,
+                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                          "  WHERE wait_event = 'SyncRep'");
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_FALSE(returned);
+  replica_->Start();
+  writer.join();
+  EXPECT_THAT(*store->Get("key"), Optional(Eq("value")));
+  EXPECT_EQ(PostgresServer::Number(uri_, "SELECT count(*) FROM coppice.coppice_batches"), 2);
+}
+
+TEST_F(ReplicasTest, TheStandbyCheckSaysWhatIsMissing) {
+  PostgresServer::Execute(uri_, "CREATE ROLE plain LOGIN");
+  const auto all = MakeStandbyCheck(uri_);
+  const auto plain =
+      MakeStandbyCheck(absl::StrCat(uri_.substr(0, uri_.find("&user=owner")), "&user=plain"));
+  const auto unnamed =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("names no synchronous replica"));
+  const auto away = StatusIs(absl::StatusCode::kFailedPrecondition,
+                             HasSubstr("no synchronous replica of the database is connected"));
+  EXPECT_THAT(all(), unnamed);
+  EXPECT_THAT(plain(), unnamed);
+  MakeSynchronous();
+  EXPECT_OK(all());
+  EXPECT_OK(plain());
+  primary_->Set("SET synchronous_standby_names = 'absent'");
+  ASSERT_TRUE(Becomes([&] { return Senders("sync_state = 'async'") == 1; }));
+  EXPECT_THAT(all(), away);
+  EXPECT_OK(plain()) << "it sees that one is connected, and not which";
+  primary_->Set("SET synchronous_standby_names = 'replica'");
+  replica_->Stop("fast");
+  ASSERT_TRUE(Becomes([&] { return Senders("true") == 0; }));
+  EXPECT_THAT(all(), away);
+  EXPECT_THAT(plain(), away);
+  primary_->Stop("immediate");
+  EXPECT_THAT(all(), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+int FreePort() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(listener);
+  return ntohs(address.sin_port);
+}
+
+TEST(TlsToPostgresTest, TheServersCertificateIsVerified) {
+  SKIP_UNLESS_INSTALLED(PostgresServer::IsInstalled(), PostgresServer::kMissing);
+  TempDir folder;
+  for (const char* name : {"/good", "/other"}) {
+    const Outcome made = RunProgram({SourcePath("deploy/make-certs.sh"), folder.path() + name});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  PostgresServer server;
+  server.NewDatabase();
+  const int port = FreePort();
+  server.ServeTls(folder.path() + "/good", port);
+  const auto uri = [&](const std::string& ca) {
+    return absl::StrCat("postgresql://owner@localhost:", port,
+                        "/test1?sslmode=verify-full&sslrootcert=", folder.path(), ca);
+  };
+  {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenPostgresStore(uri("/good/ca.crt")));
+    ASSERT_OK(Put(*store, "key", "value"));
+    EXPECT_EQ(PostgresServer::Number(server.Uri("test1"),
+                                     "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity"
+                                     "  USING (pid) WHERE ssl AND application_name = 'coppiced'"),
+              1);
+  }
+  EXPECT_THAT(OpenPostgresStore(uri("/other/ca.crt")).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
+  EXPECT_THAT(LeaseCandidate::Join(uri("/other/ca.crt"), {.address = "a:1"}).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("certificate verify failed")));
+}
+
+}  // namespace
+}  // namespace coppice::storage
